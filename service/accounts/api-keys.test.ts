@@ -28,7 +28,9 @@ let emails = 0;
 const newAccount = async ({ db }: Store) =>
   (await createAccount(db, `${emails++}@example.com`, actor))!.accountId;
 
-/** Two servers. SQLite allows only one, which is called twice. */
+/**
+ * Opens the stores of two servers. SQLite allows only one server, whose store is returned twice.
+ */
 const pairs: Record<string, () => Promise<[Store, Store]>> = {
   sqlite: async () => {
     const store = await openStore({ dataDirectory: directory });
@@ -94,7 +96,7 @@ for (const [name, open] of Object.entries(pairs)) {
       assert.equal(await holders.findClientId(digestCredential(clientId.client_id)), undefined);
     });
 
-    test("returns undefined or false for the key of another account", async () => {
+    test("returns undefined or false for a different account's key", async () => {
       const [accountId, stranger] = [await newAccount(a), await newAccount(a)];
       const { apiKey, prefix } = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       assert.equal(await rotateApiKey(a.db, stranger, prefix, actor), undefined);

@@ -74,7 +74,7 @@ describe("attempts to sign in", () => {
     assert.equal(admitted, 2 * 3 + 100);
   });
 
-  test("ignores a cookie of another account, a forged one, and a malformed one", async () => {
+  test("ignores a different account's cookie, a forged cookie, and a malformed one", async () => {
     const { newCookie, spend } = open();
     await spend({ ip: "192.0.2.1" });
     const other = newCookie("eve@example.com");
@@ -84,7 +84,7 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("does not count a stranger's attempts against others", async () => {
+  test("does not count a stranger's attempts against other browsers", async () => {
     const { spend } = open();
     for (let i = 0; i < 50; i++) await spend({ ip: "192.0.2.1" });
     assert.equal(await spend({ ip: "198.51.100.1" }), 10);
@@ -97,7 +97,7 @@ describe("attempts to sign in", () => {
     assert.equal(await spend({ ip: network(1_001), deviceCookie: newCookie() }), 10);
   });
 
-  test("a browser keeps its cookie, and replaces a cookie of another account", () => {
+  test("a browser keeps its account's cookie, and replaces a different account's", () => {
     const { attempts, newCookie } = open();
     const deviceCookie = newCookie();
     assert.equal(attempts.deviceCookieFor({ email, deviceCookie }), deviceCookie);

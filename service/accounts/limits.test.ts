@@ -49,7 +49,9 @@ const implementations: Implementation[] = [
   },
 ];
 
-/** Requests in groups of `count`, `waitMs` after the previous group. */
+/**
+ * Schedules of requests: each group of `count` requests follows `waitMs` after the previous group.
+ */
 const schedules = (policy: Policy) =>
   fc.array(
     fc.record({

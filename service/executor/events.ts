@@ -244,7 +244,8 @@ const kinds: Kinds = {
 type EventLog = (event: ExecutorEvent) => void;
 
 /**
- * Returns a function that logs events, with a limit for similar ones. @param nowMs never goes back
+ * Returns a function that logs events, and limits the number of similar events. @param nowMs never
+ * goes back
  */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
   // Strangers can choose the reasons of events with an address and could use up the limits, so

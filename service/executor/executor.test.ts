@@ -87,7 +87,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("returns the money of a reverting intent after expiry, and delays no other", async () => {
+  test("returns a reverting intent's money after expiry, and delays no other intent", async () => {
     const bad = await world.newRecord({ reverts: true, secondsLeft: 400 });
     const good = await Promise.all(Array.from({ length: 5 }, () => world.newRecord()));
     await paid(bad, ...good);
@@ -146,7 +146,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("immediately returns a payment if the intent is for another chain", async () => {
+  test("immediately returns a payment if the intent is for a different chain", async () => {
     const record = await world.newRecord({ chainId: 10 });
     await paid(record);
     await until("it is back", async () => {
@@ -258,7 +258,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed after all", () => allExecuted([record]));
   });
 
-  test("`pause` rejects the chains file of another service, and pauses nothing", async () => {
+  test("`pause` rejects a different service's chains file, and pauses nothing", async () => {
     const chainsFile = join(directory, "other-chains.json");
     const tokens = [{ symbol: "DUSD", address: world.token, decimals: 6 }];
     const other = { chainId: 1, name: "Ethereum", rpcUrls: ["http://127.0.0.1:1"], tokens };

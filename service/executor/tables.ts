@@ -169,7 +169,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         gas bigint not null, state text not null, created_at bigint not null,
         block_number bigint, transaction_hash text, day bigint, paid text,
         unique (chain_id, sender, nonce))`,
-    // Each pass finds the pending purposes of a key by this index, without reading settled ones.
+    // Each pass uses this index to find a key's pending purposes without reading settled purposes.
     sql`create index executor_purposes_state
         on executor_purposes (chain_id, sender, state, block_number)`,
     sql`create table executor_purpose_addresses (purpose_id text not null,

@@ -131,7 +131,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
     }
   });
 
-  test("a client that sends its whole body before it reads receives the 413", async () => {
+  test("a client that sends its whole body before it reads still receives the 413", async () => {
     const { apiKey } = await service.newKey();
     const bytes = 4 * 2 ** 20;
     for (const connection of ["close", "keep-alive"]) {
@@ -271,7 +271,7 @@ describe("GET /livez and /readyz", () => {
     await draining.close();
   });
 
-  test("both return 200 without CORS", async () => {
+  test("both endpoints return 200 without CORS", async () => {
     for (const url of ["/livez", "/readyz"]) {
       const response = await service.app.inject({ url });
       assert.equal(response.statusCode, 200);

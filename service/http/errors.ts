@@ -50,7 +50,7 @@ type Headers = Record<string, string>;
 /** The media type of JSON that is sent as text; Fastify sets it for JSON that it serializes. */
 export const jsonType = "application/json; charset=utf-8";
 
-/** A header of every response: a browser must not guess another type. */
+/** A header of every response: a browser must not guess a different type. */
 export const noSniff = { "x-content-type-options": "nosniff" };
 
 /** A header of responses that are private or change at any time. */

@@ -36,7 +36,7 @@ export type Journal = {
 
 /**
  * Reads the journal from `file`, or starts a new one. @throws an error that names both wallets if
- * the file belongs to a launch with another key
+ * the file belongs to a launch with a different key
  */
 export async function openJournal(
   file: string,

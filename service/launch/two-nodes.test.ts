@@ -99,7 +99,7 @@ describe("launch, with two nodes,", () => {
     );
   });
 
-  test("makes no receipt if the second node has another chain without the execution", async (t) => {
+  test("makes no receipt if the second node's chain does not have the execution", async (t) => {
     const chain = await startChain(t, ["own", "second"]);
     const second = chain.second!;
     afterExecution(

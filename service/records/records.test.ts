@@ -66,7 +66,7 @@ async function admin(place: Place, words: string, input = "") {
   return { code, out, err };
 }
 
-/** Does the same with the program. */
+/** Runs a command like {@link admin}, but as a separate program. */
 async function typed(place: Place, words: string, input = "") {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, ...place };
@@ -331,7 +331,7 @@ describe("backup", () => {
 });
 
 describe("copy to-postgres", () => {
-  test("refuses a PostgreSQL database with rows, and any other database", async () => {
+  test("refuses a target with rows, a missing target, and a missing SQLite file", async () => {
     const place = await places.sqlite!();
     await addAccount(place);
     const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
@@ -347,7 +347,7 @@ describe("copy to-postgres", () => {
     );
   });
 
-  test("refuses a file of another version, and explains how to upgrade it", async () => {
+  test("refuses a file of a different version, and explains how to upgrade the file", async () => {
     const place = await places.sqlite!();
     const store = await open(place);
     const last = store.db.selectFrom("migrations").select(({ fn }) => fn.max("name").as("name"));

@@ -39,7 +39,10 @@ function rowOf(number: number) {
   return { address, terms, accountId: "acc_1", createdAtMs: 1_790_000_000_000 + number };
 }
 
-/** Saves records from `first` on, 32 at a time, and prints the number of each acknowledged one. */
+/**
+ * Saves records from number `first` on, 32 at a time, and prints the number of each acknowledged
+ * record.
+ */
 function startWriter(config: object, first: number): ChildProcess {
   const script = `
     import { createHash } from "node:crypto";

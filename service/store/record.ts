@@ -21,8 +21,8 @@ export type DecodeParts = { factory: Hex; keccak?: Keccak };
  * Returns the intent of `terms`.
  *
  * @param address 20 bytes: the address under which the terms are stored
- * @throws {CorruptError} if the terms are not canonical or derive another address; its `cause` says
- *   which
+ * @throws {CorruptError} if the terms are not canonical or derive a different address; its `cause`
+ *   says which
  */
 export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): Intent {
   try {
@@ -41,7 +41,7 @@ export function notServed(address: Uint8Array, cause: unknown): CorruptError {
   return new CorruptError(`the record of 0x${digits} is not served`, { cause });
 }
 
-/** Thrown if the records belong to another factory than this version's. */
+/** Thrown if the records belong to a different factory than this version's. */
 export class OtherFactoryError extends Error {
   override name = "OtherFactoryError";
 }
@@ -52,7 +52,7 @@ export class OtherFactoryError extends Error {
 const samples = 8;
 
 /**
- * Refuses a database whose records belong to another factory. With this version's factory, no
+ * Refuses a database whose records belong to a different factory. With this version's factory, no
  * record would derive its address, so every lookup would fail.
  *
  * @throws {OtherFactoryError} if there are records and none of the first few belongs to this

@@ -1,4 +1,4 @@
-// One suite over every store. A new promise of store.ts comes here first.
+// Tests every store with the same suite. Add a test here before you add a promise to store.ts.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -41,7 +41,7 @@ const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[
   postgres: async () => ({ dataDirectory: directory, databaseUrl: await postgres.newDatabase() }),
 };
 
-/** Databases exist that were created by these statements, so they must not change. */
+/** Databases exist that were created by these statements, so these statements must not change. */
 const earlierMigrations = [
   "accounts-2c77eb16",
   "events-d496e705",
@@ -100,7 +100,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("throws CorruptError only for the record whose terms derive another address", async () => {
+    test("throws CorruptError only for the record whose terms derive a wrong address", async () => {
       const records = [1, 2, 3].map((number) => makeRecord(intentOf(number, 2_000_000_000)));
       const [first, forged, last] = records.map((record) => ({
         ...row(),
@@ -204,7 +204,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(both, [name, ["acc_2", "Order 1", 7, 1, 0]]);
     });
 
-    test("returns heldBy and saves nothing if another address has the reference", async () => {
+    test("returns heldBy and saves nothing if a different address has the reference", async () => {
       for (const isClientId of [false, true]) {
         const first = { ...row(), reference: "order-2", isClientId };
         const second = { ...row(), reference: "order-2", isClientId };
@@ -348,7 +348,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("refuses a database of another version and names the version", async () => {
+    test("refuses a database of a different version, and names that version", async () => {
       await store.db
         .insertInto("migrations")
         .values({ name: "999-later", applied_at: 1 })

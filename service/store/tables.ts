@@ -38,8 +38,8 @@ export interface Tables {
   owners: Owner;
   /**
    * An account's references for its addresses, at most one per address. `created_at` is the time in
-   * `owners`. `is_again` is 1 if another address intentionally has the same reference. `folded` is
-   * the reference in the letter case that is searched.
+   * `owners`. `is_again` is 1 if a different address intentionally has the same reference. `folded`
+   * is the reference in the letter case that is searched.
    */
   address_references: {
     account_id: string;

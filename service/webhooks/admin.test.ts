@@ -36,7 +36,7 @@ describe("an operator's command for webhooks", () => {
     return { account, secret, options: { account, endpoint: id as string } };
   };
 
-  test("is refused without changes for an endpoint of another account", async () => {
+  test("is refused without changes for a different account's endpoint", async () => {
     const { options } = await hooked();
     const shown = await run("list", options);
     const event = await happen(store, options.account);

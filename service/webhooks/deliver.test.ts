@@ -297,7 +297,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(arrivedAt("/some"), ["evt_2"]);
     });
 
-    test("makes ten attempts over 75 hours with one ID, and stores each answer", async () => {
+    test("makes ten attempts over 75 hours with the same ID; stores each response", async () => {
       const receiver = await receive(() => ({ status: 500, body: "x".repeat(5000) }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -326,7 +326,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("disables an endpoint with a reason after 3 days without a success", async () => {
+    test("disables an endpoint after 3 days without a success, and says why", async () => {
       const receiver = await receive(() => ({ status: 503 }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -359,7 +359,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await findEndpoint(store.db, account, a.id), undefined);
     });
 
-    test("follows no redirect, truncates a long answer, and fails without an answer", async () => {
+    test("follows no redirect, truncates long responses, fails without a response", async () => {
       const other = await receive();
       const answers: Record<string, Reply> = {
         "/redirect": { status: 302, headers: { location: other.url } },
@@ -386,7 +386,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(other.taken.length, 0);
     });
 
-    test("an unstorable answer or an invalid URL does not affect other deliveries", async () => {
+    test("an unstorable response or an invalid URL does not affect other deliveries", async () => {
       const unkept = Buffer.from("a\0b\u001b[2J\xff", "latin1");
       const bad = await receive(() => ({ status: 500, body: unkept }));
       const good = await receive();

@@ -131,7 +131,7 @@ describe("a webhook's target", () => {
     await names.stop();
   });
 
-  test("refuses another scheme, a password, a long or invalid URL, and an internal name", () => {
+  test("refuses a wrong scheme, a password, a long or invalid URL, and an internal name", () => {
     const noUrl = /^expected a URL such as/;
     for (const [url, message] of [
       ["http://example.com/", "expected https:, found http:"],

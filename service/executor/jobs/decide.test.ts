@@ -107,12 +107,12 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     recover(token),
   ],
   [
-    "immediately recovers the money of another chain's intent",
+    "immediately recovers the money of a different chain's intent",
     { chain: { chainId: 2 } },
     recover(token),
   ],
   [
-    "waits for money if the address of another chain's intent is empty",
+    "waits for money if the address of a different chain's intent is empty",
     { chain: { chainId: 2 }, vault: holding() },
     wait("nothing_there", null),
   ],
@@ -127,7 +127,7 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     recover(token),
   ],
   [
-    "recovers only the tokens that are worth it",
+    "recovers only the tokens that are worth their gas",
     { vault: { ...over, ...holding([token, 1n], [other, 49n], [native, 2n]) } },
     recover(token, native),
   ],
@@ -152,7 +152,7 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     recover(native),
   ],
   [
-    "recovers a token if there is just enough of it",
+    "recovers a token whose amount just reaches the minimum",
     { vault: { ...over, ...holding([other, 50n]) } },
     recover(other),
   ],
@@ -193,7 +193,7 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     execute,
   ],
   [
-    "recovers a look-alike that is worth it",
+    "recovers a look-alike that is worth its gas",
     { vault: { ...over, ...holding([similar, 50n]) } },
     recover(similar),
   ],
@@ -241,7 +241,7 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     recover(priced),
   ],
   [
-    "gives up a token whose price makes it worth less than the gas",
+    "does not recover a token whose price makes it worth less than the gas",
     { vault: { ...over, ...holding([priced, 499n]) } },
     giveUp("not_worth_its_gas"),
   ],

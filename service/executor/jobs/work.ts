@@ -322,7 +322,7 @@ function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job)
 }
 
 /**
- * Abandons a job whose terms derive another address, because no transaction could reach its
+ * Abandons a job whose terms derive a different address, because no transaction could reach its
  * address.
  */
 function abandon({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {

@@ -26,7 +26,7 @@ const paymentsMax = 50;
 export type Swept = { anchor: Anchor | undefined; payments: readonly Payment[]; isGap: boolean };
 
 /**
- * Saves payments in several commits, and moves the cursor in the last one.
+ * Saves payments in several commits, and moves the cursor in the last commit.
  *
  * @param dueSeconds the time at which the jobs are due, by the chain's clock
  */

@@ -73,8 +73,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. With `of`, it reads only one account's failed jobs, or only those that never
- * failed, by the index `executor_jobs_turn`.
+ * Reads due jobs. With `of`, it reads only one account's failed jobs, or only the account's jobs
+ * that never failed, and uses the index `executor_jobs_turn`.
  */
 async function readDue(
   db: Kysely<Tables>,

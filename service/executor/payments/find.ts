@@ -113,7 +113,7 @@ type Looks = {
    * if no endpoint answered.
    */
   again: Map<Hex, Created & { untilMs: number }>;
-  /** Incremented with each read, so that each read starts with another endpoint. */
+  /** Incremented with each read, so that each read starts with a different endpoint. */
   turn: number;
   beganMs: number;
   /** Whether the last step reached the newest record. */

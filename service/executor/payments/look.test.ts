@@ -98,7 +98,7 @@ describe("the first read of new records", () => {
     await until("some passes are over", async () => done() >= before + count);
   };
 
-  test("reads unpaid records once and stores no rows for them", async (context) => {
+  test("reads each unpaid record once, and stores no rows for unpaid records", async (context) => {
     const asked: Hex[] = [];
     const running = start(context, {
       adapt: withRpcs((rpc) =>

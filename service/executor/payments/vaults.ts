@@ -47,7 +47,7 @@ type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
 /**
  * Reads each job's vault at one block: its code, native coin, the intent's token, every listed
  * token, and the look-alikes that the address received. If a vault has too little money to act on,
- * it is read again from another endpoint.
+ * it is read again from a different endpoint.
  */
 export async function examine(
   pass: HoldingsPass,
@@ -163,7 +163,7 @@ const atHead = (
 
 export type HoldingsMemory = {
   holdings: {
-    /** Incremented with each read, so that each read starts with another endpoint. */
+    /** Incremented with each read, so that each read starts with a different endpoint. */
     turn: number;
     /**
      * The number of balances per call, which is reduced while endpoints fail to answer larger

@@ -1,4 +1,4 @@
-// Tests money that was sent on another chain than the intent's, with two real chains. The money
+// Tests money that was sent on a different chain than the intent's, with two real chains. The money
 // does not count toward the amount, is returned to `recovery` on that chain, and appears in the
 // status.
 
@@ -65,7 +65,7 @@ const openRecord = async () => {
 const returned = ({ elsewhere }: ServiceStatus): readonly Elsewhere[] =>
   elsewhere.filter(({ state, transactionHash }) => state === "returned" && transactionHash);
 
-describe("money on another chain", () => {
+describe("money on a different chain than the intent's", () => {
   test("is returned on that chain and shown in the status; the address stays open", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
@@ -96,7 +96,7 @@ describe("money on another chain", () => {
     assert.deepEqual([status.state, status.balance, status.chainId], ["unfunded", "0", ownId]);
   });
 
-  test("is returned twice if it arrives twice, and the status shows both returns", async () => {
+  test("is returned twice if money arrives twice, and the status shows both returns", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
     for (const count of [1, 2]) {

@@ -260,7 +260,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "twice", 50n * unit);
   });
 
-  test("another listed token: the payment comes back after the execution", async () => {
+  test("a different listed token: the payment comes back after the execution", async () => {
     const one = await order();
     await pay(one, 7n * unit, otherToken);
     await until("it is seen", async () => {
@@ -315,7 +315,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "native_coin", coin, { token: zeroAddress });
   });
 
-  test("on another chain: the payment comes back there, and the address stays open", async () => {
+  test("on a different chain: the payment comes back there; the address stays open", async () => {
     const one = await order();
     await other.pay(one.record.address, 25n * unit);
     await assertReturned(one, "other_chain", 25n * unit, { on: other, token: other.token });

@@ -63,7 +63,9 @@ after(async () => {
 });
 
 let clients = 0;
-/** Each request comes from another network, so only the limits of accounts and addresses apply. */
+/**
+ * Each request comes from a different network, so only the limits of accounts and addresses apply.
+ */
 const otherNetwork = () => ({ "x-forwarded-for": `203.0.${++clients >> 8}.${clients & 255}` });
 const name = (address: string, body: object, headers: object = otherNetwork(), app = api) =>
   app.app.inject({
@@ -97,7 +99,7 @@ const mineOver = async ({ address, intent }: AddressRecord) => {
   await pay(address, BigInt(intent.amount));
   await until("it is executed", () => isExecuted(address));
 };
-/** Sends `amount` of a token with a `mint` of its own, and returns the transaction. */
+/** Sends `amount` of a token by the token's own `mint` function, and returns the transaction. */
 const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
   const abi = parseAbi(["function mint(address, uint256)"]);
   const args = [to, amount] as const;
@@ -235,7 +237,7 @@ describe("the answer", () => {
     assert.equal(await fateOf(address, intent.token), "asked");
   });
 
-  test("contains `automatic` for another listed token, and causes no transaction", async () => {
+  test("contains `automatic` for a different listed token, and causes no transaction", async () => {
     const { address } = await openRecord();
     await pay(address, 9n, world.otherToken);
     await until("the status shows it", async () => (await statusOf(address)).strays!.length > 0);
@@ -457,7 +459,7 @@ describe("an endpoint that lies", () => {
   };
   let lied: Hex = shop;
 
-  test("cannot add a transfer or a balance that another endpoint does not show", async () => {
+  test("cannot add a transfer or a balance that the other endpoint does not show", async () => {
     const pair = world.chains([await startLiar(plain), world.rpcUrl]);
     const known = { ...api.parts.chains, known: pair, find: () => pair[0] };
     const two = await appWith({ chains: known });

@@ -36,7 +36,7 @@ describe("a remote signer", () => {
       ));
   }
 
-  test("throws SignerRefused if another key signed", () =>
+  test("throws SignerRefused if a different key signed", () =>
     withRemoteSigner(
       () => other.sign(wanted),
       (signer) => assert.rejects(signer.sign(wanted), refused(/^expected a signature by 0x/)),

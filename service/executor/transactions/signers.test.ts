@@ -65,7 +65,7 @@ const signers: Implementation[] = [
 for (const { name, refusal, using } of signers) {
   describe(name, () => {
     if (refusal !== undefined) {
-      test("throws SignerRefused with the address if it signs with another key", () =>
+      test("throws SignerRefused with the address if it signs with a different key", () =>
         using(other, (signer) =>
           assert.rejects(signer.sign(wanted), refused(new RegExp(other.address, "i"))),
         ));

@@ -98,7 +98,7 @@ test("ignores the trace of a batch that ran out of gas before its last item", as
 });
 
 describe("if too few endpoints trace", () => {
-  test("the executor asks them again after an hour", async () => {
+  test("the executor asks the endpoints again after an hour", async () => {
     const says: Says[] = [undefined, undefined];
     const { read, asked, wait } = await passOver(says);
     assert.equal(await read(), undefined);

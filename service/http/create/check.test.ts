@@ -96,7 +96,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual((await post("create", apiKey, record.intent)).json(), record);
   });
 
-  test("warns about a condition whose address belongs to another chain", async () => {
+  test("warns about a condition whose address belongs to a different chain", async () => {
     const { apiKey } = await server.newKey();
     const here = await newIntent();
     const [own, foreign] = [makeRecord(here), makeRecord({ ...here, chainId: here.chainId + 1 })];

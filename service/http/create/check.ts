@@ -90,7 +90,7 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
 }
 
 /**
- * Finds calls whose condition names an address of another chain. On the intent's chain, a
+ * Finds calls whose condition names an address of a different chain. On the intent's chain, a
  * `requireExecuted` with such an address never passes, so the calls can never run. Anyone can make
  * a `requireClosed` with such an address pass, so the money could leave too early.
  */

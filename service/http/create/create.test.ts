@@ -245,7 +245,7 @@ describe("POST /v1/address/create answers", () => {
     );
   });
 
-  test("the same bytes for a repetition, for another account, and for a lookup", async () => {
+  test("the same bytes for a repetition, for a different account, and for a lookup", async () => {
     const intent = newIntent();
     const shuffled = Object.fromEntries(Object.entries(intent).reverse());
     const lower = { ...shuffled, token: token.toLowerCase() };

@@ -185,7 +185,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         scene,
       );
       assert.deepEqual(heard(event), [null, "order-1", "client_id"]);
-      // A handler that trusts `reference` finds no order, because the claim is in another field.
+      // A handler that trusts `reference` finds no order, because the claim is in a different
+      // field.
       assert.deepEqual([byReference, byAddress, kit], [[], [], []]);
 
       const listed = await scene.ask("GET", `/v1/events/${event.id}`, false);

@@ -20,7 +20,9 @@ const origin = "https://shop.example.com";
 /** The numbers of simultaneous creates. A client ID can make a burst of 20. */
 const parallel = { server: 99, page: 20 };
 const kills = process.env.TESTS === "long" ? 4 : 1;
-/** The accounts whose pages create until a kill. No account reaches its limit. */
+/**
+ * The number of accounts whose pages create addresses until the kill. No account reaches its limit.
+ */
 const pagesCount = 24;
 
 let postgres: TestPostgres;

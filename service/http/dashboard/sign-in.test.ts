@@ -28,7 +28,9 @@ const databases: Record<string, () => Promise<string | undefined>> = {
 };
 
 for (const [name, database] of Object.entries(databases)) {
-  /** For rules that the database does not affect, and that hash many passwords. */
+  /**
+   * For tests of rules that do not depend on the database, because these tests hash many passwords.
+   */
   const once = { skip: !isLong && name !== "sqlite" && "on PostgreSQL: npm run test:long" };
 
   describe(`signing in, on ${name}`, () => {
@@ -205,7 +207,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await attacker.signIn(own)).statusCode, 200);
       assert.equal(attacker.jar.get("eas-device"), cookie, "a success gives no further cookie");
 
-      // Collected over months, by browsers that did not send their cookie.
+      // The cookies were collected over months by browsers that did not send their previous cookie.
       const { attempts } = service.parts.accounts;
       const cookies = Array.from({ length: 40 }, () =>
         attempts.deviceCookieFor({ email: own, deviceCookie: undefined }),

@@ -1,4 +1,5 @@
-// Tests searches that find nothing among many rows: their cost to the account itself and to others.
+// Tests searches that find nothing among many rows, and how much they delay their own account and
+// other accounts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

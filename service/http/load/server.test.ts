@@ -1,5 +1,5 @@
-// One create above the limit is refused before or after the framework sees it, with the same
-// response.
+// A create above the limit gets the same response, regardless of whether it is refused before or
+// after the framework sees it.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

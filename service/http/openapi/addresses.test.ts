@@ -124,7 +124,7 @@ describe("responses about addresses and the service", () => {
     const check = (status: number, to = service) =>
       answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
     const { intent } = await world.newRecord({ token: newIntent().token });
-    // The listed token gets the code of the local chain's token, which is at another address.
+    // The listed token gets the code of the local chain's token, which is at a different address.
     await world.client.setCode({
       address: intent.token,
       bytecode: (await world.client.getCode({ address: world.token }))!,

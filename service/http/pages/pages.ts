@@ -69,7 +69,7 @@ function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
  */
 const readersNodes = ["https:", "http://127.0.0.1:*", "http://localhost:*"];
 
-/** If a file has another type, startup fails, because its media type is unknown. */
+/** If a file has a different type, startup fails, because its media type is unknown. */
 const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
   ".html": "text/html; charset=utf-8",

@@ -143,7 +143,7 @@ describe("the streams of one server", () => {
     const balances = [...text.matchAll(/"balance":"(\d)"/g)].map((match) => match[1]);
     assert.deepEqual(balances, ["0", "1", "2", "3"]);
     const frameBytes = Buffer.byteLength(text) / balances.length;
-    // A PassThrough has two buffers. Each buffer takes one.
+    // A PassThrough has two buffers, and each buffer takes one frame.
     assert.ok(heldBytes <= 2.1 * frameBytes, `${heldBytes} bytes, where a frame has ${frameBytes}`);
     hub.close();
   });

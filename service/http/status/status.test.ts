@@ -38,7 +38,7 @@ describe("GET /v1/address/{address}/status", () => {
     await cut.close();
   });
 
-  test("returns 503 chain_unavailable if the RPC serves another chain", async () => {
+  test("returns 503 chain_unavailable if the RPC serves a different chain", async () => {
     const record = await world.newRecord();
     const other = await startWorld(1);
     const misled = await startApp({ chains: chainsAt(world, other.rpcUrl) });
@@ -170,7 +170,7 @@ describe("GET /v1/address/{address}/status", () => {
     const blockMethod = "eth_getBlockByNumber";
     assert.deepEqual(
       calls.filter((method) => method !== blockMethod),
-      // The status, and the money of other tokens.
+      // One call reads the status, and one reads the balances of other tokens.
       ["eth_call", "eth_call"],
     );
     // One more call confirms the block that was read.

@@ -3,7 +3,10 @@ import { test } from "node:test";
 import { UnavailableError } from "../store.ts";
 import { startThread } from "./thread.ts";
 
-/** Returns twice each number, for all numbers of a message together, and throws at 0. */
+/**
+ * The source of a thread that returns each number doubled, answers all numbers of a message
+ * together, and throws at 0.
+ */
 const source = `
   import { parentPort } from "node:worker_threads";
   parentPort.on("message", (message) => {

@@ -21,7 +21,10 @@ import type { Sent } from "../send.ts";
 const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
 const control = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 const accountsCount = 24;
-/** By the test's clock: five times the duration of 20. A hanging request ends after 5,000. */
+/**
+ * In milliseconds of the test's clock: five times the duration of 20 events. A hanging request ends
+ * after 5,000 ms.
+ */
 const boundMs = 500;
 
 for (const dialect of ["sqlite", "postgres"] as const) {

@@ -1,5 +1,5 @@
-// kill -9 of two simultaneous deliverers: no event is lost, a repeat has the same webhook-id, and
-// the events of an address stay in order. TESTS=long: 200 rounds.
+// Kills two simultaneous deliverers with kill -9. No event is lost, a repeat has the same
+// webhook-id, and the events of an address stay in order. TESTS=long runs 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

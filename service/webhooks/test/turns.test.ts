@@ -92,7 +92,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return (await rows.executeTakeFirst())?.lane;
     };
 
-    test("serves an endpoint again only after all endpoints that were waiting", async () => {
+    test("serves an endpoint again only after all other waiting endpoints", async () => {
       await pileUpGreedy(10, 4, 40);
       await start();
       let answered = 0;
@@ -183,7 +183,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await allTaken(6, id);
       const found = await listDeliveries(store.db, id, 10);
       const taken = found.map(({ attempts }) => attempts.at(-1)!.atMs);
-      // Newest first: the newest was the success, and then the oldest.
+      // The list is newest first. The newest delivery was sent first, and then the backlog, oldest
+      // first.
       assert.deepEqual(
         taken.slice(1).toSorted((a, b) => b - a),
         taken.slice(1),

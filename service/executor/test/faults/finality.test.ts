@@ -106,7 +106,7 @@ describe("work after an execution", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("repeats an execution and a return after a reorganization undoes both", async (context) => {
+  test("repeats an execution and a return that a reorganization undid", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await step(running);

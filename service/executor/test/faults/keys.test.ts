@@ -1,5 +1,5 @@
 // Tests several keys on one chain. A key that cannot send delays its own transactions, but no
-// payment that another key can execute.
+// payment that a different key can execute.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -211,7 +211,7 @@ describe("two keys", () => {
     );
 
     test(
-      `a key sends even if one of ${honest + 1} endpoints reports that it has no coin`,
+      `a key sends even if one of ${honest + 1} endpoints reports that the key has no coin`,
       options,
       async () => {
         start((core) => ({

@@ -77,7 +77,7 @@ describe("kill -9", () => {
     );
     await world.client.increaseTime({ seconds: 90_000 });
     await until(
-      "the others are returned",
+      "the other payments are returned",
       async () =>
         (await fatesOf(world, reverting)).every((fate) => fate.recovered > 0n && fate.held === 0n),
       120,

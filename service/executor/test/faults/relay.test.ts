@@ -67,7 +67,7 @@ describe("private relays", () => {
   for (const fault of ["drops_broadcasts", "timeout", "500"] as const) {
     const options = fault === "drops_broadcasts" ? {} : onlyLong;
     test(
-      `never sends to other endpoints if the relay fails (${fault})`,
+      `never sends transactions to other endpoints if the relay fails (${fault})`,
       options,
       async (context) => {
         const running = await payWith(context, fault, alone);
@@ -87,7 +87,7 @@ describe("private relays", () => {
     );
   }
 
-  test("logs the name of a relay that refuses, and sends to no other endpoint", async (context) => {
+  test("logs a refusing relay's name, and sends to no other endpoint", async (context) => {
     refusal = "not today";
     const running = await payWith(context, "drops_broadcasts", alone);
     const refused = () => running.events.find(({ kind }) => kind === "send_refused");
@@ -115,7 +115,7 @@ describe("private relays", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("also sends to the endpoints once `sendFallbackBlocks` have passed", async (context) => {
+  test("also sends transactions to the endpoints after `sendFallbackBlocks`", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
     const running = await payWith(context, "drops_broadcasts", fallback);
@@ -163,7 +163,7 @@ describe("private relays", () => {
     },
   );
 
-  test("sends to no other endpoint if the relay is honest", async (context) => {
+  test("sends transactions to no other endpoint if the relay is honest", async (context) => {
     const running = await payWith(context, "none", alone);
     await until("it is executed", running.isExecuted);
     await until("no transaction is pending", () => isAtRest(store));

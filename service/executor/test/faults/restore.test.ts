@@ -49,7 +49,7 @@ const withBudget =
     chain: { ...core.chain, budgets: { ...core.chain.budgets, perDayMax } },
   });
 
-/** Returns honest endpoints, except that `lies` can replace the answers of one. */
+/** Returns honest endpoints, except that `lies` can replace the responses of one endpoint. */
 const withEndpoints =
   (count: number, lies: (place: number, call: Call, answer: Answer) => Answer): Adapt =>
   (core) => ({

@@ -90,7 +90,7 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
 
 /**
  * Finds the highest costs that were charged because no endpoint showed a transaction for a minute.
- * Such transactions are of another user of the key. For unknown transactions that were found, no
+ * A different user of the key sent such transactions. For unknown transactions that were found, no
  * highest cost is charged.
  */
 async function findWrittenOff(db: World["db"]): Promise<bigint[]> {

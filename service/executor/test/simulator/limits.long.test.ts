@@ -196,7 +196,7 @@ describe("executes payments if all endpoints except one refuse all logs", () => 
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
-      // Only logs show money in another token or on another chain than the intent's.
+      // Only logs show money in another token or on a different chain than the intent's.
       assert.deepEqual(
         faults.filter((fault) => !fault.startsWith("missing")),
         [],

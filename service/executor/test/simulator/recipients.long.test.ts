@@ -115,7 +115,7 @@ describe("finds a payment if its address is created while the logs are read", ()
   });
 });
 
-describe("uses the other form of a query for an endpoint that refuses one form", () => {
+describe("uses the second form of a query for an endpoint that refuses the first form", () => {
   const error = { error: { code: -32005, message: "too much" } };
   for (const [what, isRefused] of [
     ["if it refuses queries by recipients", ({ topics }: Filter) => topics[2] !== undefined],
