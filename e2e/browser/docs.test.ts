@@ -59,7 +59,7 @@ describe("the documentation", () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     await page.goto(`${siteOf()}/docs`);
-    await page.getByRole("heading", { name: "What happens to the money when" }).waitFor();
+    await page.getByRole("heading", { name: "What happens to the money" }).waitFor();
     assert.equal(await page.locator("main tbody tr").count(), 15);
     await assertSoundInAll(page, "the first page");
     await page.keyboard.press("/");
