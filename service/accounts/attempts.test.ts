@@ -90,7 +90,7 @@ describe("attempts to sign in", () => {
     assert.equal(await spend({ ip: "198.51.100.1" }), 10);
   });
 
-  test("does not lock out a browser that has signed in because of strangers", async () => {
+  test("strangers' attempts do not lock out a browser that has signed in before", async () => {
     const { newCookie, spend } = open();
     for (let i = 0; i < 1_000; i++) await spend({ ip: network(i) });
     assert.equal(await spend({ ip: network(1_001) }), 0);

@@ -235,7 +235,7 @@ describe("the executor on a real chain", () => {
     assert.match(JSON.stringify(status), /"recordsToLookAt":\d/);
   });
 
-  test("ignores a dropped address until a retry, even if it is paid", async () => {
+  test("ignores a dropped address until a retry, even if the address is paid", async () => {
     const run = (words: string, address: Hex) =>
       executorCommands
         .find((command) => command.words === words)!
@@ -302,7 +302,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("counts an execution only by the factory's event, in metrics and tables", async () => {
+  test("counts an execution only if the factory's event shows it", async () => {
     const record = await world.newRecord();
     await paid(record);
     const outcome = () => store.db.selectFrom("executor_outcomes").selectAll().executeTakeFirst();

@@ -34,7 +34,8 @@ export function openapi(): Route {
 const notReady = "this server is shutting down and accepts no new requests";
 
 /**
- * Live: the event loop runs. Ready: not draining, and the store is readable and has lost no commit.
+ * A process is live if its event loop runs. A process is ready if it is not draining, and its store
+ * is readable and has lost no commit.
  */
 export function mountProbes(app: FastifyInstance, { store, draining, metrics }: Parts): void {
   mount(app, metrics, "/livez", {

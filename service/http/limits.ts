@@ -10,9 +10,12 @@ export type Limits = {
    */
   createsInFlightMax: number;
   lookupsInFlightMax: number;
-  /** Creates of one account per day; 0 means no limit. */
+  /** The maximum number of creates per account and day; 0 means no limit. */
   addressesPerAccountDay: number;
-  /** Calls per minute of simulations to a chain's endpoints, by all servers on one PostgreSQL. */
+  /**
+   * The maximum number of calls per minute that simulations make to a chain's endpoints. Servers on
+   * one PostgreSQL database share this limit.
+   */
   simulationCallsPerMinute: number;
   /**
    * The maximum time to receive a request's headers, from its first byte or from the end of the
@@ -24,7 +27,7 @@ export type Limits = {
    * that have been idle longest are closed.
    */
   connectionsMax: number;
-  /** Bytes of verified records that are cached for lookups. */
+  /** The maximum number of bytes of verified records that are cached for lookups. */
   lookupCacheBytesMax: number;
 };
 

@@ -117,7 +117,7 @@ describe("launch ends in one execution", () => {
 });
 
 describe("of two endpoints, one that shows other block hashes", () => {
-  test("makes no receipt, and the launch is proved once it is honest", async (t) => {
+  test("makes no receipt, and the launch is proved once the endpoint is honest", async (t) => {
     const chain = await startChain(t);
     let isLying = false;
     chain.watch(async ({ method, params }, forward, index) => {

@@ -117,7 +117,7 @@ describe("a launch that is killed while it", () => {
   const chosen = (points: readonly (readonly [isAlways: boolean, point: string])[]) =>
     points.filter(([isAlways]) => isAlways || isLong).map(([, point]) => point);
 
-  test("creates the account and the address makes one of each", async (t) => {
+  test("creates the account and the address: makes only one of each", async (t) => {
     const chain = await startChain(t);
     const file = `${chain.config.dataDirectory}/service.db`;
     const points = chosen([
@@ -147,7 +147,7 @@ describe("a launch that is killed while it", () => {
     assert.equal(await countSent(chain), 8);
   });
 
-  test("proves the outcome ends with the same proof", async (t) => {
+  test("proves the outcome: ends with the same proof", async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const first = await runLaunch(chain).done;

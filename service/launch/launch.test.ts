@@ -46,7 +46,7 @@ describe("launch refuses, before anything is spent,", () => {
     await assertRefused(chain, /needs 250000 gas here, and its transaction is signed for 100000/);
   });
 
-  test("a wallet with too little coin, with its balance and the required amount", async (t) => {
+  test("a wallet with too little coin, and names its balance and required amount", async (t) => {
     const chain = await startChain(t);
     await chain.client.setBalance({ address: chain.wallet, value: parseEther("0.01") });
     const wallet = new RegExp(

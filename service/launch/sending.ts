@@ -147,7 +147,9 @@ async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
   });
 }
 
-/** The polls before the first line of output (20 s), and between later lines (a minute). */
+/**
+ * The number of polls before the first line of output (20 s), and between later lines (a minute).
+ */
 const quietPolls = 10;
 const pollsPerLine = 30;
 /** The maximum number of polls, which take an hour. */
@@ -213,7 +215,7 @@ const lagPolls = 5;
 const lagPollsMax = 90;
 
 /**
- * Sends a stored transaction until its nonce is mined. Returns the mined transaction's hash.
+ * Sends a stored transaction until its nonce is used. Returns the mined transaction's hash.
  *
  * @throws {NonceTaken} if the mined transaction is not the launch's, or has another effect
  */

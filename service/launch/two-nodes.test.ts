@@ -53,7 +53,7 @@ async function assertProvedLater(chain: BareChain, message: RegExp, becomeHonest
 }
 
 describe("launch, with two nodes,", () => {
-  test("proves the outcome by a block that both have executed", async (t) => {
+  test("proves the outcome at a block that both nodes have executed", async (t) => {
     const chain = await startChain(t, ["own", "second"]);
     const run = runLaunch(chain);
     const proved = await run.done;

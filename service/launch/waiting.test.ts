@@ -217,7 +217,7 @@ describe("launch, if another program uses its key,", () => {
     await assertExecuted(chain, runLaunch(chain).done, 1);
   });
 
-  test("uses the next nonce if its nonce is used while it waits for payment", async (t) => {
+  test("uses the next nonce if a program takes its nonce before the payment", async (t) => {
     const chain = await startBareChain();
     t.after(chain.stop);
     const { pay } = chain;

@@ -125,8 +125,8 @@ export async function writeMirror(
     seq = page.seq;
     await write(page);
     unnoted += page.records.length + page.corrupt.length;
-    // A note contains each corrupt address. So that notes do not become expensive, the next note is
-    // written after at least as many records as there are corrupt addresses.
+    // A note contains each corrupt address. To keep notes cheap, the next note is written only
+    // after at least as many records as there are corrupt addresses.
     if (unnoted < corrupt.length) continue;
     await keepNote();
     unnoted = 0;

@@ -66,8 +66,8 @@ async function requireSameVersion(source: Database.Database, { db }: Store): Pro
 }
 
 /**
- * Returns the tables to copy. Tables that other tables refer to come first. The target already has
- * its own `migrations`.
+ * Returns the tables to copy. Tables that other tables refer to come first. The table `migrations`
+ * is omitted, because the target already has its own.
  */
 function tablesOf(source: Database.Database): string[] {
   const left = source

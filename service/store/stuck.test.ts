@@ -88,7 +88,7 @@ describe("503 within seconds", { concurrency: true }, () => {
     await store.close();
   });
 
-  test("for a transaction, without a rollback that waits as long again", async (t) => {
+  test("for a transaction, without waiting again for its rollback", async (t) => {
     const line = await openLine(await postgres.newDatabase());
     t.after(line.close);
     const store = await openStore({ dataDirectory: "", databaseUrl: line.url });

@@ -94,7 +94,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ({ state }) => state === "delivered" || state === "failed",
       );
 
-    test("v1a: both keys sign during a rotation, and only the new key after it", async () => {
+    test("v1a: both keys sign during a rotation, and only the new key afterward", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, `${receiver.url}/hook`);

@@ -119,7 +119,7 @@ type Keep = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 /** A claim, and the keys of the service that sign the delivery. */
 type Signed = Claim & { keys: SigningKey[] };
 
-/** Claims the next deliveries of the lane for accounts that may occupy more of its slots. */
+/** Claims the lane's next deliveries for accounts that may occupy more slots of the lane. */
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
   const inProgress = lanes[lane];

@@ -64,9 +64,10 @@ type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
 const resolving = { timeout: 1_000, tries: 2 };
 
 /**
- * Resolves names without the system's lookup, which occupies one of the process's four threads:
- * four names with silent name servers would block calls to nodes, password hashes, and file access.
- * These queries occupy no thread. IPv4 addresses come first, because not every machine has IPv6.
+ * Resolves names without the system's lookup, which would occupy one of the process's four threads.
+ * Four names with silent name servers would then block calls to nodes, password hashes, and file
+ * access. These queries occupy no thread. IPv4 addresses come first, because not every machine has
+ * IPv6.
  *
  * @param servers name servers as `ADDRESS:PORT`; the system's name servers by default
  */

@@ -77,7 +77,9 @@ function standingAfter(
   return { lane: isEarned ? 0 : 1, streak: good, barredUntilMs };
 }
 
-/** The numbers of pending requests in a lane: of all, and by the IDs of endpoints and accounts. */
+/**
+ * The numbers of pending requests in a lane: in total, and by the IDs of endpoints and accounts.
+ */
 export type InProgress = { all: number; byId: Map<string, number> };
 
 export const noneInProgress = (): InProgress => ({ all: 0, byId: new Map() });

@@ -6,7 +6,7 @@ const takes = (gas: number): Estimate => ({ result: "succeeds", gas });
 const fails: Estimate = { result: "fails", reason: "CallFailed" };
 
 describe("estimates of several endpoints", () => {
-  test("use the higher of two amounts, and the median of three", () => {
+  test("use the higher of two amounts, or the median of three", () => {
     assert.deepEqual(judge([takes(100_000), takes(25_000)]), takes(100_000));
     assert.deepEqual(judge([takes(9_000_000), takes(100_000), takes(99_000)]), takes(100_000));
   });

@@ -1,9 +1,8 @@
-// Returns "named" tokens: tokens that are on no list and that somebody reported at an address. The
-// contracts of such tokens can do anything, and reporting a token is free, so this work comes last
-// in a pass and is limited. Each token has its own transaction with a fixed gas limit. The
-// transaction is sent only if a simulation shows that the address loses the token and that
-// `recovery` receives it. These transactions can use only half of each budget, so the other half
-// remains for payments.
+// Returns "named" tokens: tokens that are on no list and that somebody reported at an address. Such
+// a token's contract can do anything, and reporting a token is free. So this work comes last in a
+// pass, and is limited. Each token has its own transaction with a fixed gas limit. The transaction
+// is sent only if a simulation shows that the address loses the token and that `recovery` receives
+// it. These transactions can use only half of each budget, so the other half remains for payments.
 
 import { recoverCalldata, toHex } from "executable-address";
 import { measureReturn } from "../../chain/sent.ts";

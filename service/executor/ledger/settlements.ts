@@ -1,5 +1,5 @@
-// Ends purposes: with a final receipt, or because a transaction that the ledger did not know used
-// the nonce. All changes that belong to the end of a purpose are written in one commit.
+// Ends purposes. A purpose ends with a final receipt, or because an unknown transaction used its
+// nonce. All changes that belong to the end of a purpose are written in one commit.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";

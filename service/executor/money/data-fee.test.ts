@@ -6,7 +6,7 @@ const known: DataFee = { ...unknownDataFee, perByte: 7n };
 const weigh = (...said: bigint[]) => mergeDataFees(known, said, { quorum: 2, nowMs: 1000 });
 
 describe("the data fee", () => {
-  test("is the median of three endpoints' bounds, and the higher of two", () => {
+  test("is the median of three endpoints' bounds, or the higher of two", () => {
     assert.equal(weigh(1n, 900n, 9n).perByte, 9n);
     assert.equal(weigh(9n, 0n).perByte, 9n);
     assert.equal(weigh(0n, 9n).perByte, 9n);

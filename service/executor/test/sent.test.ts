@@ -185,7 +185,7 @@ describe("a token that is on no list", () => {
     });
   }
 
-  test("can be named again if more of it arrives after it was returned", async () => {
+  test("can be named again if more of the token arrives after the return", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);

@@ -43,7 +43,7 @@ async function executionsOf(record: AddressRecord) {
 }
 
 describe("a payment of 25 that accepts 24.75", () => {
-  test("does not run with 24.7, and runs when the rest arrives", async () => {
+  test("does not run with 24.7, but runs when the rest arrives", async () => {
     const record = await newTolerant("short");
     const before = await world.balanceOf(shop);
     await pay(record, (247n * unit) / 10n);

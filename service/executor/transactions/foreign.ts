@@ -33,7 +33,7 @@ import type { Pass } from "../pass.ts";
 import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
 /**
- * For each key: the number of its nonces that the ledger does not know, and the time at which the
+ * The number of each key's nonces that the ledger does not know, and the time at which the
  * transaction of such a nonce was last found.
  */
 export type UnknownNonces = {

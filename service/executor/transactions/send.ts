@@ -32,20 +32,20 @@ import type { Pass } from "../pass.ts";
 
 export type SendMemory = {
   sending: {
-    /** For each key that failed to sign: the time of the next attempt. */
+    /** The time of the next attempt to sign, for each key that failed to sign. */
     restingMs: Map<Hex, number>;
     dataFee: DataFee;
-    /** For each transaction hash: the time of the last broadcast. */
+    /** The time of a transaction's last broadcast, by transaction hash. */
     sentMs: Map<Hex, number>;
     /** IDs of purposes whose transactions enough endpoints refused as too cheap. */
     underpriced: Set<string>;
     /**
-     * For each purpose whose transaction is refused as too large for any block: the time of the
-     * first refusal, in seconds.
+     * The time in seconds of the first refusal, for each purpose whose transaction is refused as
+     * too large for any block.
      */
     hopeless: Map<string, number>;
   };
-  /** For each key: its nonce on chain, and the head and the time at which it was read. */
+  /** Each key's nonce on chain, with the head and the time at which the nonce was read. */
   nonces: Map<Hex, { value: number; head: Hex; sinceMs: number }>;
 };
 

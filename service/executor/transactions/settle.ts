@@ -28,13 +28,13 @@ import type { SendMemory } from "./send.ts";
 export type ReceiptMemory = {
   receipts: {
     /**
-     * For each purpose whose receipt is not final: the receipt's block. The receipt is read again
-     * when this block is deep enough.
+     * The block of each receipt that is not final, by purpose. The receipt is read again when this
+     * block is deep enough.
      */
     mined: Map<string, number>;
     /**
-     * For each purpose whose nonce was used: the number of successive passes in which none of our
-     * transactions had a receipt.
+     * The number of successive passes in which none of our transactions had a receipt, for each
+     * purpose whose nonce was used.
      */
     absent: Map<string, number>;
   };

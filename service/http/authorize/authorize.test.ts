@@ -283,7 +283,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     }
   });
 
-  test("returns 200 with only the key, and the scheme in any letter case", async () => {
+  test("returns 200 if only a key is sent, with the scheme in any letter case", async () => {
     const { apiKey } = await newAccount();
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const answer = await send([["Authorization", `${scheme} ${apiKey}`]]);

@@ -149,7 +149,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(rotated < whole, `${rotated} of ${whole} left after a flood and a rotation`);
     });
 
-    test("an open stream needs no key, so it continues after a revocation", async () => {
+    test("an open stream continues after a key is revoked, because it needs no key", async () => {
       const { accountId } = await service.newKey();
       const { ask, prefix, apiKey } = await keyOf(accountId, ["create"]);
       const { address } = (await ask("POST", "/address/create", newIntent())).json();

@@ -1,5 +1,5 @@
-// POST /address/create: spec/service.md §4.1. Idempotent: the same intent always gets a response
-// with the same bytes, which is sent once the record is durable. Besides the route, this file
+// POST /address/create: spec/service.md §4.1. The operation is idempotent: the same intent always
+// gets the same response, byte for byte, once its record is durable. Besides the route, this file
 // contains the rules for new intents that the library does not check. It also handles references:
 // their query fields, the salts that are derived from them, and the signatures that a bound client
 // ID must send.

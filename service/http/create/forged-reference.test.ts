@@ -174,7 +174,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       data.createdBy,
     ];
 
-    test("webhooks report a page's claim of the server's reference as the page's", async () => {
+    test("webhooks report a page's claim of a server's reference as a claim", async () => {
       const { record } = await scene.shop.order("order-1", await intentOf(price));
       const cheap = await world.newRecord({ amount: "1" });
       assert.equal((await forge("order-1", cheap.intent)).statusCode, 200);

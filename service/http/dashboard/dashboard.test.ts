@@ -64,7 +64,7 @@ for (const [name, database] of Object.entries(databases)) {
       service.app.inject({ method: "POST", url: "/v1/address/create", headers, payload: intent });
     const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
-    test("the account's page shows its own gas per day, and no other account's", async () => {
+    test("the account's page shows only this account's gas per day", async () => {
       const [ada, eve] = [await signUp(), await signUp()];
       const { accountId } = (await ada.get(`${api}/account`)).json();
       const sums = { client_wei: "2", tip_loss_wei: "3", gas_wei: "9", tips_wei: "4" };
@@ -196,7 +196,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.statusCode, 409);
     });
 
-    test("shows a key once and later its prefix, and accepts it until its rotation", async () => {
+    test("shows a key once, later only its prefix, and accepts it until its rotation", async () => {
       const browser = await signUp();
       const made = await newKey(browser);
       assert.match(made.apiKey, /^svc_sk_[0-9a-f]{64}$/);
@@ -246,7 +246,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(items.some(({ event }: { event: string }) => event === "api_key_revoked"));
     });
 
-    test("a client ID is accepted from an allowed origin until it is rotated", async () => {
+    test("a client ID is accepted from an allowed origin until its rotation", async () => {
       const browser = await signUp();
       await browser.post(`${api}/origins`, { origin: "https://*.shop.example" });
       const { clientId } = (await browser.get(`${api}/credentials`)).json().clientId;

@@ -36,7 +36,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await ada.get(`${api}/account`)).statusCode, 200);
     });
 
-    test("lists each session with its origin, and refuses an ended one immediately", async () => {
+    test("lists each session with its origin, and refuses ended sessions immediately", async () => {
       const [here, there] = [
         openBrowser(service, { "user-agent": "Here/1" }),
         openBrowser(service, { "user-agent": `There/${"2".repeat(300)}` }),

@@ -49,7 +49,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.json().error.code, code);
     };
 
-    test("returns 403 without a cookie for a write not from our page", once, async () => {
+    test("returns 403 and no cookie for a write from a different page", once, async () => {
       const paths = ["sign-up/email", "sign-in/email", "sign-out", "change-password"];
       const origins = ["https://evil.example", "null", "", "http://127.0.0.1:8081"];
       for (const path of [...paths, "reset-password"]) {
@@ -349,7 +349,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("a new password needs the old one, and ends all other sessions", async () => {
+    test("a password change needs the old password, and ends all other sessions", async () => {
       const email = newEmail();
       const [here, there] = [openBrowser(service), openBrowser(service)];
       await here.signUp(email);

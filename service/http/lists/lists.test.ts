@@ -314,7 +314,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal((await get(apiKey, `events?${wrong}`)).statusCode, 400, wrong);
     });
 
-    test("the dashboard shows references, and searches them", async () => {
+    test("the dashboard shows and searches references", async () => {
       const browser = openBrowser(service);
       await browser.signUp(`${Math.random()}@example.com`);
       const keys = "/dashboard/api/credentials/api-key";

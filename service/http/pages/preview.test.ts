@@ -23,7 +23,7 @@ const previewOf = (address: string, parts = { ...server.parts, ...chainParts(cha
   openPreviews(parts, openStatuses(parts))(address);
 
 describe("the preview of an address", () => {
-  test("is empty for an unknown address and for an invalid one", async () => {
+  test("is empty for an unknown address and for an invalid address", async () => {
     assert.equal(await previewOf(`0x${"5a".repeat(20)}`), undefined);
     assert.equal(await previewOf("0x12"), undefined);
   });

@@ -4,9 +4,10 @@
 // The server supports many streams: all streams of a chain share the chain's loop, each address is
 // read and encoded once for all of its streams, and no stream has a timer.
 //
-// A stream is a position in the short history of its address's frames. Opening, resuming, and
-// continuing after a slow reader's socket drained are the same step: send the frames after that
-// position, or the current state if the position has left the history.
+// A stream is a position in the short history of its address's frames. A new stream, a resumed
+// stream, and a stream whose slow reader has caught up are handled in the same way: the stream
+// receives the frames after its position, or the current state if the position has left the
+// history.
 
 import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
@@ -151,7 +152,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
   return {
     countStreams: shares.countStreams,
     findFull: shares.findFull,
-    /** Sends frames to `response` until it closes. Then call the returned function. */
+    /** Sends frames to `response` until the response closes. Then call the returned function. */
     open(
       subject: StatusSubject,
       from: From,
@@ -201,7 +202,7 @@ function follow({ parts, watches, chains }: Hub, chainId: number): void {
   });
   followed.stop = () => {
     chains.delete(chainId);
-    // Not awaited, because stopping may be part of a turn.
+    // The promise is not awaited, because stopping may be part of a turn.
     void end();
   };
 }

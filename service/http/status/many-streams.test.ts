@@ -53,7 +53,7 @@ const from = { client: "client", network: "network" };
 const limits = { heartbeatMs: 10, lingerMs: 50 };
 
 describe("the streams of one server", () => {
-  test("share one read of the chain and of their address", async () => {
+  test("share one read of the chain and one read of their address", async () => {
     const { asked, parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const outs = Array.from({ length: 100 }, () => new PassThrough());
@@ -99,7 +99,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("cost nothing after the last one has closed", async () => {
+  test("cost nothing after the last stream has closed", async () => {
     const { asked, parts } = counted();
     const hub = openEventHub(parts, limits);
     const leave = hub.open(subject("a"), from, undefined, new PassThrough() as never);
@@ -124,7 +124,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("keep only their position for a slow reader, and continue from there", async () => {
+  test("keep only their position for a slow reader, and continue from that position", async () => {
     const { parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const slow = new PassThrough({ highWaterMark: 1 });

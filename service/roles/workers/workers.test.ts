@@ -85,7 +85,7 @@ describe("two workers and the executor", () => {
   });
   after(() => server.close());
 
-  test("all find a new record immediately, and all reject a rotated key", async () => {
+  test("all workers find a new record immediately, and all reject a rotated key", async () => {
     const { accountId, apiKey } = await admin(
       server.env,
       "account",
@@ -103,7 +103,7 @@ describe("two workers and the executor", () => {
     for (const { status } of answers) assert.equal(status, 401);
   });
 
-  test("all share the rate limit of a credential", async () => {
+  test("all workers share a credential's rate limit", async () => {
     const began = performance.now();
     const answers = await Promise.all(Array.from({ length: 160 }, () => create(server)));
     const allowed = 100 + (performance.now() - began) / 20 + 1;
@@ -139,7 +139,7 @@ describe("two workers and the executor", () => {
     assert.ok(have[0]!.includes("ROLE=executor"));
   });
 
-  test("restarts a killed worker after growing delays, while the others respond", async () => {
+  test("restarts a killed worker after growing delays, while other workers respond", async () => {
     const listened = () => said(server, "listening").length;
     const ended = () => said(server, "worker exited; it will be restarted");
     const [, second, executor] = pidsOf(server);

@@ -193,14 +193,14 @@ describe("an endpoint that reports a transaction as underpriced", () => {
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("causes no replacement as the only endpoint at a constant base fee", async (context) => {
+  test("causes no replacement at a constant base fee if it is the only endpoint", async (context) => {
     refusal = "replacement transaction underpriced";
     const urls = { rpcUrls: [relay.url], stuckSeconds };
     const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("causes no replacement as the only relay", async (context) => {
+  test("causes no replacement, even if it is the only relay", async (context) => {
     refusal = "replacement transaction underpriced";
     const alone: Relayed = { sendUrls: [relay.url], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", alone, { stuckSeconds }));

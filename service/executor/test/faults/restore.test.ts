@@ -176,7 +176,7 @@ describe("after a restore from a backup", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("charges a transaction that replaced a transaction of the backup", async (context) => {
+  test("charges a transaction that replaced a transaction in the backup", async (context) => {
     world.stopTicking();
     const lost = start(context);
     const record = await payOne(bob);

@@ -24,7 +24,7 @@ import {
 type Sent = UnsignedTransaction & { from: Hex };
 export type PoolTransaction = Sent & { hash: Hex };
 
-/** A key of the pool. */
+/** Returns the key of a transaction in the pool. */
 export const slotOf = ({ from, nonce }: Pick<Sent, "from" | "nonce">) => `${from} ${nonce}`;
 export const nonceOf = ({ nonces }: State, from: Hex): number => nonces.get(from) ?? 0;
 
