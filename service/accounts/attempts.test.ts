@@ -66,7 +66,7 @@ describe("attempts to sign in", () => {
     assert.equal(admitted, 800);
   });
 
-  test("allows networks that keep guessing only 100 attempts, from any address", async () => {
+  test("allows only 100 attempts to networks that keep guessing", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 200; i++) admitted += await spend({ ip: `192.0.2.${i}` });

@@ -116,7 +116,7 @@ describe("a status request makes the executor's job due", () => {
     assert.equal((await jobOf(address))?.due_at, 0);
   });
 
-  test("retries dust that was not worth its gas after an hour of chain time", async () => {
+  test("after an hour of chain time, retries dust that was not worth its gas", async () => {
     const address = newAddress();
     const recoverable = [{ token: native, amount: "1" }];
     const dust = { state: "executed" as const, recoverable };

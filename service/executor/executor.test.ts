@@ -113,7 +113,7 @@ describe("the executor on a real chain", () => {
     await until("the next day begins", async () => (await readShare()) === 0);
   });
 
-  test("reports each new head, so that other roles do not request it", async () => {
+  test("reports each new head, so that other roles do not request the head", async () => {
     await executor.stop();
     const nobody = openChainRpc(["http://127.0.0.1:9"]);
     executor = start(testConfig, { onHead: (_, head) => nobody.heads.note(head) });

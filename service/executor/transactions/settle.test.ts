@@ -55,7 +55,7 @@ describe("compareReceipts", () => {
     assert.equal(blockOf(compareReceipts([], 1)), "unknown");
   });
 
-  test("returns the receipt that a quorum shows, of any signed transaction", () => {
+  test("returns the receipt that a quorum shows, for any of the signed transactions", () => {
     const answers = [says(null, receipt("aa")), says(null, receipt("aa")), says(null, null)];
     assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
     assert.equal(blockOf(compareReceipts([says(receipt("cc"))], 1)), "0xcc");

@@ -124,7 +124,7 @@ describe("if no node traces a batch", () => {
     { address: failed, gas: 137_500 },
   ];
 
-  test("charges an item that ran at most its estimate, and a failed item the rest", () => {
+  test("charges at most its estimate to an item that ran, and the rest to a failed item", () => {
     const taken = divideGas(shares, 230_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
   });

@@ -120,7 +120,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await ada.get(`${api}/session`)).json(), { account });
     });
 
-    test("returns 403 for a write with a session that is not from our own page", async () => {
+    test("returns 403 for a write that has a session but is not from our own page", async () => {
       const { jar } = await signUp();
       for (const origin of ["https://evil.example", "null", "http://127.0.0.1:8080.evil.example"]) {
         const page = openBrowser(service, { origin });

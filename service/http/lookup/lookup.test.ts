@@ -73,7 +73,7 @@ describe("GET /v1/address/{address} refuses", () => {
     }
   });
 
-  test("with 500 for a row that derives another address, counted and logged once", async () => {
+  test("with 500, counted and logged once, for a row that derives a wrong address", async () => {
     const { address } = await created();
     const other = await created();
     const { store, metrics } = service.parts;

@@ -47,7 +47,7 @@ test("every operation and every webhook has examples that its schemas accept", (
   }
 });
 
-test("every component has a description, and so has every field that needs one", () => {
+test("every component, and every field that needs one, has a description", () => {
   const { schemas } = document.components;
   const bare = Object.entries(schemas).filter(([, { description }]) => !description);
   assert.deepEqual(bare, []);

@@ -112,7 +112,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("sends each change, from unfunded to executed, and no block without a change", async () => {
+  test("sends each change, from unfunded to executed, but nothing for other blocks", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address));
     const states = [(await stream.nextStatus()).status.state];

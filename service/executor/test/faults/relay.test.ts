@@ -193,7 +193,7 @@ describe("an endpoint that reports a transaction as underpriced", () => {
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("causes no replacement at a constant base fee if it is the only endpoint", async (context) => {
+  test("causes no replacement at a constant base fee as the only endpoint", async (context) => {
     refusal = "replacement transaction underpriced";
     const urls = { rpcUrls: [relay.url], stuckSeconds };
     const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };

@@ -184,14 +184,14 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
     assert.ok(more <= 5, `${more} blocks more`);
   });
 
-  test("one endpoint of two that reports a higher price does not raise the fee", async () => {
+  test("does not raise the fee if one of two endpoints reports a higher price", async () => {
     const { faults, priorityMax } = await historyWith(besu(1), plain, patient);
     assert.deepEqual(faults, []);
     assert.equal(priorityMax, minimum - 10n);
   });
 
   test(
-    "control: two endpoints that do so raise the fee to at most twice the base fee",
+    "control: raises the fee to at most twice the base fee if both endpoints do so",
     onlyLong,
     async () => {
       const { priorityMax } = await historyWith(besu(2), plain, patient);
