@@ -14,14 +14,14 @@ const roomOf = ({ path, kind }: Passage): string => {
 /** Phrases per 1,000 words, for each room. A budget may only decrease. */
 const budgets: Readonly<Record<string, number>> = {
   address: 0,
-  element: 0.6,
+  element: 0.3,
   shop: 0,
-  contracts: 0.9,
-  service: 0.5,
-  web: 1.4,
-  e2e: 1.7,
-  scripts: 0.7,
-  docs: 1,
+  contracts: 0.8,
+  service: 0.4,
+  web: 0.7,
+  e2e: 0.5,
+  scripts: 0,
+  docs: 0.6,
 };
 
 const prose = Map.groupBy(readProse(), roomOf);

@@ -82,7 +82,7 @@ for (const kind of longOr("one server on SQLite")) {
       });
     }
 
-    test(`continues good requests during ${halves} event streams of many clients`, async () => {
+    test(`serves good requests during ${halves} event streams of many clients`, async () => {
       for (const server of deployed.servers) {
         const path = `/v1/address/${await create(server)}/events`;
         await openMany(server, halves, (number) => {

@@ -1,7 +1,7 @@
 // Tests the webhook lanes over HTTP. 1,000 endpoints of 100 accounts hang, respond only
-// sometimes, respond byte by byte, or fail. Each of them has a backlog, while honest
-// endpoints use the same store. A second store with only the honest endpoints runs simultaneously,
-// so that a busy machine delays both stores.
+// sometimes, respond byte by byte, or fail. Each of these endpoints has a backlog. Honest
+// endpoints use the same store at the same time. A second store with only the honest endpoints
+// runs simultaneously, so that a busy machine delays both stores.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";

@@ -1,6 +1,6 @@
 // Stores look-alikes of listed tokens that an address received. There is one row for each address,
-// chain, and token, regardless of the number of transfers. A row remains after the money has left,
-// because its only effect is that the balance is read.
+// chain, and token, regardless of the number of transfers. A row remains after the money has left:
+// its only effect is that the balance is read.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";

@@ -141,7 +141,7 @@ describe("a status request makes the executor's job due", () => {
     assert.equal((await jobOf(address))?.state, "waiting");
   });
 
-  test("wakes an underfunded job once per block after the missing money has arrived", async () => {
+  test("wakes an underfunded job at most once per block after the rest has arrived", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, { state: "partially_funded", balance: "1" }));

@@ -123,8 +123,9 @@ export type FollowMemory = {
    */
   recipients: { seq: number; list: Hex[] };
   /**
-   * The tokens that open addresses among the records up to `seq` request but the operator no longer
-   * lists. Their transfers are requested in the same way as transfers of listed tokens.
+   * Tokens that the operator no longer lists, but that are the intent's token of an open address
+   * among the records up to `seq`. Their transfers are requested in the same way as transfers of
+   * listed tokens.
    */
   delisted: { seq: number; tokens: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes in a block. */

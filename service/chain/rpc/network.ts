@@ -108,7 +108,7 @@ async function openView(
 const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
 /**
- * Removes endpoints that took much longer than a quorum. A pass waits for the answers of its
+ * Removes endpoints that took much longer than a quorum took. A pass waits for the answers of its
  * endpoints, so a slow endpoint counts as silent while enough other endpoints are fast.
  */
 function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {

@@ -106,7 +106,7 @@ function refuseCreate(parts: ServerParts): RequestListener {
 }
 
 /**
- * If one network has more than this share of all connections waiting, its new connections replace
+ * If one network has more than this share of all waiting connections, its new connections replace
  * only its own waiting connections.
  */
 const share = 1 / 8;

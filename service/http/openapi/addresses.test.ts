@@ -206,7 +206,7 @@ describe("responses about addresses and the service", () => {
     await answers.expect(503, "/address/{address}/proof", at(999_999));
   });
 
-  test("returns 200 for a report, 429 above its limit, and each other refusal", async () => {
+  test("returns 200 for a report, 429 above the limit, and each documented refusal", async () => {
     const path = "/address/{address}/sent";
     let clients = 0;
     const report = (status: number, more: object = {}, to = service) =>

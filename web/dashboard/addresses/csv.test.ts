@@ -34,7 +34,7 @@ describe("the CSV export", () => {
     assert.match(lineOf('a "b", c'), /,"a ""b"", c",/);
   });
 
-  test("has a header row, and amounts in base units and in units without separators", () => {
+  test("has a header row, and amounts in base units and in tokens, without separators", () => {
     const [head, line, end] = formatCsv([row("order 1")], chains).split("\r\n");
     assert.equal(head!.split(",").length, line!.split(",").length);
     assert.match(line!, /,order 1,.*,8453,Base,.*,USDC,1234\.56789,1234567890,executed,2026/);
