@@ -176,7 +176,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
       const messageOf = (field: "address" | "cursor") => answers[field].json().error.message;
       assert.match(messageOf("address"), /up to 40 hex digits, found "0xzz"$/);
-      assert.match(messageOf("cursor"), /next value of an earlier page, found "x"$/);
+      assert.match(messageOf("cursor"), /value of `next` from an earlier page, found "x"$/);
     });
 
     test("returns 409 if a rotation names a credential that the page does not show", async () => {
