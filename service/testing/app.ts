@@ -10,7 +10,7 @@ import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { createWithKey } from "../accounts/admin.ts";
 import { openAccounts } from "../accounts/open.ts";
-import { parseChains } from "../chain/chains.ts";
+import { type Chain, parseChains } from "../chain/chains.ts";
 import { type Chains, perChain } from "../chain/registry.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { openStatusReader } from "../chain/status/reader.ts";
@@ -66,6 +66,19 @@ export const testChains: Chains = {
   rpcOf: (chainId) => openChainRpc(known.find((chain) => chain.chainId === chainId)!.rpcUrls),
   close: () => {},
 };
+
+/** Lists all of the chains, without checking their endpoints. */
+export function chainsOf(known: readonly Chain[]): Chains {
+  const rpcs = new Map(known.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
+  return {
+    known,
+    listed: () => known,
+    find: (id) => known.find(({ chainId }) => chainId === id),
+    isListed: (id) => rpcs.has(id),
+    rpcOf: (id) => rpcs.get(id)!,
+    close: () => {},
+  };
+}
 
 /** The chains with one reader and one loop each, as in a process. */
 export function chainParts(chains: Chains): Pick<Parts, "chains" | "statusReader" | "chainLoop"> {

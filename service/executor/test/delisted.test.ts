@@ -6,8 +6,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
-import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
-import { startApp } from "../../testing/app.ts";
+import { chainsOf, startApp } from "../../testing/app.ts";
 import { saveRecords, shop, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore } from "../../testing/executor/executor.ts";
 
@@ -25,17 +24,9 @@ for (const [name, lookalikes] of [
 ] as const) {
   describe(`a token that the operator has ${name}`, async () => {
     const chains = world.chains([world.rpcUrl], { tokens, lookalikes });
-    const rpc = openChainRpc(chains[0]!.rpcUrls);
     const api = await startApp({
       store,
-      chains: {
-        known: chains,
-        listed: () => chains,
-        find: (id) => chains.find((each) => each.chainId === id),
-        isListed: (id) => id === chains[0]!.chainId,
-        rpcOf: () => rpc,
-        close: () => {},
-      },
+      chains: chainsOf(chains),
     });
     after(() => api.app.close());
     const statusOf = async (address: Hex): Promise<ServiceStatus> =>

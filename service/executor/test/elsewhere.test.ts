@@ -10,8 +10,7 @@ import { factoryAddress } from "executable-address-contracts";
 import { anvilChain } from "executable-address-contracts/anvil";
 import { pino } from "pino";
 import { parseChains } from "../../chain/chains.ts";
-import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
-import { startApp } from "../../testing/app.ts";
+import { chainsOf, startApp } from "../../testing/app.ts";
 import { recoverData, startWorld } from "../../testing/chain/world.ts";
 import { saveRecords, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore } from "../../testing/executor/executor.ts";
@@ -32,18 +31,10 @@ const chains = [
     ],
   }),
 ];
-const rpcs = new Map(chains.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
 const api = await startApp({
   store,
   desk: openDesk(store, pino({ level: "silent" }), 10),
-  chains: {
-    known: chains,
-    listed: () => chains,
-    find: (id) => chains.find((each) => each.chainId === id),
-    isListed: () => true,
-    rpcOf: (id) => rpcs.get(id)!,
-    close: () => {},
-  },
+  chains: chainsOf(chains),
 });
 let running = startCore(store, chains);
 after(async () => {

@@ -7,8 +7,7 @@ import { after, describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import { type ServiceStatus, transferTopic } from "executable-address/status";
 import { concatHex, parseAbi } from "viem";
-import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
-import { startApp } from "../../testing/app.ts";
+import { chainsOf, startApp } from "../../testing/app.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
 import { saveRecords, shop, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore, twoKeys } from "../../testing/executor/executor.ts";
@@ -43,18 +42,9 @@ const chains = world.chains([world.rpcUrl], {
     lookalikeOf(ghost, "GHOST"),
   ],
 });
-const [chain] = chains;
-const rpc = openChainRpc(chain!.rpcUrls);
 const api = await startApp({
   store,
-  chains: {
-    known: chains,
-    listed: () => chains,
-    find: (id) => chains.find((each) => each.chainId === id),
-    isListed: (id) => id === chain!.chainId,
-    rpcOf: () => rpc,
-    close: () => {},
-  },
+  chains: chainsOf(chains),
 });
 const running = startCore(store, chains);
 after(async () => {

@@ -20,8 +20,7 @@ import {
 } from "viem";
 import { demoTokens, localChainId } from "../../../scripts/local-chain.ts";
 import { parseChains } from "../../chain/chains.ts";
-import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
-import { startApp } from "../../testing/app.ts";
+import { chainsOf, startApp } from "../../testing/app.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
 import { recoverData, startWorld } from "../../testing/chain/world.ts";
 import { saveRecords, unit, until } from "../../testing/executor/anvil-world.ts";
@@ -55,18 +54,10 @@ const chains = [
     "test",
   ),
 ];
-const rpcs = new Map(chains.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
 const api = await startApp({
   store,
   desk: openDesk(store, pino({ level: "silent" }), 10),
-  chains: {
-    known: chains,
-    listed: () => chains,
-    find: (id) => chains.find((each) => each.chainId === id),
-    isListed: () => true,
-    rpcOf: (id) => rpcs.get(id)!,
-    close: () => {},
-  },
+  chains: chainsOf(chains),
 });
 const running = startCore(store, chains);
 after(async () => {

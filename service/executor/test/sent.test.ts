@@ -10,8 +10,7 @@ import type { SentMoney } from "executable-address/client";
 import { type ServiceStatus, topicOf, transferTopic } from "executable-address/status";
 import { pino } from "pino";
 import { parseAbi } from "viem";
-import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
-import { startApp } from "../../testing/app.ts";
+import { chainsOf, startApp } from "../../testing/app.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
 import { saveRecords, shop, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore, twoKeys } from "../../testing/executor/executor.ts";
@@ -39,18 +38,10 @@ world.startTicking(100);
 
 const chains = world.chains();
 const [chain] = chains;
-const rpc = openChainRpc(chain!.rpcUrls);
 const appWith = (more: object = {}) =>
   startApp({
     store,
-    chains: {
-      known: chains,
-      listed: () => chains,
-      find: (id) => chains.find((each) => each.chainId === id),
-      isListed: (id) => id === chain!.chainId,
-      rpcOf: () => rpc,
-      close: () => {},
-    },
+    chains: chainsOf(chains),
     desk: openDesk(store, pino({ level: "silent" }), 10),
     trustedProxies: "127.0.0.1",
     ...more,
