@@ -12,7 +12,7 @@ import { type Hex, toHex } from "executable-address";
 import { toQuantity, transferTopic } from "executable-address/status";
 import { sql } from "kysely";
 import { openRecord } from "../chain/rpc/endpoint-record.ts";
-import type { Asker, View } from "../chain/rpc/view.ts";
+import type { EndpointClient, View } from "../chain/rpc/view.ts";
 import { type Fence, takeLease } from "../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../executor/ledger/ledger.ts";
 import { defaultTuning } from "../executor/pass.ts";
@@ -82,7 +82,7 @@ function logsText(number: number, recipients: readonly Hex[]): string {
 
 const hashOf = (number: number) => word(number.toString(16));
 
-type ViewOfTurn = Pick<View, "quorum" | "askers"> & { head: Partial<View["head"]> };
+type ViewOfTurn = Pick<View, "quorum" | "clients"> & { head: Partial<View["head"]> };
 
 /**
  * Runs one turn of the loop for one block, with the executor's ledger and an endpoint in this
@@ -93,11 +93,11 @@ async function detect(ledger: Ledger, fence: Fence, number: number, text: string
   const answer = { result: JSON.parse(text) };
   const head = { number, hash: hashOf(number), parentHash: hashOf(number - 1), timestamp: number };
   const ask = async () => [answer];
-  const asker: Asker = {
+  const client: EndpointClient = {
     ...{ name: "one", hasHead: true, ask, record: openRecord({ name: "one", ask }) },
     accuse: () => {},
   };
-  const view = { head, quorum: 1, askers: () => [asker] } satisfies ViewOfTurn;
+  const view = { head, quorum: 1, clients: () => [client] } satisfies ViewOfTurn;
   await sweep({
     chain: { chainId, tokens: [token], lookalikes: new Map(), paymentConfirmations: 0 },
     view: view as unknown as View,

@@ -1,6 +1,6 @@
 // The operators' commands for chains. `chains check` compares the chains file with each endpoint.
-// `chain bring` deploys the factory and the periphery to a chain. Each command loads its own
-// dependencies.
+// `chain bring` deploys the factory and the periphery to a chain. A command loads its dependencies
+// when it runs.
 
 import { factoryAddress } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";

@@ -39,8 +39,8 @@ type Periphery = Record<keyof typeof periphery, Deployment>;
 type Deployment = { address: string; was: "there" | "brought" };
 
 /**
- * Deploys the missing contracts, and pays with the key. Reads the key only if a contract is
- * missing. The call is idempotent.
+ * Deploys the missing contracts from the account of the key, which pays for the gas. Calls
+ * `readKey` only if a contract is missing. Is idempotent.
  *
  * @throws an error that describes the problem with the chain, the key, or the RPC, without secrets
  */
@@ -83,7 +83,7 @@ export const openReader = (request: ChainRpc["request"]): Client =>
  * Deploys the missing contracts with the sender that `open` returns. Calls `open` only if a
  * contract is missing. Checks the code of each contract after its deployment.
  *
- * @throws as {@link bring}
+ * @throws the same errors as {@link bring}
  */
 export async function bringThrough(
   reader: Client,
@@ -128,7 +128,9 @@ export class StepError extends Error {
   override name = "StepError";
 }
 
-/** Returns the error to show for any error of viem, whose own message may contain a key's URL. */
+/**
+ * Returns an error that is safe to show. The message of a viem error may contain a URL with a key.
+ */
 export function plainError(error: unknown): unknown {
   if (!(error instanceof BaseError)) return error;
   const step = error.walk((each) => each instanceof StepError);
@@ -205,8 +207,8 @@ export async function estimateBring(
     const data = concat([salt, creationCode]);
     const gas = await estimateGas(reader, {
       ...{ account: from, to: address, data, prepare: false },
-      // If the deployer is missing, the simulation adds it, because the factory refuses other
-      // deployers.
+      // The factory accepts only this deployer. If the deployer is missing, the simulation adds its
+      // code.
       ...(deployerCode ? {} : { stateOverride: [{ address, code }] }),
     }).catch((error: BaseError) => {
       const reason = error.details || error.shortMessage;

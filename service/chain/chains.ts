@@ -26,8 +26,8 @@ const tokenSchema = z.strictObject({
   address,
   decimals: z.int().min(0).max(36),
   /**
-   * The least late money or surplus that the executor returns, in base units. The return of a
-   * smaller amount would cost more gas than the amount is worth.
+   * The least late money or surplus that the executor returns, in base units. Returning a smaller
+   * amount would cost more than the amount is worth.
    */
   recoverMin: z
     .string()
@@ -45,8 +45,8 @@ const lookalikeSchema = z.strictObject({
   /** The symbol of the listed token that a payer of the look-alike probably wanted to send. */
   looksLike: z.string(),
   /**
-   * In base units. The executor ignores a smaller transfer, because its return would cost more gas
-   * than it is worth.
+   * In base units. The executor ignores a smaller transfer, because returning the amount would cost
+   * more than it is worth.
    */
   recoverMin: z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of base units"),
 });
@@ -61,8 +61,8 @@ const chainSchema = z.strictObject({
    */
   sendUrls: z.array(httpUrl).max(8).default([]),
   /**
-   * If a transaction is not mined after this number of blocks, it is sent to `rpcUrls` too. If
-   * absent, it never is.
+   * If a transaction is not mined after this number of blocks, it is also sent to `rpcUrls`. If
+   * this field is absent, transactions are never sent to `rpcUrls`.
    */
   sendFallbackBlocks: z.int().min(1).max(10_000).optional(),
   /** The maximum number of calls per second, by URL of `rpcUrls` or `sendUrls`. */
@@ -77,8 +77,8 @@ const chainSchema = z.strictObject({
   wallet: z.strictObject({ rpcUrl: httpUrl, coin: z.string().min(1).max(11) }).optional(),
   tokens: z.array(tokenSchema).min(1),
   /**
-   * The executor returns look-alikes in the same way as surplus. The transfers of each look-alike
-   * are additional logs for it to read.
+   * The executor returns look-alikes in the same way as surplus. For each look-alike, it has to
+   * read additional logs.
    */
   lookalikes: z.array(lookalikeSchema).max(32).default([]),
   /** The number of blocks that must follow an execution or a recovery before it counts as final. */
@@ -91,8 +91,8 @@ const chainSchema = z.strictObject({
   finality: z.enum(["finalized", "blocks"]).default("finalized"),
   /**
    * The number of blocks that must follow a payment before the executor acts on it. Zero is safe,
-   * because the contract checks the balance: if a reorganization undoes the payment, the executor
-   * loses gas, but nobody loses money.
+   * because the contract checks the balance: if a reorganization undoes the payment, the execution
+   * reverts, and only the executor's gas is lost.
    */
   paymentConfirmations: z.int().min(0).max(10_000).default(0),
   /**
@@ -115,9 +115,9 @@ export type Lookalike = z.output<typeof lookalikeSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**
- * Known chains whose CREATE2 derives other addresses, so nobody could move a payment on them. On
- * any other chain with such a CREATE2, there is no code at the factory's address, so that chain is
- * not listed either.
+ * Known chains on which CREATE2 derives different addresses, so nobody could move a payment. Other
+ * chains with such a CREATE2 need no entry: they have no code at the factory's address, so they are
+ * never listed.
  */
 const refusedChains = new Map([
   [324, "zkSync Era"],
@@ -147,7 +147,7 @@ export class ChainsError extends Error {
 
 /**
  * @param file JSON: an array of chains
- * @throws {ChainsError} that contains every fault and its path
+ * @throws {ChainsError} with every fault and its path
  */
 export function readChains(file: string): Chain[] {
   let value: unknown;

@@ -49,18 +49,18 @@ const wrong = (faults: string[]): Verdict => ({ kind: "wrong", faults });
 
 /**
  * Returns a fault if the chain does not support MCOPY (EIP-5656, Cancun), with which the factory
- * copies memory. Without MCOPY the factory cannot be deployed. If its code came to the chain in
- * another way, it could execute but never recover.
+ * copies memory. Without MCOPY the factory cannot be deployed. If the chain had the factory's code
+ * anyway, the factory could execute but never recover.
  */
 export async function forkFault(rpc: ChainRpc): Promise<string | undefined> {
-  // If the node runs no creation code at all, the test has no result.
+  // If the node cannot run even trivial creation code, the result for MCOPY means nothing.
   if ((await runs(rpc, copyNothing)) || !(await runs(rpc, doNothing))) return undefined;
   return "the chain does not support MCOPY (EIP-5656), which Ethereum's Cancun fork added";
 }
 
 /**
- * The first is creation code that uses MCOPY: PUSH0 three times, MCOPY. The second is code that
- * every fork runs: PUSH1 0, POP.
+ * `copyNothing` is creation code that uses MCOPY: PUSH0 three times, MCOPY. `doNothing` is creation
+ * code that every fork can run: PUSH1 0, POP.
  */
 const [copyNothing, doNothing] = ["0x5f5f5f5e", "0x600050"] as const;
 

@@ -38,10 +38,7 @@ type Compared = EndpointChain & {
 };
 
 const timeoutMs = 10_000;
-/**
- * The number of blocks from the block of the comparison to the lowest head, so that each endpoint
- * has that block.
- */
+/** The compared block is this number of blocks below the lowest head, so every endpoint has it. */
 const depth = 5;
 
 /**
@@ -163,14 +160,11 @@ const blockIn = (answers: Answer[] | undefined, place: number): Block | undefine
   readAnswers([answers], place, blockOf)[0];
 
 /**
- * Support for calls that not every node supports. They are used for proofs, past statuses, and
- * simulations.
+ * Which calls an endpoint supports, of the calls that some nodes do not support. The service needs
+ * them for proofs, past statuses, and simulations.
  */
 type Abilities = {
-  /**
-   * Returns the greatest tested depth at which the endpoint returns state, or null if there is
-   * none.
-   */
+  /** The greatest tested depth at which the endpoint returned state, or null if there is none. */
   archiveBlocks: number | null;
   /** Whether the endpoint answers `eth_getProof`. */
   proves: boolean;
@@ -178,7 +172,7 @@ type Abilities = {
   overrides: boolean;
 };
 
-/** The tested depths. Nodes without an archive keep 128 blocks, or the blocks of about a day. */
+/** The tested depths. A node without an archive keeps the state of 128 blocks or of about a day. */
 const depthsTried = [1_000_000, 100_000, 10_000, 1_000, 100];
 
 /** Code that returns 1 as a word: PUSH1 1, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN. */

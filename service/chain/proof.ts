@@ -34,14 +34,14 @@ export type ProofBlock = "latest" | "finalized" | number;
 export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<ServedProof>;
 
 /**
- * A proof, the proved payments, and the number of further paying transactions that the node
- * reported.
+ * A proof and the proved payments. `paymentsOmitted` is the number of reported paying transactions
+ * that are not included.
  */
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
 /**
- * The maximum number of cached proofs. A proof can be up to 300 kB. An evicted proof is made again
- * when it is requested.
+ * The maximum number of cached proofs. A proof can be up to 300 kB. After its eviction, a proof is
+ * made again when it is requested.
  */
 const answersMax = 250;
 const runningMax = 4;
@@ -90,8 +90,8 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   };
 
   /**
-   * Finds payments, and stores them so that ten thousand small payments are read once and not at
-   * each block.
+   * Finds payments and caches them, so that ten thousand small payments are not read again at each
+   * block.
    */
   async function whoPaid(record: AddressRecord, block: AgreedBlock, options: GatherOptions) {
     const since = paid.get(record.address);
@@ -115,8 +115,8 @@ export function libraryRpc(rpc: Pick<ChainRpc, "request">): Rpc {
 }
 
 /**
- * Returns the ChainUnavailable behind an error, if there is one. It means that the chain could not
- * be read, and not that the proof is invalid.
+ * Returns the ChainUnavailable among an error and its causes, if there is one. In that case, the
+ * chain could not be read, so the proof is not known to be invalid.
  */
 function chainFault(error: unknown): ChainUnavailable | undefined {
   for (let each = error; each instanceof Error; each = each.cause) {

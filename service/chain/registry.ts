@@ -19,8 +19,8 @@ export type Chains = {
   /** The chains on which addresses can be created now. */
   listed(): readonly Chain[];
   /**
-   * Finds a known chain, whether listed or not. Addresses remain after their chain is no longer
-   * listed.
+   * Finds a known chain, whether listed or not. The addresses of a chain still exist after the
+   * chain is no longer listed.
    */
   find(chainId: number): Chain | undefined;
   isListed(chainId: number): boolean;
@@ -31,11 +31,10 @@ export type Chains = {
 };
 
 /**
- * Returns a function that returns the result of `open` for a chain, and calls `open` once per
- * chain.
+ * Returns a function that calls `open` once per chain and caches its results.
  *
  * @throws {ChainUnavailable} if the chain is not configured. A chain can be removed from the file
- *   while it still has addresses
+ *   while it still has addresses.
  */
 export function perChain<Opened>(
   { chains, factory }: { chains: Pick<Chains, "find" | "rpcOf">; factory: Hex },

@@ -1,7 +1,7 @@
 // Reads the tokens that a payer sent to an address by mistake: the transfers of a transaction, the
 // balances of the address, and whether a recovery would move them. A token can be any contract, so
-// each call has a gas limit, and only the balances that a token reports are used to decide. A
-// quorum of endpoints is asked, and a fact counts only if each of these endpoints shows it.
+// each call has a gas limit, and decisions use only the balances that the token reports. A quorum
+// of endpoints is asked, and a fact counts only if each of these endpoints shows it.
 
 import { encodeTransfer, type Hex, recoverCalldata, toHex, zeroAddress } from "executable-address";
 import { isName } from "executable-address/payment";
@@ -91,7 +91,7 @@ type FoundToken = {
 
 type FoundMoney = {
   block: View["head"];
-  /** The calls can still run, so nothing can be returned yet. */
+  /** Whether the calls can still run, so that nothing can be returned yet. */
   isOpen: boolean;
   problem: SentProblem | null;
   tokens: FoundToken[];
@@ -170,7 +170,10 @@ const atView = (chainId: number, view: View, turn: number): AtBlock => ({
     ),
 });
 
-/** Reads the lowest balance that any endpoint shows, and whether one shows code at the address. */
+/**
+ * Reads the lowest balance that any endpoint shows, and whether any endpoint shows code at the
+ * address.
+ */
 async function readLeast(at: AtBlock, holders: readonly Holder[]) {
   const lists = await readHoldings(at, holders);
   const amounts = holders.map(({ token }, index) =>
@@ -278,8 +281,8 @@ function decodeDecimals(data: Hex): number | null {
 }
 
 /**
- * Simulates a plain transfer from an address that is open. A recovery cannot be simulated, because
- * it cannot run yet.
+ * Simulates a plain transfer from an open address. A recovery cannot be simulated, because the
+ * contract does not allow it yet.
  */
 async function tryTransfer(
   { ask }: AtBlock,

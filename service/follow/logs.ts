@@ -35,7 +35,7 @@ import {
   unlike,
 } from "../chain/rpc/json-rpc.ts";
 import { classifyError, statedLogRange } from "../chain/rpc/node-errors.ts";
-import type { Asker } from "../chain/rpc/view.ts";
+import type { EndpointClient } from "../chain/rpc/view.ts";
 import type { Anchor, FollowMemory, Payment, Range, Turn } from "./parts.ts";
 
 /**
@@ -66,25 +66,32 @@ const unanswered = "answers, but not this, or not in time";
  * tokens, requests the look-alikes in a separate query. If the endpoint refuses that query too,
  * later turns omit look-alikes for a while.
  */
-export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<LogsAnswer> {
+export async function askRange(
+  client: EndpointClient,
+  turn: Turn,
+  range: Range,
+): Promise<LogsAnswer> {
   const { memory } = turn;
   const { wanted, lookalikes } = tokensOf(turn);
-  const tokens = chooseTokens(asker, turn);
-  const answer = await askTokens(asker, turn, range, tokens);
+  const tokens = chooseTokens(client, turn);
+  const answer = await askTokens(client, turn, range, tokens);
   const isRefused = answer.kind === "refused" && !answer.isLimited;
   if (!isRefused || tokens.length === wanted.length) return answer;
-  const listed = await askTokens(asker, turn, range, wanted);
+  const listed = await askTokens(client, turn, range, wanted);
   if (listed.kind !== "shown") return listed;
-  const others = await askTokens(asker, turn, range, lookalikes);
+  const others = await askTokens(client, turn, range, lookalikes);
   if (others.kind === "shown" && others.end.hash === listed.end.hash) {
     return { ...listed, transfers: [...listed.transfers, ...others.transfers] };
   }
-  if (others.kind === "refused") recordLookalikesRefused(asker.record, memory.turn);
+  if (others.kind === "refused") recordLookalikesRefused(client.record, memory.turn);
   return listed;
 }
 
 /** Returns the tokens to request from the endpoint in this turn. */
-function chooseTokens({ record }: Asker, turn: Pick<Turn, "chain" | "memory">): readonly Hex[] {
+function chooseTokens(
+  { record }: EndpointClient,
+  turn: Pick<Turn, "chain" | "memory">,
+): readonly Hex[] {
   const { wanted, lookalikes } = tokensOf(turn);
   const isResting = turn.memory.turn < record.logs.lookalikesFromTurn;
   return isResting ? wanted : [...wanted, ...lookalikes];
@@ -107,18 +114,18 @@ function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
  * form and accepts the other, the refused form is not used again.
  */
 async function askTokens(
-  asker: Asker,
+  client: EndpointClient,
   turn: Turn,
   range: Range,
   tokens: readonly Hex[],
 ): Promise<LogsAnswer> {
   const { memory } = turn;
   let refusal: { form: Form; answer: LogsAnswer } | undefined;
-  for (const form of formsFor(turn, asker.record, range)) {
-    const answer = await askIn(form, asker, turn, range, tokens);
+  for (const form of formsFor(turn, client.record, range)) {
+    const answer = await askIn(form, client, turn, range, tokens);
     if (answer.kind === "absent") return answer;
     if (answer.kind === "shown") {
-      if (refusal?.form) recordLogsByTokens(asker.record);
+      if (refusal?.form) recordLogsByTokens(client.record);
       return answer;
     }
     if (!answer.isLimited) noteLogs(memory, form, range, undefined);
@@ -127,7 +134,7 @@ async function askTokens(
     if (answer.isLimited) break;
   }
   const { answer } = refusal!;
-  return range.from === range.to ? askBlock(asker, turn, range.from, tokens, answer) : answer;
+  return range.from === range.to ? askBlock(client, turn, range.from, tokens, answer) : answer;
 }
 
 /**
@@ -138,7 +145,7 @@ async function askTokens(
  */
 function askIn(
   form: Form,
-  asker: Asker,
+  client: EndpointClient,
   turn: Turn,
   range: Range,
   tokens: readonly Hex[],
@@ -147,9 +154,9 @@ function askIn(
   const { to } = range;
   const isHead = to === head.number;
   const logs = logsCall(range, tokens, form);
-  const isShown = isHead && asker.hasHead;
+  const isShown = isHead && client.hasHead;
   const calls = isShown ? [logs] : [blockCall(to), logs, blockCall(to)];
-  return ask(asker, calls, (answers) => {
+  return ask(client, calls, (answers) => {
     const list = answers.splice(isShown ? 0 : 1, 1)[0];
     const hashes = new Set(answers.map((answer) => blockOf(resultOf(answer)).hash));
     const [hash = head.hash] = hashes;
@@ -184,14 +191,14 @@ export async function transfersSince(
   turn: number,
 ): Promise<Payment[] | undefined> {
   const range = { from: anchor.number + 1, to: Number.POSITIVE_INFINITY };
-  const [first, ...others] = view.askers(turn).slice(0, view.quorum);
-  const writeCall = (asker: Asker) => {
-    const tokens = chooseTokens(asker, { chain, memory: of.memory });
-    return logsCall(range, tokens, formsFor(of, asker.record, range)[0]);
+  const [first, ...others] = view.clients(turn).slice(0, view.quorum);
+  const writeCall = (client: EndpointClient) => {
+    const tokens = chooseTokens(client, { chain, memory: of.memory });
+    return logsCall(range, tokens, formsFor(of, client.record, range)[0]);
   };
   const answers = await Promise.all([
     first!.ask([writeCall(first!), blockCall(anchor.number)]),
-    ...others.map((asker) => asker.ask([writeCall(asker)])),
+    ...others.map((client) => client.ask([writeCall(client)])),
   ]);
   try {
     const all = answers.map((answer) => (Array.isArray(answer) ? answer.map(resultOf) : []));
@@ -206,7 +213,7 @@ export async function transfersSince(
 
 /** Reads one block: first with one query per token and then, if refused, by its receipts. */
 async function askBlock(
-  asker: Asker,
+  client: EndpointClient,
   turn: Turn,
   number: number,
   tokens: readonly Hex[],
@@ -217,7 +224,7 @@ async function askBlock(
   const ways: Call[][] = [[receipts]];
   if (tokens.length > 1) ways.unshift(tokens.map((token) => logsCall(range, [token])));
   for (const calls of ways) {
-    const answer = await ask(asker, [...calls, blockCall(number)], (answers) => {
+    const answer = await ask(client, [...calls, blockCall(number)], (answers) => {
       const block = blockOf(resultOf(answers.pop()));
       const found = answers.flatMap((answer) => logsIn(resultOf(answer)));
       const { transfers } = transfersIn(found, turn, range);
@@ -233,11 +240,11 @@ async function askBlock(
  * Runs a query. A block that cannot be read or that the endpoint does not have counts as absent.
  */
 async function ask(
-  asker: Asker,
+  client: EndpointClient,
   calls: Call[],
   read: (answers: Answer[]) => LogsAnswer,
 ): Promise<LogsAnswer> {
-  const answers = await asker.ask(calls);
+  const answers = await client.ask(calls);
   if (answers === "gone") return absent;
   if (answers === "slow") {
     return { kind: "refused", message: unanswered, isSlow: true, isLimited: false };

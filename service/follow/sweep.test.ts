@@ -6,7 +6,7 @@ import type { Hex } from "executable-address";
 import { topicOf, toQuantity, transferTopic } from "executable-address/status";
 import { openRecord, recordLogsShown, shrinkLogRange } from "../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../chain/rpc/json-rpc.ts";
-import type { Asker, View } from "../chain/rpc/view.ts";
+import type { EndpointClient, View } from "../chain/rpc/view.ts";
 import { type Anchor, openFollowMemory, type Turn } from "./parts.ts";
 import { sweep } from "./sweep.ts";
 
@@ -36,7 +36,7 @@ function turnOf(
   kept: unknown[] = [],
   woken: Hex[] = [],
 ): Turn {
-  const askers = answers.map((answer, index): Asker => {
+  const clients = answers.map((answer, index): EndpointClient => {
     const name = `${index}`;
     const ask = async (calls: readonly Call[]) => calls.map(answer);
     return { name, record: openRecord({ name, ask }), hasHead: true, ask, accuse() {} };
@@ -45,7 +45,7 @@ function turnOf(
   const view: Partial<View> = {
     head: { number, hash, parentHash, timestamp: 100 } as View["head"],
     quorum: answers.length,
-    askers: () => askers,
+    clients: () => clients,
     read: async (calls) => calls.map(({ params }) => blockAt(Number(params[0]))),
   };
   const anchor: Anchor = { number: 10, hash: hashOf(10) };
@@ -95,7 +95,7 @@ describe("sweep", () => {
     const kept: unknown[] = [];
     const refused = { error: { code: -32005, message: "too many" } };
     const turn = turnOf([showing(refused, { result: null })], kept);
-    for (const { record } of turn.view.askers(0)) shrinkLogRange(record, 2);
+    for (const { record } of turn.view.clients(0)) shrinkLogRange(record, 2);
     assert.deepEqual(await sweep(turn), { upTo: 10, isOld: false });
     assert.deepEqual(kept, []);
   });
@@ -154,7 +154,7 @@ describe("sweep", () => {
     const [narrow, wide]: [[number, number][], [number, number][]] = [[], []];
     const turn = turnOf([limitedTo(3, narrow), limitedTo(1000, wide), limitedTo(1000, wide)]);
     turn.view.quorum = 2;
-    const [first] = turn.view.askers(0);
+    const [first] = turn.view.clients(0);
     shrinkLogRange(first!.record, 2000, 3);
     await sweep(turn);
     assert.deepEqual(narrow, []);
@@ -169,7 +169,7 @@ describe("sweep", () => {
     const log = transferLog(98);
     const turn = turnOf([limitedTo(10, asked, [log])], kept, woken);
     turn.store.matchAddresses = async (addresses) => [...addresses];
-    shrinkLogRange(turn.view.askers(0)[0]!.record, 2000, 10);
+    shrinkLogRange(turn.view.clients(0)[0]!.record, 2000, 10);
     await sweep(turn);
     assert.deepEqual(asked, [
       [90, 99],
@@ -197,7 +197,7 @@ describe("sweep", () => {
         return { error: { code: 429, message: "Too Many Requests" } };
       },
     ]);
-    shrinkLogRange(turn.view.askers(0)[0]!.record, 2000, 10);
+    shrinkLogRange(turn.view.clients(0)[0]!.record, 2000, 10);
     assert.deepEqual(await sweep(turn), { upTo: 10, isOld: false });
     assert.equal(queries, 1);
   });
@@ -206,7 +206,7 @@ describe("sweep", () => {
     const kept: unknown[] = [];
     const refused = { error: { code: 429, message: "Too Many Requests" } };
     const turn = turnOf([showing(refused, refused)], kept);
-    shrinkLogRange(turn.view.askers(0)[0]!.record, 2);
+    shrinkLogRange(turn.view.clients(0)[0]!.record, 2);
     for (let turns = 0; turns < 3; turns++) await sweep(turn);
     assert.deepEqual(kept, [[{ number: 11, hash: hashOf(11) }, [], true]]);
   });
@@ -389,11 +389,11 @@ test("reads the history even if one of three endpoints shows false block hashes"
     const kept: unknown[] = [];
     const turn = turnOf(answers, kept);
     const accused: string[] = [];
-    const askers = turn.view
-      .askers(0)
-      .map((asker) => ({ ...asker, accuse: () => void accused.push(asker.name) }));
+    const clients = turn.view
+      .clients(0)
+      .map((client) => ({ ...client, accuse: () => void accused.push(client.name) }));
     turn.view.quorum = 2;
-    turn.view.askers = () => askers;
+    turn.view.clients = () => clients;
     turn.tuning = { ...turn.tuning, rangesPerPass: 30, rangeBlocksMax: 20 };
     await sweep(turn);
     assert.deepEqual((kept.at(-1) as [Anchor])[0], { number: 99, hash: hashOf(99) });

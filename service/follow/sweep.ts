@@ -22,7 +22,7 @@ import {
   shrinkLogRange,
 } from "../chain/rpc/endpoint-record.ts";
 import { blockCall, blockOf, ChainUnavailable, resultOf } from "../chain/rpc/json-rpc.ts";
-import type { Asker } from "../chain/rpc/view.ts";
+import type { EndpointClient } from "../chain/rpc/view.ts";
 import { findPosition, noteLinks, type Position, stands } from "./anchors.ts";
 import { askRange, type LogsAnswer, noteDelisted, noteRecipients } from "./logs.ts";
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
@@ -115,7 +115,7 @@ async function readNext(turn: Turn, position: Position, steps: Steps): Promise<b
   const message = refusal?.message ?? (range.to > cursor ? explainNoQuorum(turn) : undefined);
   const isGap = message !== undefined;
   if (isGap) turn.report({ kind: "gap", blockNumber: end.number, message });
-  for (const { asker } of shown) noteShown(turn, asker.name, range, end, cursor);
+  for (const { client } of shown) noteShown(turn, client.name, range, end, cursor);
   const isDeep = isGap || range.to < target - uncorroboratedBlocksMax;
   const anchor = isDeep ? end : await findAgreedAnchor(turn, cursor);
   await saveTransfers(turn, savesAnchors ? anchor : undefined, transfers, isGap);
@@ -154,9 +154,9 @@ async function readTip(turn: Turn, cursor: number, target: number): Promise<bool
   return true;
 }
 
-type Shown = Extract<LogsAnswer, { kind: "shown" }> & { asker: Asker };
-type Refused = Extract<LogsAnswer, { kind: "refused" }> & { asker: Asker };
-type RangeAnswer = LogsAnswer & { asker: Asker };
+type Shown = Extract<LogsAnswer, { kind: "shown" }> & { client: EndpointClient };
+type Refused = Extract<LogsAnswer, { kind: "refused" }> & { client: EndpointClient };
+type RangeAnswer = LogsAnswer & { client: EndpointClient };
 
 /**
  * The answers for a range. `refusal` is defined if the range must be read again in smaller parts.
@@ -192,12 +192,12 @@ async function requestRange(turn: Turn, range: Range, count: number): Promise<Ra
   const { memory, tuning } = turn;
   const blocks = range.to - range.from + 1;
   const answers: RangeAnswer[] = [];
-  for (const asker of orderAskers(turn, blocks)) {
-    const answer = await askRange(asker, turn, range);
-    answers.push({ ...answer, asker });
-    if (answer.kind === "refused" && answer.isSlow) recordLogsSlow(asker.record, memory.turn);
+  for (const client of orderEndpoints(turn, blocks)) {
+    const answer = await askRange(client, turn, range);
+    answers.push({ ...answer, client });
+    if (answer.kind === "refused" && answer.isSlow) recordLogsSlow(client.record, memory.turn);
     if (answer.kind !== "shown") continue;
-    recordLogsShown(asker.record, blocks, tuning.rangeBlocksMax);
+    recordLogsShown(client.record, blocks, tuning.rangeBlocksMax);
     if (findAgreedHash(answers, count)) break;
   }
   return acceptAgreed(answers, count);
@@ -219,8 +219,8 @@ function acceptAgreed(answers: RangeAnswer[], count: number): RangeAnswer[] {
   if (!agreed) return answers;
   return answers.map((each) => {
     if (each.kind !== "shown" || each.end.hash === agreed) return each;
-    each.asker.accuse("eth_getBlockByNumber");
-    return { kind: "absent", asker: each.asker };
+    each.client.accuse("eth_getBlockByNumber");
+    return { kind: "absent", client: each.client };
   });
 }
 
@@ -249,8 +249,8 @@ async function mustReadSmaller(
   failed: number,
 ): Promise<boolean> {
   if (refused.length === 0) return false;
-  const all = turn.view.askers(0);
-  const able = all.filter((asker) => !isRefusing(turn, asker)).length || all.length;
+  const all = turn.view.clients(0);
+  const able = all.filter((client) => !isRefusing(turn, client)).length || all.length;
   if (able - failed >= turn.view.quorum) return false;
   return refused.some(({ isSlow }) => isSlow) || !(await refuseSingleBlock(turn, refused, range));
 }
@@ -264,10 +264,10 @@ async function refuseSingleBlock(
   refused: readonly Refused[],
   { from, to }: Range,
 ): Promise<boolean> {
-  for (const { asker, message } of refused) {
-    const answer = from < to ? await askRange(asker, turn, { from: to, to }) : undefined;
+  for (const { client, message } of refused) {
+    const answer = from < to ? await askRange(client, turn, { from: to, to }) : undefined;
     if (answer && (answer.kind !== "refused" || answer.isSlow)) return false;
-    recordAllLogsRefused(asker.record, turn.memory.turn, message);
+    recordAllLogsRefused(client.record, turn.memory.turn, message);
   }
   return true;
 }
@@ -276,24 +276,24 @@ async function refuseSingleBlock(
  * Returns the endpoints to ask, in ascending order of the blocks that they have shown. Endpoints
  * that allow fewer blocks than the range come last, because they would refuse the call.
  */
-function orderAskers(turn: Turn, blocks: number): Asker[] {
-  const isNarrow = ({ record }: Asker) => Number(record.logs.rangeBlocks < blocks);
+function orderEndpoints(turn: Turn, blocks: number): EndpointClient[] {
+  const isNarrow = ({ record }: EndpointClient) => Number(record.logs.rangeBlocks < blocks);
   return findWilling(turn).toSorted((a, b) => isNarrow(a) - isNarrow(b));
 }
 
 /** Returns all endpoints except endpoints that recently were slow or refused all logs. */
-function findWilling(turn: Turn): Asker[] {
+function findWilling(turn: Turn): EndpointClient[] {
   const { memory, view } = turn;
-  const all = view.askers(memory.turn);
-  const shownUntil = ({ name }: Asker) => memory.shown.get(name)?.number ?? -1;
-  const willing = all.filter((asker) => !isSlow(turn, asker) && !isRefusing(turn, asker));
+  const all = view.clients(memory.turn);
+  const shownUntil = ({ name }: EndpointClient) => memory.shown.get(name)?.number ?? -1;
+  const willing = all.filter((client) => !isSlow(turn, client) && !isRefusing(turn, client));
   return (willing.length > 0 ? willing : all).toSorted((a, b) => shownUntil(a) - shownUntil(b));
 }
 
-const isSlow = ({ memory }: Turn, { record }: Asker): boolean =>
+const isSlow = ({ memory }: Turn, { record }: EndpointClient): boolean =>
   record.logs.slowUntilTurn > memory.turn;
 
-const isRefusing = ({ memory }: Turn, { record }: Asker): boolean =>
+const isRefusing = ({ memory }: Turn, { record }: EndpointClient): boolean =>
   (record.logs.refusing?.untilTurn ?? 0) > memory.turn;
 
 /** Returns the number of blocks that a quorum of endpoints allows in one query. */
@@ -313,10 +313,10 @@ function shrinkRange(
   refused: readonly Refused[],
   { from, to }: Range,
 ): void {
-  const names = new Set(shown.map(({ asker }) => asker.name));
-  for (const { name, record } of turn.view.askers(0)) {
+  const names = new Set(shown.map(({ client }) => client.name));
+  for (const { name, record } of turn.view.clients(0)) {
     if (names.has(name)) continue;
-    const own = refused.find(({ asker }) => asker.name === name);
+    const own = refused.find(({ client }) => client.name === name);
     shrinkLogRange(record, to - from + 1, own?.statedBlocks);
   }
 }
@@ -327,8 +327,8 @@ function shrinkRange(
  */
 function explainNoQuorum(turn: Turn): string | undefined {
   const { view } = turn;
-  const all = view.askers(0);
-  const refusing = all.filter((asker) => isRefusing(turn, asker));
+  const all = view.clients(0);
+  const refusing = all.filter((client) => isRefusing(turn, client));
   if (refusing.length === 0 || all.length - refusing.length >= view.quorum) return undefined;
   return refusing.map(({ name, record }) => `${name}: ${record.logs.refusing!.message}`).join(", ");
 }

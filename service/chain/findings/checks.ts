@@ -53,11 +53,14 @@ export type CheckedChain = SimulatedChain &
   Ceiling & { others?: () => readonly OtherChain[] };
 
 /**
- * Finds likely mistakes in an intent. With eth_simulateV1, makes up to 11 calls to the node, plus
- * one for each contract in the intent. Without eth_simulateV1, makes up to two calls for each
- * contract. In addition, makes up to 28 calls if the intent's calls fail. If the intent's calls
- * succeed, makes up to 22 calls and one per approval. Without eth_simulateV1, allowances and fees
- * are not found. If `recovery` is a contract, makes one call to each of up to 16 other chains.
+ * Finds likely mistakes in an intent. Without eth_simulateV1, cannot find allowances and fees. The
+ * number of calls is the sum of the following:
+ *
+ * - With eth_simulateV1, up to 11 calls to the node, plus one for each contract in the intent.
+ *   Without it, up to two calls for each contract.
+ * - If the intent's calls fail, up to 28 calls. If they succeed, up to 22 calls, plus one per
+ *   approval.
+ * - If `recovery` is a contract, one call to each of up to 16 other chains.
  *
  * @param simulation the simulation of `subject`; all reads are at its block
  * @throws {ChainUnavailable} if the chain cannot be read
@@ -114,7 +117,8 @@ async function findFindings(
     ...findLeftOver(simulation, subject),
     ...allowances,
     ...recovery.findings,
-    // A failure that depends on the sender would look like a lack of gas, so only one is reported.
+    // If the calls fail for some senders, gas estimates may fail for the same reason, so gas
+    // findings are omitted.
     ...(later.some(({ code }) => code === "depends_on_executor") ? [] : gas),
   ];
   return { findings, notes: [...notesOf(subject, codes, pausable), ...recovery.notes] };

@@ -1,7 +1,7 @@
 // Finds facts about the contracts that an intent names. A contract's code shows whether the
-// contract is a proxy, and whether it could ever move a token. Someone can change the behavior of
-// some contracts before the address is paid. A check cannot rule that out, and it is not a fault of
-// the intent. So it is reported as a note and not as a finding.
+// contract is a proxy, and whether it could ever move a token. Some contracts can change their
+// behavior before the address is paid. A check cannot rule out such a change, and the intent is not
+// at fault. So the check reports the possibility as a note and not as a finding.
 
 import type { Hex } from "executable-address";
 import type { Note } from "executable-address/client";
@@ -40,7 +40,7 @@ const proxySlots = [
   "7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3",
 ];
 
-/** Returns whether the code runs other code that someone can change. */
+/** Returns whether the code belongs to a proxy, whose implementation can be replaced. */
 export const isProxy = (code: Hex): boolean => proxySlots.some((slot) => code.includes(slot));
 
 const opcode = { calldatacopy: 0x37, push1: 0x60, push32: 0x7f, call: 0xf1 } as const;
@@ -53,8 +53,9 @@ const foreign: ReadonlySet<number> = new Set([0xf2, 0xf4]);
 const moving: ReadonlySet<string> = new Set(["a9059cbb", "095ea7b3"]);
 
 /**
- * Returns whether the code could transfer tokens. Such code makes calls, and it contains a selector
- * that moves tokens or forwards its caller's calldata. The result can be a false positive.
+ * Returns whether the code could transfer tokens. Such code makes calls. It also contains a
+ * selector of a function that moves tokens, or forwards its caller's calldata. The result can be a
+ * false positive.
  */
 export function canMoveTokens(code: Hex): boolean {
   const bytes = withoutMetadata(Buffer.from(code.slice(2), "hex"));
@@ -81,8 +82,8 @@ function withoutMetadata(bytes: Buffer): Buffer {
 }
 
 /**
- * The contracts that report whether they are paused, with their current answers. Someone can pause
- * or resume these contracts.
+ * Whether each contract with a `paused()` function is paused now. A contract without that function
+ * has no entry.
  */
 export type Pausable = ReadonlyMap<Hex, boolean>;
 

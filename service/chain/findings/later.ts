@@ -1,7 +1,7 @@
 // Finds executions that can fail later. The calls succeed now, but would fail at the expiration
 // time, with a different sender, or with less gas. Also finds calls that need more gas than the
-// executor's limit or do less work with less gas, and addresses that expire before a payment can
-// become final.
+// executor allows, calls that do less work with less gas, and addresses that expire before a
+// payment can become final.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
@@ -53,8 +53,8 @@ export async function findLater(
 type How = { readonly from: Hex; readonly gas: number; readonly time?: number };
 
 /**
- * Returns the reason of the failure, or undefined if the execution succeeds or the node does not
- * give a reason.
+ * Returns the reason for the failure. Returns undefined if the execution succeeds or the node does
+ * not give a reason.
  */
 async function readFailure(
   { rpc, factory }: SimulatedChain,
@@ -79,14 +79,14 @@ async function readFailure(
 export type Ceiling = { executionGasMax: number };
 
 /**
- * When the address is paid, the state is a little different, so a check uses only this share of the
- * ceiling.
+ * The share of the ceiling that a check allows. The rest is a margin, because the chain's state can
+ * differ when the address is paid.
  */
 const ceilingShare = 0.95;
 
 /**
  * Finds intents that need more gas than the executor allows, and intents that do less work with
- * less gas. Requests the same estimate from the node as the executor does.
+ * less gas. Requests the same estimate as the executor.
  */
 export async function findGas(
   chain: SimulatedChain & Ceiling,
@@ -119,8 +119,8 @@ export async function findGas(
 }
 
 /**
- * Returns the least limit up to `gas` with which the execution succeeds, or undefined if the node
- * does not return an estimate.
+ * Returns the node's estimate of the lowest limit, up to `gas`, with which the execution succeeds.
+ * Returns undefined if the node does not return an estimate.
  */
 async function estimateAt(
   { rpc, factory }: SimulatedChain,
@@ -142,14 +142,15 @@ async function estimateAt(
 }
 
 /**
- * The numbers of blocks until the executor acts on a payment, and until its transaction is final.
+ * `paymentConfirmations`: blocks after a payment before the executor acts on it. `confirmations`:
+ * blocks after the execution before it is final.
  */
 export type Depths = { paymentConfirmations: number; confirmations: number };
 
 /** The number of blocks over which a chain's block time is measured. */
 const blocksMeasured = 100;
 /**
- * The maximum block time. No listed chain is slower. Without this bound, a chain that was halted
+ * The maximum block time. No listed chain is slower. Without this limit, a chain that was halted
  * would seem slow.
  */
 const blockSecondsMax = 30;

@@ -1,6 +1,6 @@
 // Finds failing calls and what successful calls leave behind: money at the address, money that
-// nobody could move again, and allowances. The spender of an allowance can take money that arrives
-// at the address later, before it is recovered.
+// nobody could move again, and allowances. If money arrives at the address later, the spender of an
+// allowance can take it before it is recovered.
 
 import {
   collectorAddress,

@@ -1,6 +1,6 @@
 // Asks a node for the results of calls without sending transactions. Uses one eth_simulateV1, in
-// which each call sees the state after the previous call. If the node does not support that, uses
-// one eth_call per call.
+// which each call sees the state after the previous call. If the node does not support this method,
+// uses one eth_call per call.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -51,7 +51,7 @@ export async function askAll(
     }));
     return { replies, isSequence: true };
   } catch (error) {
-    // Nodes without the method also return malformed answers.
+    // Some nodes without the method return a malformed answer instead of an error.
     if (!(isRefusal(error) || error instanceof TypeError)) throw error;
   }
   const alone = calls.map((call) => askOne(rpc, block, call, assumed));

@@ -16,13 +16,13 @@ export type OtherChain = { name: string; rpc: ChainRpc };
 
 type Found = { findings: Finding[]; notes: Note[] };
 
-/** The maximum number of other chains that one check reads. Each takes one call. */
+/** The maximum number of other chains that one check reads, with one call per chain. */
 const chainsMax = 16;
 /** A chain that does not answer within this time is reported as unmeasured. */
 const waitMs = 2000;
 /**
- * A personal wallet rarely sends this number of transactions. An exchange's hot wallet sends this
- * number within days.
+ * The number of transactions that an exchange's hot wallet sends within days. A personal wallet
+ * rarely sends as many.
  */
 const noncesMin = 10_000;
 

@@ -1,6 +1,6 @@
 // Finds problems with the intent's token: payments or returns that would fail, and amounts that
-// were probably written for other decimals. Tokens have no common way to report their rules, so
-// transfers are simulated.
+// were probably written for other decimals. Tokens have no standard function that reports their
+// rules, so transfers are simulated.
 
 import { encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -11,7 +11,7 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { encodeViewCall, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
-/** Returns an account without a known key, which differs for each address. */
+/** Returns an account without a known key. The account is different for each address. */
 const nobodyOf = (address: Hex) => slice(keccak256(address), 12);
 
 const isDone = (reply: Reply) =>
@@ -156,7 +156,7 @@ export async function findBlocked(
   return new Set(pairs.flatMap(({ account }, at) => (wordOf(replies[at]) === 1n ? [account] : [])));
 }
 
-/** The common decimals of tokens, and 0 because people write whole tokens. */
+/** The common decimals of tokens. Zero is included because people write amounts in whole tokens. */
 const usual = [18, 6, 8, 0];
 
 const isOrdinary = (amount: bigint, decimals: number) =>

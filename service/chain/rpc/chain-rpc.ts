@@ -1,6 +1,6 @@
-// Calls a chain if one endpoint's answer is sufficient. Calls each endpoint in turn until one
-// answers. A call at a block names the block by its hash, so a node that does not have the block
-// returns an error.
+// Makes calls to a chain for which the answer of one endpoint is sufficient. Calls each endpoint in
+// turn until one answers. A call at a block names the block by its hash, so a node that does not
+// have the block returns an error.
 
 import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
@@ -39,7 +39,7 @@ const standBackMs = 15_000;
 /**
  * @param urls tried in this order
  * @param now milliseconds of a monotonic clock
- * @param chain if given, all requests of this process to the same URLs of the chain share their
+ * @param chain if present, all requests of this process to the same URLs of the chain share their
  *   limits
  */
 export function openChainRpc(
@@ -91,13 +91,15 @@ export type AtBlock = {
   timestamp: number;
   /**
    * Returns the answers of each endpoint that was called.
-   * @param isUsable returns whether an answer can be used; if not, another endpoint is called, if
-   *   any
+   * @param isUsable returns whether an answer can be used; if not, a different endpoint is called,
+   *   if there is one
    */
   ask(questions: Question[], isUsable: Usable): Promise<Answer[][]>;
 };
 
-/** Calls one endpoint at `block`. Returns an endpoint's refusal as an answer. */
+/**
+ * Calls one endpoint at `block`. If the endpoint refuses a call, the refusal is the call's answer.
+ */
 export const oneAt = (
   { chainId, rpc }: { chainId: number; rpc: ChainRpc },
   block: BlockReference,

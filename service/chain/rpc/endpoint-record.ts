@@ -30,8 +30,7 @@ const scoreMax = 20;
 /** The number of views after which an endpoint must report its chain ID again. */
 const viewsPerChainCheck = 300;
 /**
- * The share of the recent response time that remains at the next response. It smooths response
- * times, which vary.
+ * The weight of earlier responses in `answerMs`, which is a moving average of the response times.
  */
 const answerMsKept = 0.8;
 
@@ -44,9 +43,9 @@ type Mutable = {
   head: { block: Block; below?: Block; sinceMs: number } | undefined;
   /** The recent response time to requests for the newest block, in milliseconds. */
   answerMs: number;
-  /** The time of its first failure since its last answer. */
+  /** The time of the first failure since the endpoint's last answer. */
   failingSinceMs: number | undefined;
-  /** The time of its last failure; undefined if it has answered since then. */
+  /** The time of the last failure; undefined if the endpoint has answered since then. */
   failedAtMs: number | undefined;
   isOut: boolean;
   /** The endpoint's penalty points at the time `sinceMs`. */
@@ -76,7 +75,10 @@ type LogLimits = {
   refusing: { untilTurn: number; turns: number; message: string } | undefined;
   /** Whether the endpoint refuses log queries by recipients, but not queries by tokens. */
   isByTokens: boolean;
-  /** The first turn in which the endpoint is asked for look-alikes again, after it refused them. */
+  /**
+   * The endpoint has refused the logs of look-alikes, and is asked for them again from this turn
+   * on.
+   */
   lookalikesFromTurn: number;
 };
 
@@ -215,14 +217,14 @@ export function recordHealthy(record: EndpointRecord): void {
   Object.assign(write(record), { failingSinceMs: undefined, failedAtMs: undefined, isOut: false });
 }
 
-/** Records the time of a failure. It is used for endpoints that are not called in passes. */
+/** Records the time of a failure of an endpoint that is called outside of passes. */
 export function recordFailedAt(record: EndpointRecord, nowMs: number): void {
   write(record).failedAtMs = nowMs;
 }
 
 /**
- * Returns the endpoints without a current penalty, or all endpoints if each has one. Each call to
- * an endpoint that hangs takes until its timeout, so it is skipped for some passes.
+ * Returns the endpoints without a current penalty, or all endpoints if each has a penalty. An
+ * endpoint that hangs is skipped for some passes, because each call to it lasts until the timeout.
  */
 export function willing({ all }: NetworkState): EndpointRecord[] {
   for (const { penalty } of all.map(write)) {
@@ -254,16 +256,16 @@ const slowTurns = 16;
 /** The number of turns for which an endpoint is not asked for look-alikes after it refused them. */
 const lookalikesRestTurns = 16;
 /**
- * The maximum number of turns for an endpoint that refuses all logs. The number doubles with each
- * refusal.
+ * The maximum number of turns for which an endpoint that refuses all logs is skipped. The number
+ * doubles with each refusal.
  */
 const refusingTurnsMax = 64;
-/** The factor by which a range grows when it is longer than the known limit. */
+/** The factor by which the range grows when a range above the known limit is tried. */
 const rangeGrowth = 1.1;
 /**
  * The number of ranges that must succeed before a range above the known limit is tried. The number
- * doubles with each refusal, from the first value up to the second, so a constant limit causes one
- * refusal per 256 ranges.
+ * starts at `growInFirst` and doubles with each refusal up to `growInMax`. So a constant limit
+ * eventually causes one refusal per 256 ranges.
  */
 const [growInFirst, growInMax] = [16, 256];
 
@@ -282,8 +284,9 @@ export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMa
 }
 
 /**
- * Records that the endpoint did not return the logs of this number of blocks. The next range is the
- * longest that the endpoint has returned before, if that is more than half of the refused range.
+ * Records that the endpoint did not return the logs of this number of blocks. The next range has
+ * the stated number of blocks. If none is stated, the next range is half of the refused range, or a
+ * longer range that the endpoint has returned before.
  *
  * @param statedBlocks the number of blocks that the endpoint says it allows, less than `blocks`
  */
@@ -323,8 +326,8 @@ export function recordLogsByTokens(record: EndpointRecord): void {
 }
 
 /**
- * Records that the endpoint does not accept a form of estimates. It then does not accept the
- * earlier forms either.
+ * Records that the endpoint does not accept a form of estimates. The endpoint then does not accept
+ * the earlier, more precise forms either.
  */
 export function recordFormRefused(record: EndpointRecord, form: number): void {
   write(record).estimates.form = form + 1;

@@ -1,6 +1,7 @@
 // Sends calls to one JSON-RPC endpoint over HTTP, in batches, and adapts to the provider's limits.
-// If a batch is refused for its size, halves the batch. After a 429, waits for the Retry-After and
-// then sends fewer calls per second. Each call has its own result.
+// If the provider refuses a batch for its size, halves the batch. After a 429 response, waits for
+// the time in its Retry-After header and then sends fewer calls per second. Each call has its own
+// result.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { readRetryAfterSeconds } from "executable-address/client";
@@ -36,7 +37,10 @@ export type EndpointChain = {
   callsPerSecond?: Readonly<Record<string, number>> | undefined;
 };
 
-/** The maximum number of simultaneous requests, if each can contain only a few calls. */
+/**
+ * The maximum number of simultaneous requests. Several requests are sent only if each can contain
+ * fewer than `fewCalls` calls.
+ */
 const lanesMax = 8;
 const fewCalls = 8;
 
@@ -142,9 +146,11 @@ type Provider = { name: string; transport: Transport; pace: Pace };
 /** A call without an answer; `index` is its position among the answers. */
 type OpenCall = { call: Call; index: number; attempts: number };
 
-/** The maximum number of attempts. After these, a temporary error is the result of the call. */
+/**
+ * The maximum number of attempts. A temporary error of the last attempt is the result of the call.
+ */
 const attemptsMax = 4;
-/** Methods that are tried once, because their callers request less after any failure. */
+/** Methods that are not retried, because their callers make a smaller request after a failure. */
 const triedOnce = new Set(["eth_getLogs", "eth_getBlockReceipts"]);
 
 /**
@@ -284,7 +290,7 @@ export type Response = {
 
 /**
  * Sends `calls` in one request, with their positions as IDs. Throws if there is no response within
- * `timeoutMs`. Simulations of the service replace only this function, so that they run all other
+ * `timeoutMs`. Tests that simulate a network replace only this function, so that they run all other
  * code.
  */
 export type Transport = (calls: readonly Call[], timeoutMs: number) => Promise<Response>;
@@ -316,7 +322,7 @@ async function post(
       ...(authorization && { authorization }),
     },
     body: JSON.stringify(body.length === 1 ? body[0] : body),
-    // AbortSignal refuses fractions of a millisecond, but some clocks return them.
+    // AbortSignal does not accept fractions of a millisecond, which some clocks return.
     signal: AbortSignal.timeout(Math.ceil(timeoutMs)),
   });
   const { status, ok, headers } = response;
@@ -327,8 +333,8 @@ async function post(
 }
 
 /**
- * The maximum size of a response, which is more than any answer to our batches. Without a limit,
- * one response could use all memory.
+ * The maximum size of a response. No answer to our batches is larger. Without a limit, one response
+ * could use all memory.
  */
 const responseBytesMax = 32 * 2 ** 20;
 

@@ -1,7 +1,7 @@
-// Shares the newest block of a chain (the head) in the whole process. The executor's passes report
-// each block that they see. If a reader needs a newer block, it requests the head, and other
-// readers use the same response. If blocks arrive at regular intervals, the head is requested when
-// the next block is expected, and otherwise at each poll.
+// Shares the newest block of a chain (the head) among all readers in the process. The executor's
+// passes report each block that they see. If a reader needs a newer block, it requests the head,
+// and other readers use the same response. If blocks arrive at regular intervals, the head is
+// requested when the next block is expected. Otherwise, it is requested at each poll.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -27,8 +27,8 @@ export type Heads = {
    */
   readNext(pollMs: number): Promise<BlockReference>;
   /**
-   * Calls `onOther` whenever a block is seen that differs from the last. Returns a function that
-   * ends the subscription.
+   * Calls `onOther` whenever the newest block changes. Returns a function that ends the
+   * subscription.
    */
   subscribe(onOther: () => void): () => void;
   /** Calls {@link readAtNewest} with this chain's newest block. */
@@ -37,7 +37,10 @@ export type Heads = {
   note(block: BlockReference): void;
 };
 
-/** The lifetime of a head: at most ten reads per second, regardless of the number of readers. */
+/**
+ * The lifetime of a cached head. It limits reads to ten per second, regardless of the number of
+ * readers.
+ */
 export const headMsMax = 100;
 /** The poll interval for which the expected time of the next block is computed. */
 const paceMs = 1_000;
@@ -59,8 +62,7 @@ export function openHeads(request: Request, now: () => number): Heads {
   };
   const read = (ageMsMax = headMsMax) => {
     if (newest && now() - seen.atMs < ageMsMax) return newest;
-    // A failing node receives no more requests than a working one, regardless of the number of
-    // readers.
+    // The failure is cached, so a failing node receives no more requests than a working node.
     if (failed && now() - failed.atMs < Math.min(ageMsMax, headMsMax)) return failed.pending;
     seen.atMs = Number.POSITIVE_INFINITY;
     const pending = readHead(request);
@@ -78,7 +80,7 @@ export function openHeads(request: Request, now: () => number): Heads {
   return {
     read,
     async readNext(pollMs) {
-      // Passes have their own schedule, so a missing report is tolerated for two more polls.
+      // Passes run on their own schedule, so a pass may report a block up to two polls late.
       const patienceMs = seen.isReported ? 2 * pollMs : 0;
       const isExpected = now() >= pace.expectedMs() + patienceMs;
       return read(isExpected ? pollMs + patienceMs : Number.POSITIVE_INFINITY);
@@ -101,7 +103,7 @@ const attemptsMax = 3;
 
 /**
  * Returns the result of `read` at the newest block. A reorganization can cause any error. So if
- * `read` throws and another block is the newest by then, calls `read` again at that block.
+ * `read` throws and the newest block has changed, calls `read` again at the new block.
  *
  * @param newest returns the newest block
  */
@@ -130,7 +132,7 @@ async function readHead(request: Request): Promise<BlockReference> {
   return head;
 }
 
-/** Returns the block of that number in the current chain, or undefined if there is none. */
+/** Returns the block with this number in the current chain, or undefined if there is none. */
 export async function findBlockAt(
   { request }: { request: Request },
   number: number | "latest",
@@ -149,13 +151,16 @@ export type BlockPace = {
   note(head: Omit<Seen, "atMs">, nowMs: number): void;
   /** Returns the time from which a new block can be expected. */
   expectedMs(): number;
-  /** Returns the least timestamp of the next block in seconds, or 0 if no block was seen. */
+  /**
+   * Returns the earliest possible timestamp of the next block in seconds, or 0 if no block was
+   * seen.
+   */
   nextSeconds(): number;
 };
 
 /**
- * The number of block intervals that are measured, and the maximum ratio of the longest interval to
- * the shortest.
+ * `spacingsMax`: the number of block intervals that are measured. `unevenMax`: the maximum ratio of
+ * the longest interval to the shortest, above which blocks do not count as regular.
  */
 const spacingsMax = 8;
 const unevenMax = 3;
@@ -177,7 +182,8 @@ export function openBlockPace(pollMs: number): BlockPace {
       if (last?.hash === hash) return;
       const blocks = number - (last?.number ?? number);
       if (last && blocks > 0) {
-        // Uses the shorter interval of two: by the chain's clock, or by this host's clock.
+        // Measures the interval with the chain's clock and with this host's clock, and uses the
+        // shorter.
         const chainMs = ((timestamp - last.timestamp) * 1000) / blocks;
         const spacingMs = Math.min(chainMs, (nowMs - last.atMs) / blocks + pollMs);
         spacingsMs = [...spacingsMs, spacingMs].slice(-spacingsMax);
@@ -220,7 +226,7 @@ const retryMsMax = 60_000;
 
 /**
  * Follows new blocks by WebSocket (eth_subscribe newHeads). While messages arrive, waits can be
- * longer, and a message ends a wait early. The content of a message is never used. Without a live
+ * longer, and a message ends a wait early. The content of a message is never used. Without an open
  * socket, waits have their ordinary length.
  *
  * @param urls `wss://` or `ws://`, or none

@@ -41,7 +41,7 @@ export class CallRefused extends Error {
 
 /**
  * Returns whether a node was reached but did not answer the call. Nodes use many codes and texts
- * for this, and gateways return timeouts, so every error in a response counts.
+ * for a refusal, and gateways return timeouts, so every error in a response counts as a refusal.
  */
 export function isRefusal(error: unknown): error is CallRefused | ChainUnavailable {
   return error instanceof CallRefused || (error instanceof ChainUnavailable && error.isReached);

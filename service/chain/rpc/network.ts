@@ -108,7 +108,7 @@ async function openView(
 const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
 /**
- * Removes endpoints that took much longer than a quorum took. A pass waits for the answers of its
+ * Removes endpoints that took much longer than a quorum. A pass waits for the answers of its
  * endpoints, so a slow endpoint counts as silent while enough other endpoints are fast.
  */
 function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
@@ -155,8 +155,8 @@ async function findWhere(
 type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: number };
 
 /**
- * Returns the newest block that `quorum` live endpoints show with equal fields. Endpoints with
- * later heads are asked for that block by its number. If no block has a quorum, returns the head
+ * Returns the newest block that `quorum` live endpoints show with equal fields. An endpoint with a
+ * later head is asked for its block with that number. If no block has a quorum, returns the head
  * with the highest number that a quorum has reached.
  */
 async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
@@ -224,7 +224,7 @@ function orderFor(state: NetworkState, found: readonly Reached[], head: Block): 
 
 /**
  * Reports two endpoints that show different hashes at the same height. The cause is a
- * reorganization or a false endpoint.
+ * reorganization or an endpoint that returns a false block.
  */
 function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
   const byNumber = new Map<number, Hex>();
@@ -270,8 +270,8 @@ export function openRelays(
         found[place]!.answers = list;
         if (!list?.some((answer) => "result" in answer)) throw new Error("not taken");
       });
-      // The promise rejects if no relay accepts the transaction. In both cases `found` contains the
-      // answers.
+      // The promise rejects if no relay accepts the transaction. `found` contains the answers in
+      // this case too.
       await Promise.any(takes).catch(() => {});
       return found.map((each) => ({ ...each }));
     },

@@ -35,69 +35,73 @@ export type ErrorKind =
   | "fee_too_low"
   | "other";
 
-/** `said` is the software or provider that returns this error. The first matching row decides. */
-type Row = { said: string; kind: ErrorKind; code?: number; text?: RegExp };
+/** `source` is the software or provider that returns this error. The first matching row decides. */
+type Row = { source: string; kind: ErrorKind; code?: number; text?: RegExp };
 
 const send = "eth_sendRawTransaction";
 
 /** Rows that apply only to sent transactions. Sources: each client's own list of errors. */
 const rowsOfSends: readonly Row[] = [
-  { said: "geth, erigon, reth", kind: "already_known", text: /already known|known transaction/i },
-  { said: "OpenEthereum, anvil", kind: "already_known", text: /already (been )?imported/i },
-  { said: "Nethermind, Substrate", kind: "already_known", text: /AlreadyKnown|AlreadyImported/ },
+  { source: "geth, erigon, reth", kind: "already_known", text: /already known|known transaction/i },
+  { source: "OpenEthereum, anvil", kind: "already_known", text: /already (been )?imported/i },
+  { source: "Nethermind, Substrate", kind: "already_known", text: /AlreadyKnown|AlreadyImported/ },
   {
-    said: "relays",
+    source: "relays",
     kind: "already_known",
     text: /transaction already exists|already in (the )?mempool/i,
   },
-  { said: "geth, Besu, hardhat", kind: "nonce_used", text: /nonce (is )?too low/i },
-  { said: "Nethermind, Substrate", kind: "nonce_used", text: /\bOldNonce\b|Pool\(Stale\)/ },
-  { said: "relays", kind: "nonce_used", text: /nonce has already been used|already finalized/i },
+  { source: "geth, Besu, hardhat", kind: "nonce_used", text: /nonce (is )?too low/i },
+  { source: "Nethermind, Substrate", kind: "nonce_used", text: /\bOldNonce\b|Pool\(Stale\)/ },
+  { source: "relays", kind: "nonce_used", text: /nonce has already been used|already finalized/i },
   {
-    said: "geth, Besu, hardhat",
+    source: "geth, Besu, hardhat",
     kind: "replacement_underpriced",
     text: /replacement (transaction|fee|gas price)|fee too low to replace/i,
   },
-  { said: "erigon", kind: "replacement_underpriced", text: /could not replace/i },
+  { source: "erigon", kind: "replacement_underpriced", text: /could not replace/i },
   {
-    said: "OpenEthereum, Klaytn",
+    source: "OpenEthereum, Klaytn",
     kind: "replacement_underpriced",
     text: /another (transaction|tx).* same nonce/i,
   },
   {
-    said: "Nethermind",
+    source: "Nethermind",
     kind: "replacement_underpriced",
     text: /\b(OwnNonceAlreadyUsed|ReplacementNotAllowed)\b/,
   },
   {
-    said: "geth, erigon, Arbitrum",
+    source: "geth, erigon, Arbitrum",
     kind: "fee_too_low",
     text: /underpriced|less than block base fee|gas price too low/i,
   },
-  { said: "Nethermind", kind: "fee_too_low", text: /\bFeeTooLow(ToCompete)?\b/ },
+  { source: "Nethermind", kind: "fee_too_low", text: /\bFeeTooLow(ToCompete)?\b/ },
   {
-    said: "Besu, OpenEthereum, Celo",
+    source: "Besu, OpenEthereum, Celo",
     kind: "fee_too_low",
     text: /gas ?price (is )?(below|less than|too low)|minimum gas price|minimum floor/i,
   },
   {
-    said: "geth, erigon, Besu, hardhat",
+    source: "geth, erigon, Besu, hardhat",
     kind: "over_block_gas",
     text: /exceeds (the )?(block|transaction|max\S*) ?gas|exceeds block/i,
   },
-  { said: "geth (EIP-7825), anvil", kind: "over_block_gas", text: /gas (limit )?(is )?too high/i },
   {
-    said: "OpenEthereum",
+    source: "geth (EIP-7825), anvil",
+    kind: "over_block_gas",
+    text: /gas (limit )?(is )?too high/i,
+  },
+  {
+    source: "OpenEthereum",
     kind: "over_block_gas",
     text: /cost exceeds current gas limit|gas is beyond limit/i,
   },
   {
-    said: "Nethermind",
+    source: "Nethermind",
     kind: "over_block_gas",
     text: /\b(GasLimitExceeded|TxGasLimitCapExceeded)\b/,
   },
   {
-    said: "reth, anvil",
+    source: "reth, anvil",
     kind: "over_block_gas",
     text: /gas limit.* (exceeds|greater than) .*cap/i,
   },
@@ -106,66 +110,66 @@ const rowsOfSends: readonly Row[] = [
 /** Rows that apply only to log queries. */
 const rowsOfLogs: readonly Row[] = [
   {
-    said: "Infura, Alchemy, QuickNode, erigon",
+    source: "Infura, Alchemy, QuickNode, erigon",
     kind: "log_range",
     text: /\brange\b|more than \d+ |response size|too many (logs|results)|max results/i,
   },
-  { said: "dRPC, Avalanche", kind: "log_range", text: /\branges over \d|too many blocks/i },
+  { source: "dRPC, Avalanche", kind: "log_range", text: /\branges over \d|too many blocks/i },
 ];
 
 /**
  * Infura uses one code for the size of a log query and for its daily limit. The daily limit is
  * recognized earlier, by its text.
  */
-const rowsOfOtherLogs: readonly Row[] = [{ said: "Infura", kind: "log_range", code: -32005 }];
+const rowsOfOtherLogs: readonly Row[] = [{ source: "Infura", kind: "log_range", code: -32005 }];
 
 const rowsOfAll: readonly Row[] = [
-  { said: "any", kind: "rate_limited", code: 429 },
-  { said: "Base, Cloudflare", kind: "rate_limited", code: -32016 },
+  { source: "any", kind: "rate_limited", code: 429 },
+  { source: "Base, Cloudflare", kind: "rate_limited", code: -32016 },
   {
-    said: "Infura, Ankr, dRPC",
+    source: "Infura, Ankr, dRPC",
     kind: "rate_limited",
     text: /too many requests|rate.?limit|throttl|request count exceeded/i,
   },
   {
-    said: "Alchemy, QuickNode, Chainstack",
+    source: "Alchemy, QuickNode, Chainstack",
     kind: "rate_limited",
     text: /(requests?|calls?|units?)( limit)? (reached|per second)|\/second request|RPS limit/i,
   },
-  { said: "EIP-1474", kind: "no_method", code: -32601 },
+  { source: "EIP-1474", kind: "no_method", code: -32601 },
   {
-    said: "geth, Alchemy",
+    source: "geth, Alchemy",
     kind: "no_method",
     text: /method .*(not (exist|available|found|supported)|unsupported)/i,
   },
-  { said: "EIP-1474", kind: "invalid_parameters", code: invalidParameters },
+  { source: "EIP-1474", kind: "invalid_parameters", code: invalidParameters },
   {
-    said: "geth, Besu, anvil",
+    source: "geth, Besu, anvil",
     kind: "invalid_parameters",
     text: /too many (arg|param)|invalid param|override/i,
   },
   {
-    said: "geth, Arbitrum",
+    source: "geth, Arbitrum",
     kind: "no_funds",
     text: /insufficient (funds|balance)|not enough funds|InsufficientFunds|cause overdraft/i,
   },
-  { said: "Besu", kind: "no_funds", text: /cost exceeds account balance/i },
+  { source: "Besu", kind: "no_funds", text: /cost exceeds account balance/i },
   {
-    said: "geth, Besu, Nethermind",
+    source: "geth, Besu, Nethermind",
     kind: "over_call_gas",
     text: /gas required exceeds|exceeds (block )?gas|intrinsic gas/i,
   },
   {
-    said: "geth, erigon behind a load balancer",
+    source: "geth, erigon behind a load balancer",
     kind: "transient",
     text: /(header|^block|block with such an ID) (is )?not found|header for hash/i,
   },
   {
-    said: "gateways",
+    source: "gateways",
     kind: "transient",
     text: /internal (json-?rpc |server )?error|temporar|try again|overload|bad gateway/i,
   },
-  { said: "gateways", kind: "transient", text: /service unavailable|no (available|healthy) / },
+  { source: "gateways", kind: "transient", text: /service unavailable|no (available|healthy) / },
 ];
 
 /** Returns the meaning of an error of `method`. Never throws. */
@@ -191,35 +195,35 @@ const charactersMax = 500;
 /**
  * A form in which providers state the allowed number of blocks. The first matching form decides.
  */
-type Stated = { said: string; text: RegExp };
+type Stated = { source: string; text: RegExp };
 
 /** Forms with a pair of blocks that the provider suggests, both inclusive. */
 const pairs: readonly Stated[] = [
   {
-    said: "Alchemy, Infura, zkSync",
+    source: "Alchemy, Infura, zkSync",
     text: /range[^[]{0,20}\[\s*0x([0-9a-f]{1,12})\s*,\s*0x([0-9a-f]{1,12})\s*\]/i,
   },
 ];
 
 /** Forms with the allowed number of blocks, which can have thousands separators or a K. */
 const widths: readonly Stated[] = [
-  { said: "Alchemy", text: /up to an? (?<number>[\d,]+k?) block range/i },
+  { source: "Alchemy", text: /up to an? (?<number>[\d,]+k?) block range/i },
   {
-    said: "QuickNode, Base, Monad",
+    source: "QuickNode, Base, Monad",
     text: /limited to (?:an? |0 ?- ?)?(?<number>[\d,]+k?) (?:blocks? )?range/i,
   },
-  { said: "dRPC", text: /ranges over (?<number>[\d,]+k?) blocks/i },
+  { source: "dRPC", text: /ranges over (?<number>[\d,]+k?) blocks/i },
   {
-    said: "reth, BNB Smart Chain, Ankr",
+    source: "reth, BNB Smart Chain, Ankr",
     text: /max(?:imum)? (?:block )?range(?: is)?:? (?<number>[\d,]+k?)/i,
   },
-  { said: "Infura", text: /range [\d,]+ exceeds (?:the )?limit of (?<number>[\d,]+k?)/i },
+  { source: "Infura", text: /range [\d,]+ exceeds (?:the )?limit of (?<number>[\d,]+k?)/i },
   {
-    said: "Avalanche, Frontier, Linea",
+    source: "Avalanche, Frontier, Linea",
     text: /maximum (?:is set to |allowed is |is )?(?<number>[\d,]+k?)/i,
   },
-  { said: "1RPC, Cloudflare", text: /max(?:imum)? is (?<number>[\d,]+k?) blocks/i },
-  { said: "others", text: /limit (?:is |the query to at most )(?<number>[\d,]+k?)/i },
+  { source: "1RPC, Cloudflare", text: /max(?:imum)? is (?<number>[\d,]+k?) blocks/i },
+  { source: "others", text: /limit (?:is |the query to at most )(?<number>[\d,]+k?)/i },
 ];
 
 /** An error with these words limits the number of logs, and does not state a number of blocks. */

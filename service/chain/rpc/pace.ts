@@ -33,13 +33,13 @@ export type Pace = {
   read(): Allowance;
 };
 
-/** The first limit of calls per batch, which public endpoints accept. */
+/** The initial limit of calls per batch. Public endpoints accept it. */
 const callsMaxFirst = 100;
 const bytesMaxFirst = 500_000;
 /**
- * A refusal never reduces the rate below this value. A provider can refuse calls even if few were
- * sent, and with a lower rate the reads of a busy chain would fall behind. Operators can set a
- * lower rate.
+ * A refusal never reduces the rate below this value. A provider may refuse calls even if few were
+ * sent. At a lower rate, the reads of a busy chain would fall behind. Operators can set a lower
+ * rate.
  */
 const perSecondMin = 25;
 /** After a refusal, the new rate is this share of the average rate before the refusal. */
@@ -72,7 +72,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
   const sent = openWindow(now);
   let refusals = 0;
   /**
-   * Returns the number of calls that a limit allows now. After a pause, it is one call per second
+   * Returns the number of calls that a limit allows now. After a pause, allows one call per second
    * until the provider answers again.
    */
   const roomOf = ({ method, perSecond, isProbing }: Limit) => {

@@ -1,6 +1,6 @@
 // A view is the chain as one pass sees it: its head, and reads on which a quorum of endpoints
-// agrees. If each endpoint can know different facts, a view returns the answers of several
-// endpoints. The functions that compare answers follow.
+// agrees. For facts that some endpoints may not have yet, a view returns the answers of several
+// endpoints. This file also contains the functions that compare answers.
 
 import type { Hex } from "executable-address";
 import {
@@ -22,7 +22,8 @@ export type Usable = (answer: Answer, index: number) => boolean;
 export type View = {
   head: Block;
   /**
-   * The state after `head`, named by its hash, so that an endpoint cannot answer for another block.
+   * The state after `head`, named by its hash, so that an endpoint cannot answer for a different
+   * block.
    */
   at: { blockHash: Hex };
   /**
@@ -39,18 +40,23 @@ export type View = {
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**
-   * Returns the answers of `quorum` endpoints, or of fewer if fewer have usable answers, but of at
-   * least one. Each endpoint may show facts that another does not have yet.
+   * Returns the answers of `quorum` endpoints, which may show different facts. If fewer endpoints
+   * have usable answers, returns only those answers.
+   *
+   * @throws {ChainUnavailable} if no endpoint has usable answers
    */
   readSeveral(calls: Call[], turn: number, usable: Usable): Promise<Answer[][]>;
   /**
-   * Returns the endpoints in an order that starts with a different endpoint each time. Each
-   * endpoint may see different facts.
+   * Returns the endpoints in an order that starts with a different endpoint each time. Use it for
+   * facts that some endpoints may not have yet.
    */
-  askers(turn: number): Asker[];
+  clients(turn: number): EndpointClient[];
   /** Returns the answers of every endpoint of this chain; undefined for an endpoint that failed. */
   readEach(calls: Call[]): Promise<(Answer[] | undefined)[]>;
-  /** Records that the endpoint at this index of {@link readEach}'s result contradicts a quorum. */
+  /**
+   * Records that an endpoint contradicts a quorum. `place` is the index of the endpoint in the
+   * result of {@link readEach}.
+   */
   accuse(place: number, method: string): void;
   /** The number of endpoints that must agree. */
   quorum: number;
@@ -65,10 +71,10 @@ export type View = {
   scores: readonly { rpc: string; points: number }[];
 };
 
-export type Asker = {
+export type EndpointClient = {
   /** The endpoint's name for logs and metrics. */
   name: string;
-  /** The endpoint's record, which contains its limits and durations, for example. */
+  /** The endpoint's record, with its health, limits, and response times. */
   record: EndpointRecord;
   /** Whether the endpoint has shown the head or a later block. */
   hasHead: boolean;
@@ -112,17 +118,17 @@ export function viewOf(state: NetworkState, belief: Belief): View {
     async readSeveral(calls, turn, usable) {
       const { found } = await several(state, turned(turn), calls, usable, {
         quorum,
-        isAlike: true,
+        mayDiffer: true,
       });
       return found.map(({ answers }) => answers);
     },
-    askers: (turn) => turned(turn).map((record) => askerOf(state, record, head)),
+    clients: (turn) => turned(turn).map((record) => clientOf(state, record, head)),
     readEach: (calls) => Promise.all(order.map((record) => ask(state, record, calls))),
     accuse: (place, method) => contradict(state, order[place]!, method),
   };
 }
 
-const askerOf = (state: NetworkState, record: EndpointRecord, head: Block): Asker => ({
+const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): EndpointClient => ({
   name: record.endpoint.name,
   record,
   hasHead: record.head !== undefined && record.head.block.number >= head.number,
@@ -156,7 +162,7 @@ type Several = { calls: Call[]; found: Answering[]; quorum: number };
 /**
  * Calls the required number of endpoints simultaneously, and further endpoints while the answers
  * disagree.
- * @param isAlike whether the answers do not have to agree
+ * @param mayDiffer if true, the answers do not have to agree
  * @throws {ChainUnavailable} if no endpoint has usable answers
  */
 async function several(
@@ -164,14 +170,14 @@ async function several(
   endpoints: readonly EndpointRecord[],
   calls: Call[],
   usable: Usable,
-  { quorum, isAlike = false }: { quorum: number; isAlike?: boolean },
+  { quorum, mayDiffer = false }: { quorum: number; mayDiffer?: boolean },
 ): Promise<Several> {
   const isBack = ({ penalty }: EndpointRecord) => Number(penalty.passes > 0);
   const left = endpoints.toSorted((a, b) => isBack(a) - isBack(b));
   const found: Answering[] = [];
   let reason = "";
   const isEnough = () =>
-    found.length >= quorum && (isAlike || agreements({ calls, found, quorum }).every(Boolean));
+    found.length >= quorum && (mayDiffer || agreements({ calls, found, quorum }).every(Boolean));
   while (left.length > 0 && !isEnough()) {
     const some = left.splice(0, Math.max(1, quorum - found.length));
     const lists = await Promise.all(some.map((record) => ask(state, record, calls)));
@@ -199,9 +205,10 @@ function agreements({ calls, found, quorum }: Several): (number[] | undefined)[]
 }
 
 /**
- * Returns, for each call, the answer of a quorum. An endpoint with another answer gets a penalty
- * point.
- * @param turn selects the endpoint whose answer is used if none has a quorum; by default the first
+ * Returns, for each call, the answer of a quorum. An endpoint that contradicts a quorum gets a
+ * penalty point.
+ * @param turn selects the endpoint whose answer is used if no answer has a quorum; by default, the
+ *   first endpoint
  */
 function alike(state: NetworkState, votes: Several, turn?: number): Answer[] {
   const { calls, found } = votes;
@@ -242,8 +249,9 @@ const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${
 
 /**
  * Finds the value that `quorum` of the `votes` have. If there are fewer votes, all must have the
- * value. Undefined votes do not count. @returns the indices of these votes; undefined if no value
- * has enough votes
+ * value. Undefined votes do not count.
+ *
+ * @returns the indices of the votes for this value; undefined if no value has enough votes
  */
 export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   const places = new Map<string, number[]>();

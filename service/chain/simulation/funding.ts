@@ -41,15 +41,15 @@ const layouts: readonly Layout[] = [
 ];
 
 /**
- * The number for the first layout. Hardly any balance equals one of these numbers by chance. If it
+ * The number for the first layout. A real balance hardly ever equals one of these numbers. If one
  * does, the wrong guess is detected when the balance is measured.
  */
 const firstMark = 0x5eed_0000n;
 
 /**
  * Returns state overrides with which `token` reports `amount` for `owner`, if the token's layout is
- * known. The caller must measure the balance, because a token can compute it from more than one
- * word.
+ * known. The caller must measure the balance, because a token can compute a balance from several
+ * words.
  *
  * @returns undefined if no layout fits or the node does not support overrides
  */

@@ -29,7 +29,7 @@ export function explainFailure(data: Hex): Failure {
     if (errorName === "TooLittleGas") return { call: Number(args[0]), reason: tooLittleGas };
     if (errorName === "NoCode") return { call: Number(args[0]), reason: noContract };
   } catch {
-    // The data is not an error of the factory, so it is explained as any other revert.
+    // The data is not an error of the factory, so it is explained like any other revert.
   }
   return { call: null, reason: explainRevert(data) };
 }

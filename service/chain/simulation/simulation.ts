@@ -1,8 +1,9 @@
 // Simulates the execution of an address at one block. A node of the chain runs the execution, and
 // the balances before and after it are compared. An intent may be hostile, so amounts are never
-// taken from logs or from return data. Two limits remain: a contract can detect a simulation, and
-// only one node is asked. Requests for the same address and block share a simulation. Only a few
-// simulations run simultaneously, because each may take seconds of a node's time.
+// taken from logs or from return data. A simulation has two limits: a contract can detect that it
+// is simulated, and only one node is asked. Requests for the same address and block share a
+// simulation. Only a few simulations run simultaneously, because each may take seconds of a node's
+// time.
 
 import {
   askedAmount,
@@ -160,16 +161,16 @@ const isVault = (answer: Hex, vault: Hex) =>
 export type Simulate = (subject: StatusSubject) => Promise<Simulation>;
 
 /**
- * The number of cached simulations, each of an address at a block. An evicted simulation runs again
- * for the next request.
+ * The number of cached simulations, each of an address at a block. After its eviction, a simulation
+ * runs again when it is requested.
  */
 const answersMax = 10_000;
 
 const runningMax = 8;
 
 /**
- * @param options.waitMsMax the maximum time of a request, including its wait for a slot; after this
- *   time, the user has usually left the page
+ * @param options.waitMsMax the maximum time of a request, including the wait for a slot; a user
+ *   rarely waits longer
  * @param options.now milliseconds of a monotonic clock
  */
 export function openSimulations(
@@ -196,7 +197,7 @@ type ReadPair = Pair & { isGuess: boolean };
 
 /**
  * Chooses the balances that a simulation reads. The most informative balances come first, because
- * the number is limited.
+ * the number of balances is limited.
  *
  * @param moved the pairs in the logs of the run
  * @returns at most {@link pairsMax} different pairs, and the number of omitted pairs
@@ -218,15 +219,15 @@ function choosePairs(
     ...moved.filter((pair) => !isKnown(pair)),
     ...tokens.flatMap((token) => [address, intent.recovery].map((account) => ({ account, token }))),
   ].map((pair) => ({ ...pair, isGuess: false }));
-  // A contract that accepts deposits may itself be a token, whose balances are shares of the
-  // deposits, and may log other events.
+  // A contract that accepts deposits may itself be a token whose balances are shares of the
+  // deposits. Such a contract may not log transfers.
   const guesses = targets
     .filter((target) => !tokens.includes(target))
     .map((token) => ({ account: address, token, isGuess: true }));
   const unique = new Map<string, ReadPair>();
   for (const pair of [...wanted, ...guesses]) {
     const key = `${pair.account}${pair.token}`;
-    // The zero address appears if tokens are minted or burned, and it has no balance.
+    // The zero address appears in logs if tokens are minted or burned. Nobody owns its balance.
     if (!unique.has(key) && pair.account !== zeroAddress) unique.set(key, pair);
   }
   const pairs = [...unique.values()].slice(0, pairsMax);
@@ -274,9 +275,10 @@ const nativeLogger = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 type Call = { status: Hex; gasUsed: Hex; logs?: Log[] };
 
 /**
- * Finds the balances that a call may change, in the logs of an eth_simulateV1. Only the accounts
- * and tokens of the logs are used, not the amounts. The logs of 0xeeee… show native coin. geth
- * 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1, and anvil support this method.
+ * Runs a call with eth_simulateV1, and finds the balances that the call may change in its logs.
+ * Uses the accounts and tokens in the logs, but not the amounts. A log of 0xeeee… shows a transfer
+ * of native coin. geth 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1, and anvil support this
+ * method.
  *
  * @returns undefined if the node does not support the method, or if the call does not succeed
  */

@@ -32,9 +32,10 @@ type Refused = { refused: string };
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
 /**
- * One chain's cache of data that a read stores for later reads. It is bounded, and can be lost at
- * any time. With the cache, each later status of an executed address takes one call for its events.
- * Without the cache, it takes up to {@link spansMax} calls if the node limits the range.
+ * One chain's cache of data that a read stores for later reads. The cache is bounded, and its
+ * entries can be evicted at any time. Each later status of a cached, executed address takes one
+ * call for its events. The status of an address that is not cached takes up to {@link spansMax}
+ * calls if the node limits the range.
  */
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
@@ -63,12 +64,12 @@ const knownMax = 20_000;
 const settledBlocks = 64;
 /**
  * The maximum number of calls per read if a node returns only short ranges. The next read continues
- * where this one ended.
+ * where the previous read ended.
  */
 const spansMax = 64;
 
 /**
- * Returns all events of `vault`, which has code at the view's block, oldest first.
+ * Returns all events of `vault`, oldest first. The vault must have code at the view's block.
  *
  * Makes one call for all blocks that are not known yet. If the node refuses the call, finds the
  * first block at which the vault has code, and reads the blocks from that block on in spans.
@@ -110,7 +111,7 @@ async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, 
     }
     logs = [...logs, ...found];
     next = end + 1;
-    // A refusal may have been temporary, so the range slowly grows again.
+    // The node's refusal may have been temporary, so the range slowly grows again.
     cache.spanBlocks = Math.min(spanBlocksMax, Math.ceil(cache.spanBlocks * 1.1));
   }
   const settled = Math.min(next - 1, to - settledBlocks);
@@ -148,7 +149,7 @@ async function remember(
 export type ChainView = {
   block: BlockReference;
   /**
-   * Returns the block with that number in the current chain, or undefined if the number is above
+   * Returns the block with this number in the current chain, or undefined if the number is above
    * the head.
    */
   blockAt(number: number): Promise<BlockReference | undefined>;

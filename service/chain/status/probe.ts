@@ -1,6 +1,7 @@
 // Reads the balances of many addresses at one block with one eth_call. The eth_call runs
 // contracts/reading/Probe.sol as creation code, but creates no contract. On some chains the native
-// coin is also a token. Such a balance appears twice, and counts only as a token balance.
+// coin is also a token. A balance of such a coin is reported twice, and only the token balance
+// counts.
 
 import type { Hex } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
@@ -18,9 +19,9 @@ const headBytes = 128;
 const holdingBytes = 128;
 
 /**
- * The maximum number of holders per call. The result of creation code is limited like deployed
- * code, to 24,576 bytes at 200 gas each, which is enough for 191 holders. With proxied tokens, a
- * call takes 7 million gas. Nodes allow 25 million or more per call.
+ * The maximum number of holders per call. The result of creation code has the same limit as
+ * deployed code: 24,576 bytes, at 200 gas per byte. That is enough for 191 holders. With proxied
+ * tokens, a call takes 7 million gas. Nodes allow 25 million or more per call.
  */
 export const holdersMax = 150;
 
@@ -58,7 +59,10 @@ export function probeData(holders: readonly Holder[]): Hex {
   return encodeDeployData({ abi: probe.abi, bytecode: probe.bytecode, args });
 }
 
-/** @throws {ChainUnavailable} if the answer has another number of holders, chain, or time */
+/**
+ * @throws {ChainUnavailable} if the number of holders, the chain, or the time is different in the
+ *   answer
+ */
 function holdingsIn(
   answer: Hex,
   { chainId, timestamp, count }: { chainId: number; timestamp: number; count: number },
@@ -86,10 +90,10 @@ function holdingsIn(
 }
 
 /**
- * Returns `holdings`, but sets the native balance to zero if the token is the native coin. Checks a
- * token once, when an address has both the token and coin, and stores the result in `known` by the
- * token's lowercase address. A node without state overrides cannot answer; then both balances
- * count.
+ * Returns `holdings`, but sets the native balance to zero if the token is the native coin. Checks
+ * each token once, as soon as an address has both the token and the coin. Stores the result in
+ * `known` by the token's lowercase address. If the node does not support state overrides, the check
+ * fails and both balances count.
  */
 export async function countOnce(
   { ask }: AtBlock,

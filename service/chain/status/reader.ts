@@ -2,8 +2,7 @@
 // route, the streams, the pages, and the observer share the reader's results and its cache of past
 // events.
 //
-// This file reads facts. The library's rule derives a status from the facts
-// (address/status/rule.ts).
+// This file only reads facts. The library derives the status from them (address/status/rule.ts).
 
 import { type Hex, zeroAddress } from "executable-address";
 import {
@@ -44,7 +43,8 @@ export type StatusReader = {
    */
   read(subject: StatusSubject): Promise<AddressStatus>;
   /**
-   * Reads the status at `block`, or at the current chain's block with that number.
+   * Reads the status at `block`. If `block` is a number, uses the block with this number in the
+   * current chain.
    *
    * @throws {AddressUnreadable} if this address cannot be read at the block, but others can
    * @throws {ChainUnavailable}
@@ -62,8 +62,8 @@ export type StatusReader = {
 };
 
 /**
- * One address cannot be read at a block because a node contradicts itself, but other addresses can
- * be read at this block.
+ * One address cannot be read at a block because a node contradicts itself. Other addresses can be
+ * read at this block.
  */
 export class AddressUnreadable extends ChainUnavailable {}
 
@@ -74,7 +74,7 @@ export class AddressUnreadable extends ChainUnavailable {}
 const answersMax = 20_000;
 /** The number of earlier blocks that are cached by number until there is a newer block. */
 const earlierMax = 100;
-/** The number of addresses per read: 100 calls. */
+/** The number of addresses per read. A read of this size takes 100 calls. */
 const groupMax = 15_000;
 /** The number of addresses per read of strays, each with all listed tokens. */
 const straysGroupMax = 1_000;
@@ -162,8 +162,8 @@ async function readStatus(
   try {
     return statusOf(subject, view.block, holding, addEvents(subject, noPast, events));
   } catch (error) {
-    // The code contradicts the events, so some events were missing. The next read must not use the
-    // cached events.
+    // The address has code that does not match its events, so some events were missing. The next
+    // read must not use the cached events.
     past.known.delete(subject.address);
     throw error;
   }

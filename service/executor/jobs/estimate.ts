@@ -17,7 +17,7 @@ import {
   quantity,
 } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
-import { type Asker, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
+import { type EndpointClient, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
 import { explainRevert, printable } from "../../chain/simulation/revert.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
@@ -158,7 +158,7 @@ async function estimateAll(
   const { parts, view, memory } = pass;
   const { quorum } = view;
   const untilMs = parts.clock() + parts.tuning.estimateMsMax;
-  const endpoints = view.askers(memory.estimates.turn++);
+  const endpoints = view.clients(memory.estimates.turn++);
   const votes = calls.map((): Vote[] => []);
   let answered = 0;
   const findOpen = () =>
@@ -167,14 +167,14 @@ async function estimateAll(
     const next = endpoints.splice(0, Math.max(1, quorum - answered));
     const requests = open.map((index) => calls[index]!);
     const lists = await Promise.all(
-      next.map((asker) => simulateAll(parts, asker, requests, untilMs)),
+      next.map((client) => simulateAll(parts, client, requests, untilMs)),
     );
     for (const [place, answers] of lists.entries()) {
       if (!answers) continue;
       answered++;
-      const asker = next[place]!;
+      const client = next[place]!;
       for (const [at, answer] of answers.entries()) {
-        if (answer) votes[open[at]!]!.push({ asker, estimate: parseEstimate(answer) });
+        if (answer) votes[open[at]!]!.push({ client, estimate: parseEstimate(answer) });
       }
     }
   }
@@ -189,12 +189,12 @@ async function estimateAll(
 function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
   const result = judge(votes.map(({ estimate }) => estimate));
   const isMinority = ({ estimate }: Vote) => estimate.result !== result?.result;
-  if (votes.length > 2) for (const { asker } of votes.filter(isMinority)) asker.accuse(method);
+  if (votes.length > 2) for (const { client } of votes.filter(isMinority)) client.accuse(method);
   return result;
 }
 
 /** The estimate of one endpoint for one call. */
-type Vote = { asker: Asker; estimate: Estimate };
+type Vote = { client: EndpointClient; estimate: Estimate };
 
 /** The estimates of endpoints whose heads are a block apart can differ by this factor. */
 const gasFactor = 1.25;
@@ -274,12 +274,12 @@ async function readGasUses(
   if (items.length === 0) return new Map();
   const { parts, memory, view } = pass;
   const nowMs = parts.clock();
-  const isWilling = ({ record }: Asker) => nowMs >= record.estimates.withoutGasUseUntilMs;
-  const askers = view.askers(memory.estimates.turn).filter(isWilling).slice(0, view.quorum);
+  const isWilling = ({ record }: EndpointClient) => nowMs >= record.estimates.withoutGasUseUntilMs;
+  const clients = view.clients(memory.estimates.turn).filter(isWilling).slice(0, view.quorum);
   const found = new Map<Examined, bigint[]>(items.map((item) => [item, []]));
   await Promise.all(
-    askers.map(async (asker) => {
-      for await (const [item, gas] of requestGasUses(pass, asker, items, purse, limit)) {
+    clients.map(async (client) => {
+      for await (const [item, gas] of requestGasUses(pass, client, items, purse, limit)) {
         found.get(item)!.push(gas);
       }
     }),
@@ -291,13 +291,13 @@ async function readGasUses(
 /** Yields the gas of each execution at one endpoint, fast accounts first. */
 async function* requestGasUses(
   pass: EstimatePass,
-  asker: Asker,
+  client: EndpointClient,
   items: readonly Examined[],
   purse: Purse,
   limit: number,
 ): AsyncGenerator<[Examined, bigint]> {
   const { clock, tuning } = pass.parts;
-  const { accountMs } = asker.record.estimates;
+  const { accountMs } = client.record.estimates;
   const isQuick = ({ job }: Examined) => (accountMs.get(job.accountId) ?? 0) <= slowMs;
   const quickUntilMs = clock() + tuning.estimateMsMax / 2;
   const quick = [...groupsOf(items.filter(isQuick), groupMax)];
@@ -306,7 +306,7 @@ async function* requestGasUses(
   for (const [place, group] of [...quick, ...slow].entries()) {
     if (place === quick.length) slowUntilMs = clock() + slowMsMax;
     if (clock() > (place < quick.length ? quickUntilMs : slowUntilMs)) continue;
-    const answer = await requestGasUse(pass, asker, writeGasUseForms(pass, purse, group, limit));
+    const answer = await requestGasUse(pass, client, writeGasUseForms(pass, purse, group, limit));
     if (!answer) return;
     for (const [index, item] of group.entries()) {
       const gas = parseGasUsed(answer, index);
@@ -318,16 +318,16 @@ async function* requestGasUses(
 /** @returns undefined if the endpoint is slow or gone, or does not know the method */
 async function requestGasUse(
   pass: EstimatePass,
-  asker: Asker,
+  client: EndpointClient,
   forms: readonly Call[],
 ): Promise<Answer | undefined> {
   for (const [index, form] of forms.entries()) {
-    const answers = await asker.ask([form], callMsMax);
+    const answers = await client.ask([form], callMsMax);
     if (typeof answers === "string") return undefined;
     const answer = answers[0]!;
     if (isFormRefused(answer) && index < forms.length - 1) continue;
     if ("error" in answer && classifyError(simulateMethod, answer.error) === "no_method") {
-      recordWithoutGasUse(asker.record, pass.parts.clock() + missingMs);
+      recordWithoutGasUse(client.record, pass.parts.clock() + missingMs);
       return undefined;
     }
     return answer;

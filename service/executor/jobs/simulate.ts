@@ -20,7 +20,7 @@ import {
 import type { BlockPace } from "../../chain/rpc/heads.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
-import type { Asker } from "../../chain/rpc/view.ts";
+import type { EndpointClient } from "../../chain/rpc/view.ts";
 import type { Pass } from "../pass.ts";
 import type { Purse } from "../transactions/send.ts";
 
@@ -65,7 +65,7 @@ export const lateReason = `not simulated within ${slowCallMsMax} ms`;
 /** The simulations at one endpoint. */
 type Round = {
   clock: Limits["clock"];
-  asker: Asker;
+  client: EndpointClient;
   requests: readonly SimulationRequest[];
   /** In the order of `requests`. */
   answers: SimulationAnswer[];
@@ -92,12 +92,12 @@ export function findSlowness(records: readonly EndpointRecord[], accountId: stri
  */
 export async function simulateAll(
   { clock, tuning }: Limits,
-  asker: Asker,
+  client: EndpointClient,
   requests: readonly SimulationRequest[],
   untilMs: number,
 ): Promise<SimulationAnswer[] | undefined> {
   const answers = new Array<SimulationAnswer>(requests.length).fill(undefined);
-  const round: Round = { clock, asker, requests, answers, isGone: false };
+  const round: Round = { clock, client, requests, answers, isGone: false };
   const slowMsMax = tuning.estimateMsMax * slowShare;
   const fastUntilMs = untilMs - slowMsMax;
   await simulateFast(round, fastUntilMs);
@@ -123,15 +123,15 @@ async function simulateGroups(
   atOnce: number,
   untilMs: number,
 ): Promise<void> {
-  const { asker, requests } = round;
+  const { client, requests } = round;
   const left = findOpen(round, (ms) => ms !== undefined && isPace(ms));
   const simulateNext = async () => {
     while (left.length > 0 && hasTime(round, untilMs)) {
       const group = left.splice(0, groupMax);
-      const tookMs = await simulate(round, group, groupMax * slowMs + 2 * asker.record.answerMs);
+      const tookMs = await simulate(round, group, groupMax * slowMs + 2 * client.record.answerMs);
       for (const index of group) {
         if (tookMs === undefined) {
-          recordAccountMs(asker.record, requests[index]!.accountId, undefined);
+          recordAccountMs(client.record, requests[index]!.accountId, undefined);
         } else recordPace(round, index, tookMs / group.length);
       }
     }
@@ -146,14 +146,14 @@ async function simulateGroups(
  * how long it takes.
  */
 async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
-  const { asker, requests, answers } = round;
+  const { client, requests, answers } = round;
   const open = findOpen(round, (ms) => ms === undefined);
   const first = new Map(open.toReversed().map((index) => [requests[index]!.accountId, index]));
   const left = open.filter((index) => first.get(requests[index]!.accountId) === index);
   const simulateNext = async () => {
     while (left.length > 0 && hasTime(round, untilMs)) {
       const index = left.shift()!;
-      const timeoutMs = 2 * (slowMs + asker.record.answerMs);
+      const timeoutMs = 2 * (slowMs + client.record.answerMs);
       const tookMs = await simulate(round, [index], timeoutMs, "lightForms");
       const answer = answers[index];
       const isLight = requests[index]!.lightForms !== undefined;
@@ -170,7 +170,7 @@ async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
  * call runs only if it is expected to end in time.
  */
 async function simulateSlow(round: Round, untilMs: number): Promise<void> {
-  const { accountMs } = round.asker.record.estimates;
+  const { accountMs } = round.client.record.estimates;
   const open = findOpen(round, (ms) => ms !== undefined && ms > slowMs);
   for (const [place, index] of open.entries()) {
     const paceMs = accountMs.get(round.requests[index]!.accountId) ?? 0;
@@ -183,10 +183,10 @@ async function simulateSlow(round: Round, untilMs: number): Promise<void> {
 
 /** Finds the requests without an answer whose account's pace meets `isPace`, the fastest first. */
 function findOpen(
-  { asker, requests, answers }: Round,
+  { client, requests, answers }: Round,
   isPace: (ms: number | undefined) => boolean,
 ): number[] {
-  const { accountMs } = asker.record.estimates;
+  const { accountMs } = client.record.estimates;
   const paceAt = (index: number) => accountMs.get(requests[index]!.accountId);
   return requests
     .flatMap((_, index) => (answers[index] === undefined && isPace(paceAt(index)) ? [index] : []))
@@ -206,7 +206,7 @@ async function simulate(
   timeoutMs: number,
   which: "forms" | "lightForms" = "forms",
 ): Promise<number | undefined> {
-  const { clock, asker } = round;
+  const { clock, client } = round;
   const beganMs = clock();
   const answers = await requestInForm(round, group, timeoutMs, which);
   if (answers === "gone") round.isGone = true;
@@ -214,28 +214,28 @@ async function simulate(
   group.forEach((index, place) => {
     round.answers[index] = answers[place]!;
   });
-  return Math.max(0, clock() - beganMs - asker.record.answerMs);
+  return Math.max(0, clock() - beganMs - client.record.answerMs);
 }
 
 /** Makes the request in the most realistic form that the endpoint accepts. */
 async function requestInForm(
-  { asker, requests }: Round,
+  { client, requests }: Round,
   group: readonly number[],
   timeoutMs: number,
   which: "forms" | "lightForms",
-): ReturnType<Asker["ask"]> {
+): ReturnType<EndpointClient["ask"]> {
   const selectForms = (index: number) => requests[index]![which] ?? requests[index]!.forms;
-  for (let { form } = asker.record.estimates; ; form++) {
+  for (let { form } = client.record.estimates; ; form++) {
     const calls = group.map((index) => selectForms(index)[form]!);
-    const answers = await asker.ask(calls, timeoutMs);
+    const answers = await client.ask(calls, timeoutMs);
     const isLast = form === selectForms(group[0]!).length - 1;
     if (typeof answers === "string" || isLast || !answers.some(isFormRefused)) return answers;
-    recordFormRefused(asker.record, form);
+    recordFormRefused(client.record, form);
   }
 }
 
-function recordPace({ asker, requests, isGone }: Round, index: number, ms: number): void {
-  if (!isGone) recordAccountMs(asker.record, requests[index]!.accountId, ms);
+function recordPace({ client, requests, isGone }: Round, index: number, ms: number): void {
+  if (!isGone) recordAccountMs(client.record, requests[index]!.accountId, ms);
 }
 
 /** A call whose sender has `balance` wei. */

@@ -158,8 +158,8 @@ export async function readGasUsed(
   if (vaults.length < 2 || parts.clock() - memory.traces.untracedMs < untracedMs) return undefined;
   const params = [transactionHash, { tracer: "callTracer" }];
   const method = "debug_traceTransaction";
-  const askers = view.askers(0);
-  const lists = await Promise.all(askers.map(({ ask }) => ask([{ method, params }], traceMsMax)));
+  const clients = view.clients(0);
+  const lists = await Promise.all(clients.map(({ ask }) => ask([{ method, params }], traceMsMax)));
   const traces = lists.map(
     (list) => readAnswers([Array.isArray(list) ? list : undefined], 0, parseTrace)[0],
   );
@@ -168,7 +168,7 @@ export async function readGasUsed(
   const places = agreed(votes, view.quorum);
   if (!places || places.length < view.quorum) return undefined;
   votes.forEach((vote, place) => {
-    if (vote && !places.includes(place)) askers[place]!.accuse(method);
+    if (vote && !places.includes(place)) clients[place]!.accuse(method);
   });
   const gas = traces[places[0]!]!;
   // A fifth of the gas may have been refunded.
