@@ -29,7 +29,7 @@ describe("before Cancun, without MCOPY", () => {
   });
 });
 
-describe("on Osaka: init code of 49,152 bytes, a transaction of at most 16,777,216 gas", () => {
+describe("on Osaka, which limits init code to 49,152 bytes and transactions to 2^24 gas", () => {
   const gasMax = 16_777_216n;
   const termsBytesMax = 24_576;
 
@@ -69,7 +69,7 @@ describe("on Osaka: init code of 49,152 bytes, a transaction of at most 16,777,2
     return receipt.gasUsed;
   }
 
-  test("the factory is created, and both bounds apply", async () => {
+  test("the factory can be created, and the chain applies both limits", async () => {
     await bringDeployer(osaka.client);
     assert.equal(await deployFactory(osaka.client), factoryAddress);
     const tooMuch = { to: factoryAddress, data: "0x", gas: gasMax + 1n } as const;

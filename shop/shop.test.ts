@@ -253,7 +253,7 @@ describeOnEach("a shop without its newest orders", () => {
   };
   for (const [name, open] of Object.entries(backups))
     for (const createdBy of ["client_id", "api_key"] as const)
-      test(`${name}: delivers nothing for a forged order by ${createdBy}`, async () => {
+      test(`${name}: delivers nothing for a forged order with createdBy ${createdBy}`, async () => {
         const dear = await (await newShop()).shop.order(nextName(), await intentFor("25000000"));
         const { forged, event } = await forgeOrder(dear);
         event.data.createdBy = createdBy;

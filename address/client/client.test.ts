@@ -31,7 +31,7 @@ const record = makeRecord(sample);
 const isService = (status: number, code: string) => (error: unknown) =>
   error instanceof ServiceError && error.status === status && error.code === code;
 
-describe("createClient refuses", () => {
+describe("createClient", () => {
   const wrong = (options: object, sentence: string): void => {
     const run = () => createClient({ baseUrl, ...options } as ClientOptions);
     assert.throws(run, (error: Error) => {
@@ -50,7 +50,7 @@ describe("createClient refuses", () => {
     return value === null ? "null" : "a number";
   };
 
-  test("both credentials together, and an invalid base URL", () => {
+  test("refuses both credentials together, and an invalid base URL", () => {
     wrong(credentials, "expected an API key or a client ID, found both");
     for (const url of ["", "pay.example", "ftp://x/v1", "https://u:p@x/v1", "https://x/?a=1", 5])
       wrong(
@@ -60,7 +60,7 @@ describe("createClient refuses", () => {
     wrong({ mirrors: baseUrl }, "mirrors: expected a list, found a string");
   });
 
-  test("a malformed credential", () => {
+  test("refuses a malformed credential", () => {
     const { apiKey, clientId } = credentials;
     for (const key of ["", "x", apiKey.slice(1), `${apiKey}0`, apiKey.toUpperCase(), clientId, 7])
       wrong(
@@ -74,7 +74,7 @@ describe("createClient refuses", () => {
       );
   });
 
-  test("an API key over HTTP, except to this machine", () => {
+  test("refuses an API key over HTTP, except to this machine", () => {
     const { apiKey, clientId } = credentials;
     const sentence = "baseUrl: expected https for an API key, found http";
     for (const host of ["pay.example", "10.0.0.1", "127.0.0.1.example", "localhost.example"])
@@ -84,7 +84,7 @@ describe("createClient refuses", () => {
     assert.doesNotThrow(() => createClient({ baseUrl: "http://pay.example/v1", clientId }));
   });
 
-  test("invalid counts, times, factory addresses, and functions", () => {
+  test("refuses invalid counts, times, factory addresses, and functions", () => {
     for (const [value, found] of [
       [Number.NaN, "NaN"],
       [-1, "-1"],
@@ -105,7 +105,7 @@ describe("createClient refuses", () => {
     wrong({ fetch: "fetch" }, "fetch: expected a function, found a string");
   });
 
-  test("an API key in a page", () => {
+  test("refuses an API key in a page", () => {
     Object.assign(globalThis, { document: {} });
     try {
       wrong({ apiKey: credentials.apiKey }, "expected a client ID: API keys are for servers");
@@ -325,7 +325,7 @@ describe("lists and references", () => {
     assert.deepEqual(JSON.parse(seen.at(-1)!.body), rest);
   });
 
-  test("create sends the reference next to the intent, not inside the intent", async () => {
+  test("create sends the reference beside the intent, not inside the intent", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: record });
     await client.create(sample, { reference: "order-42" });

@@ -203,7 +203,7 @@ async function expectTyped(kind: Lie, asked = Object.keys(methods)): Promise<voi
   );
 }
 
-describe("throws a ClientError from every method for", () => {
+describe("every method throws a ClientError for", () => {
   for (const [name, kind] of Object.entries(connections))
     test(name, async () => {
       writtenBytes = 0;
@@ -222,10 +222,10 @@ describe("throws a ClientError from every method for", () => {
     );
 });
 
-describe("throws a ClientError for an invalid field", () => {
+describe("an invalid field", () => {
   for (const [name, { honest }] of Object.entries(methods)) {
     if (name === "watch") continue;
-    test(`in the response to ${name}`, async () => {
+    test(`in the response to ${name} throws a ClientError`, async () => {
       let lies = 0;
       for (const [what, answer] of spoiled(honest, "")) {
         if (free.test(what) && typeof (answer as object) === "object") continue;

@@ -96,7 +96,7 @@ describe("mirrors", () => {
     }
   });
 
-  test("returns the third mirror's record if other sources fail; throws if all fail", async () => {
+  test("returns the third mirror's record if other sources fail, or throws if all do", async () => {
     const { client } = open({ "pay.example": "silent", "a.example": liar, "c.example": truth });
     const [{ address }] = records as [AddressRecord];
     assert.equal((await client.lookup(address))?.address, address);

@@ -35,8 +35,8 @@ type Parse = (value: unknown, options?: TermsOptions) => unknown;
 const codesOf = (value: unknown): string[] =>
   issuesOf(value).map(({ path, code }) => `${path.join(".")} ${code}`);
 
-describe("parseIntent refuses", () => {
-  test("an intent with several faults, and reports every fault with its path", () => {
+describe("parseIntent, if an intent is invalid,", () => {
+  test("reports every fault of an intent with its path", () => {
     const calls = [
       { ...sampleCall, target: "0x01", args: ["1e3", "no"] },
       { ...sampleCall, function: "pay(uint order)", args: [7] },
@@ -67,7 +67,7 @@ describe("parseIntent refuses", () => {
     ]);
   });
 
-  test("another spelling, and suggests the right spelling if there is one", () => {
+  test("refuses a different spelling, and suggests the right spelling if there is one", () => {
     const spelling = (value: unknown) => issuesOf(value)[0]!.message;
     assert.match(spelling({ ...sample, amount: "1e6" }), /write "1000000"/);
     assert.equal(
@@ -89,7 +89,7 @@ describe("parseIntent refuses", () => {
     assert.match(spelling({ ...sample, token: usdc.replace("A0b", "a0B") }), new RegExp(usdc));
   });
 
-  test("arguments that are not strings, and suggests the string", () => {
+  test("refuses arguments that are not strings, and suggests the string", () => {
     const tuple = "f((uint8 a, (bool b, int8 c) d, bool[] e) s)";
     const spelled: [string, unknown, string][] = [
       ["f(uint8 a)", 7, '"7"'],
@@ -105,7 +105,7 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("arguments that are not strings, without a suggestion that would be unsafe or long", () => {
+  test("suggests no string that would be unsafe or long", () => {
     const circle: unknown[] = [];
     circle.push(circle, circle);
     let wide: unknown = "1";
@@ -120,7 +120,7 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("array values that are not strings, and suggests the string if it would be valid", () => {
+  test("refuses array values that are not strings, and suggests the string if it is valid", () => {
     const taken: [string, string, string][] = [
       ["uint8", "255", "255"],
       ["int8", "-128", "-128"],
@@ -160,7 +160,7 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("a decimal point, without a suggestion, because amounts are in base units", () => {
+  test("refuses a decimal point without a suggestion, because amounts are in base units", () => {
     const pointed = ["25.0", "25.", "1.5", ".5", "1,000.00", "2.5e1", "25.0 USDC"];
     const values = [
       ...pointed.map((amount) => ({ ...sample, amount })),
@@ -173,12 +173,12 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("any number of faults, and reports at most 100", () => {
+  test("reports at most 100 faults", () => {
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`field${i}`, 1]));
     assert.equal(issuesOf({ ...sample, ...fields }).length, 100);
   });
 
-  test("values that are long or not plain text, without quoting them", () => {
+  test("does not quote values that are long or not plain text", () => {
     const hostile = ["\u202e0x1", "<script>\u0000", "9".repeat(81), "x".repeat(5000)];
     for (const text of hostile) {
       const issues = [
@@ -193,21 +193,21 @@ describe("parseIntent refuses", () => {
     }
   });
 
-  test("not_an_integer: -0, NaN, Infinity, and half a second", () => {
+  test("reports not_an_integer for -0, NaN, Infinity, and half a second", () => {
     for (const expirationTimestamp of [-0, Number.NaN, Number.POSITIVE_INFINITY, 0.5])
       assert.deepEqual(codesOf({ ...sample, expirationTimestamp }), [
         "expirationTimestamp not_an_integer",
       ]);
   });
 
-  test("missing: fields that only the prototype has", () => {
+  test("reports missing for fields that only the prototype has", () => {
     const inherited = Object.create(sample);
     assert.equal(issuesOf(inherited).filter(({ code }) => code === "missing").length, 7);
     const { salt, ...rest } = sample;
     assert.deepEqual(codesOf(Object.assign(Object.create({ salt }), rest)), ["salt missing"]);
   });
 
-  test("wrong_type: holes, boxed strings, and objects with a toString", () => {
+  test("reports wrong_type for holes, boxed strings, and objects with a toString", () => {
     const holes = new Array(2);
     assert.deepEqual(codesOf({ ...sample, calls: holes }), [
       "calls.0 wrong_type",
@@ -218,23 +218,23 @@ describe("parseIntent refuses", () => {
     assert.deepEqual(codesOf({ ...sample, amount: 1n }), ["amount wrong_type"]);
   });
 
-  test("too_many: an array that claims four billion calls", () => {
+  test("reports too_many for an array that claims four billion calls", () => {
     const calls: unknown[] = [];
     calls.length = 4_294_967_295;
     assert.deepEqual(codesOf({ ...sample, calls }), ["calls too_many"]);
   });
 
-  test("invalid_unicode: a lone surrogate", () => {
+  test("reports invalid_unicode for a lone surrogate", () => {
     for (const text of ["a\ud800b", "\udc00", "\ud800"])
       assert.deepEqual(codesOf(withCall("f(string a)", text)), ["calls.0.args.0 invalid_unicode"]);
   });
 
-  test("a malformed options.factory, and reports it together with the intent's faults", () => {
+  test("reports a malformed options.factory together with the intent's faults", () => {
     const [issue] = issuesOf(sample, { factory: "0x12" });
     assert.deepEqual(issue?.path, ["factory"]);
   });
 
-  test("recovery_is_factory: the factory of the options as recovery", () => {
+  test("reports recovery_is_factory if recovery is options.factory", () => {
     assert.doesNotThrow(() =>
       parseIntent({ ...sample, recovery: factoryAddress }, { factory: shop }),
     );
@@ -242,7 +242,7 @@ describe("parseIntent refuses", () => {
     assert.equal(issue?.code, "recovery_is_factory");
   });
 
-  test("unknown_field and missing fields: an intent wrapped in another object", () => {
+  test("reports unknown_field and missing for an intent inside another object", () => {
     const [first, ...others] = codesOf({ intent: sample });
     assert.equal(first, "intent unknown_field");
     assert.equal(others.length, 7);
@@ -250,8 +250,8 @@ describe("parseIntent refuses", () => {
   });
 });
 
-describe("encodeNewIntent refuses", () => {
-  test("an invalid intent, and reports cautions and the issues of options.check too", () => {
+describe("encodeNewIntent", () => {
+  test("reports an intent's faults together with cautions and the issues of options.check", () => {
     const unlisted: Issue = { path: ["token"], code: "unlisted_token", message: "not listed" };
     const seen: unknown[] = [];
     const check = (fields: object) => {
@@ -274,7 +274,7 @@ describe("encodeNewIntent refuses", () => {
     assert.deepEqual(JSON.parse(JSON.stringify(seen[0])), right);
   });
 
-  test("a null salt, and generates a salt only if it is absent", () => {
+  test("refuses a null salt, and generates a salt only if the field is absent", () => {
     const { salt, ...rest } = sample;
     assert.equal(encodeNewIntent(sample).intent.salt, salt);
     assert.throws(() => encodeNewIntent({ ...sample, salt: null }), InvalidError);
@@ -327,7 +327,7 @@ describe("InvalidError", () => {
     assert.fail("nothing was refused");
   };
 
-  test("shows each fault after its path, or without a path if it concerns the whole input", () => {
+  test("shows each fault after its path, or without a path for a fault of the whole input", () => {
     const { token, ...rest } = sample;
     const two = messageOf(() => parseIntent({ ...rest, amount: "0" }));
     assert.match(two, /^token: this field is required; amount: expected an amount of 1 or more/);
@@ -346,7 +346,7 @@ describe("InvalidError", () => {
   });
 });
 
-describe("parseIntent, in bounded time, refuses", () => {
+describe("parseIntent refuses within a time limit", () => {
   const hostile: Record<string, unknown> = {
     "a function of ten million characters": withCall("f(".repeat(5_000_000)),
     "a function of parentheses": withCall(`f${"(".repeat(24_000)}`),

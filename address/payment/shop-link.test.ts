@@ -35,8 +35,8 @@ const account = `eip155:${sample.chainId}:${seller}`;
 const naming = { version: 1, name: "A Shop", accounts: [account] };
 const unsigned = { shop, order: undefined, signature: undefined };
 
-describe("a shop is not shown", () => {
-  test("if its file is invalid or its name cannot be displayed unchanged", async () => {
+describe("the shop of a link", () => {
+  test("is not shown if its file is invalid or its name cannot be shown unchanged", async () => {
     const claim = await claimOf(sold);
     for (const manifest of [
       ...[undefined, null, 7, "text", [], {}],
@@ -50,7 +50,7 @@ describe("a shop is not shown", () => {
       assert.equal(await proveShop(manifest, claim, sold), undefined, JSON.stringify(manifest));
   });
 
-  test("if another key signed, or signed another address, order, or shop", async () => {
+  test("is not shown if the signature is of a different key, address, order, or shop", async () => {
     const claim = await claimOf(sold);
     const other = recordOf(pay(thief));
     for (const [name, refuted, record] of [
@@ -65,7 +65,7 @@ describe("a shop is not shown", () => {
       assert.equal(await proveShop(signing, refuted, record), undefined, name);
   });
 
-  test("if some of the money can go to a recipient that the file does not name", async () => {
+  test("is not shown if its file does not name a recipient of some of the money", async () => {
     const approve = (spender: Hex): Call => ({
       target: sample.token,
       function: "approve(address spender, uint256 amount)",
@@ -83,7 +83,7 @@ describe("a shop is not shown", () => {
     assert.equal(await proveShop(elsewhere, unsigned, sold), undefined);
   });
 
-  test("if the link names an unsigned order, even if the file names the payee", async () => {
+  test("is not shown for an unsigned order, even if its file names the payee", async () => {
     assert.equal(await proveShop(naming, { ...unsigned, order: "77" }, sold), undefined);
   });
 });
@@ -140,21 +140,21 @@ test("signShopLink refuses input that a page would not show, without showing the
   });
 });
 
-describe("a shop is shown with its domain", () => {
-  test("with its order, if one of its keys signed the link", async () => {
+describe("the shop of a link", () => {
+  test("is shown with its domain and order if one of its keys signed the link", async () => {
     const keys = [stranger.publicKey, publicKey];
     const found = await proveShop({ ...signing, keys }, await claimOf(sold), sold);
     assert.deepEqual(found, { shop, name: "A Shop", order: "77", logo: undefined });
   });
 
-  test("if its file names the address, or the recipient of all the money", async () => {
+  test("is shown if its file names the address, or the recipient of all the money", async () => {
     const proved = { shop, name: "A Shop", order: undefined, logo: undefined };
     assert.deepEqual(await proveShop(naming, unsigned, sold), proved);
     const itself = `eip155:${sample.chainId}:${sold.address}`;
     assert.deepEqual(await proveShop({ ...naming, accounts: [itself] }, unsigned, sold), proved);
   });
 
-  test("with a logo only from its own origin", async () => {
+  test("is shown with a logo only if the logo is from the shop's origin", async () => {
     const logoOf = async (logo: unknown) =>
       (await proveShop({ ...naming, logo }, unsigned, sold))?.logo;
     for (const logo of ["https://evil.example/logo.png", "//evil.example/x", "data:,x", 7])

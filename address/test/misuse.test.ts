@@ -74,7 +74,7 @@ describe("misuse", () => {
       });
     });
 
-  test("throws TypeError for an invalid keccak, and if a value to hash is not bytes", () => {
+  test("throws TypeError for an invalid keccak, and for a value to hash that is not bytes", () => {
     for (const keccak of ["keccak", {}, null]) {
       assert.throws(() => lib.deriveAddress(terms, { keccak }), TypeError);
       assert.throws(() => lib.makeRecord(sample, { keccak }), TypeError);

@@ -407,7 +407,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(await eventOf(record, "address.reverted"), record), "reverted");
   });
 
-  test("returns outdated for an old event if the state has changed since", async () => {
+  test("returns outdated for an event if the state has changed since the event", async () => {
     assert.equal(await resultOf(past.funded, records.executed!), "outdated");
   });
 

@@ -12,13 +12,13 @@ describe("gas", () => {
     assert.deepEqual(figures, committed, "npm run bench -w contracts -- --write, if meant");
   });
 
-  test("of a proxied token is at most 97,000, 112,400, and 150,000", () => {
+  test("with a proxied token stays below three limits, for one, two, and five calls", () => {
     assert.ok(committed["one call"].proxied <= 97_000);
     assert.ok(committed["approve+pay"].proxied <= 112_400);
     assert.ok(committed["five calls"].proxied <= 150_000);
   });
 
-  test("of a plain token's batch item is at most 64,900 (of 5 items) and 60,500 (of 20)", () => {
+  test("per item of a batch with a plain token stays below a limit, for 5 and 20 items", () => {
     assert.ok(committed["batch of 5, each"].plain <= 64_900);
     assert.ok(committed["batch of 20, each"].plain <= 60_500);
   });

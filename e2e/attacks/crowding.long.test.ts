@@ -81,7 +81,7 @@ for (const kind of deployments) {
       assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 
-    test("gets only its share of each server's streams, so others keep theirs", async () => {
+    test("gets only its share of each server's streams, so other clients keep theirs", async () => {
       const path = `/v1/address/${address}/events`;
       const greedy = [];
       for (let i = 0; i < 30; i++) greedy.push(await ask(path, "192.0.2.1"));

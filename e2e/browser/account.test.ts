@@ -87,7 +87,7 @@ describe("the account", () => {
     await page.getByText("Password changed").waitFor();
   });
 
-  test("lists a session elsewhere and signs it out immediately", async () => {
+  test("lists a session of another browser, and signs out that session immediately", async () => {
     const elsewhere = await browser.newContext({ userAgent: "Mozilla/5.0 (Windows) Firefox/150" });
     const other = await elsewhere.newPage();
     await other.goto(`${site}/account`);

@@ -184,7 +184,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.deepEqual([status, body.error?.code], [403, "origin_not_allowed"]);
   });
 
-  test("shows why an origin is invalid, while it is typed and after it is sent", async () => {
+  test("shows why an origin is invalid while the user types, and again after sending", async () => {
     await page.getByRole("link", { name: "Origins", exact: true }).click();
     await page.getByLabel("Origin", { exact: true }).fill("https://*.co.uk");
     await page.getByText("anyone can register a name under co.uk").waitFor();
@@ -323,7 +323,7 @@ describe("more credentials", () => {
     assert.equal(await createWithKey(apiKey), 200);
   });
 
-  test("shows a reference key once, and a bound client ID creates nothing unsigned", async () => {
+  test("shows a reference key once; a bound client ID creates only signed addresses", async () => {
     const card = page.getByRole("region", { name: "Reference key" });
     await card.getByRole("button", { name: "Create" }).click();
     await page.getByRole("button", { name: "Create reference key" }).click();

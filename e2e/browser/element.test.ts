@@ -296,7 +296,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("changes to another address, and uses the page's colors", async () => {
+  test("shows the new address if its attribute changes, and uses the page's colors", async () => {
     page = await openFresh(browser);
     const [first, second] = [await createOrder(service), await createOrder(service)];
     await show(first.address);

@@ -285,7 +285,7 @@ describe("something else that a payer sent", () => {
   });
 });
 
-describe("the link, the QR code, and the text of the page all pay the address itself", () => {
+describe("the link, the QR code, and the text of the page all name the address itself", () => {
   const mustShow = (amount: string, { address }: AddressRecord) =>
     page
       .getByText(`Your wallet should show: ${amount} to ${shortAddress(address)} on Local`)
@@ -583,7 +583,7 @@ describe("the expected result", () => {
     assert.equal(await page.locator("main b", { hasText: "paid" }).count(), 0);
   });
 
-  test("before payment: shows the changes, the assumption of payment, and the block", async () => {
+  test("before payment: shows the changes, the block, and that it assumes a payment", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
     const card = section();
@@ -769,7 +769,7 @@ describe("values that a payer compares or types are unambiguous", () => {
 });
 
 describe("the return address", () => {
-  test("is above the QR code on a phone, beside it on a desktop, and is read first", async () => {
+  test("is above the QR code on a phone or beside it on a desktop, and is read first", async () => {
     for (const width of [360, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       await page.goto(`${site}/a/${honest.address}`);
@@ -786,7 +786,7 @@ describe("the return address", () => {
     }
   });
 
-  test("is a label or an address, not a role", async () => {
+  test("is named by a label or an address, not by a role", async () => {
     const gift = await create(service, [transferTo(stranger)]);
     await page.goto(`${site}/a/${gift.address}`);
     const short = shortAddress(stranger);
@@ -798,7 +798,7 @@ describe("the return address", () => {
       .waitFor();
   });
 
-  test("is hidden if the return address belongs to the payer's wallet", async () => {
+  test("is hidden if it is the address of the payer's wallet", async () => {
     const page = await open();
     await announceWallet(page, service.anvil.rpcUrl, stranger);
     await page.goto(`${site}/a/${honest.address}`);

@@ -135,7 +135,7 @@ describe("everything needed to pay is on one screen", () => {
   }
 });
 
-test("reserves the flow's space at the start, so late content moves nothing", async () => {
+test("reserves space for the flow at the start, so late content moves nothing", async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
   const held = Promise.withResolvers<void>();
   await page.route("**/v1/address/*/simulation*", async (route) => {
@@ -191,7 +191,7 @@ describe("the first view", () => {
     await page.context().close();
   });
 
-  test("draws the details when they are opened, and keeps them for a search", async () => {
+  test("draws the details when opened, and keeps them, so that a search finds them", async () => {
     const page = await openFresh(browser, { viewport: screens[1]! });
     await page.goto(urlOf(order));
     await page.locator(".qr").waitFor();
@@ -224,7 +224,7 @@ describe("32 calls", () => {
   const callsOf = (page: Page) => page.locator("details.details");
   const narrow = { width: 360, height: 740 };
 
-  test("are folded after the third call, counted, and complete in their order", async () => {
+  test("are folded after the third call, with their number, and listed in order", async () => {
     await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     const calls = callsOf(page);
@@ -355,7 +355,7 @@ describe("where the money goes", () => {
       { ...transferTo(receiverOf(2) as Hex), args: [receiverOf(2), "10000000"] },
     ]);
 
-  test("is drawn and listed: recipients before execution, returns after it", async () => {
+  test("is drawn and listed: recipients before execution, returns after execution", async () => {
     const record = await split();
     await page.goto(urlOf(record));
     const flow = page.getByRole("figure", { name: "Where the money goes" });
@@ -373,7 +373,7 @@ describe("where the money goes", () => {
   });
 });
 
-describe("where the money of an open address comes from", () => {
+describe("the payments to an open address", () => {
   const partly = async () => {
     const record = await createOrder(service);
     const paid = await payFrom(service, payerAccount, record.address, 10_000_000n);

@@ -85,7 +85,7 @@ describe("the outcome, according to the wallet's own node", () => {
     await says("Your wallet’s node doesn’t confirm this result");
   });
 
-  test("confirms an outcome; a wallet on another chain shows nothing", async () => {
+  test("confirms an outcome, and is absent if the wallet is on another chain", async () => {
     record = await createOrder(service);
     await mint(service, record.address, 25_000_000n);
     await execute(service, record);
@@ -235,7 +235,7 @@ describe("money that does not count", () => {
   });
 });
 
-describe("one payment per intention, while the wallet request is open", () => {
+describe("one payment per intention, even while the wallet request is open", () => {
   let answer = () => {};
   const asks = () => {
     wallet.asking = new Promise((resolve) => {
@@ -524,7 +524,7 @@ describe("before a block contains the payment", () => {
     await says("Paid, processing");
   });
 
-  test("canceled in the wallet: reports it, and offers payment again", onlyLong, async () => {
+  test("canceled in the wallet: reports this, and offers payment again", onlyLong, async () => {
     await resend({ to: rich, data: "0x" });
     await says("The payment was canceled in your wallet. Nothing was paid.");
     await nothingOffered();
@@ -534,7 +534,7 @@ describe("before a block contains the payment", () => {
   });
 
   test(
-    "replaced by another transaction: reports it, and offers payment again",
+    "replaced by a different transaction: reports this, and offers payment again",
     onlyLong,
     async () => {
       await resend({ to: poor, data: "0x" });
@@ -544,7 +544,7 @@ describe("before a block contains the payment", () => {
     },
   );
 
-  test("dropped by the network: reports it after a minute", onlyLong, async () => {
+  test("dropped by the network: reports this after a minute", onlyLong, async () => {
     await page.clock.install();
     await page.reload();
     await says("Payment pending");

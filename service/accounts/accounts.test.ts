@@ -93,7 +93,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("usage", () => {
-      test("is kept if the store fails, and the failed write is logged and retried", async () => {
+      test("stays in memory if a write fails, and the write is logged and retried", async () => {
         const accountId = await newAccount();
         const faults: unknown[] = [];
         const usage = countUsage(store.db, (error) => faults.push(error));
@@ -139,7 +139,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(row?.last_used_at, atMs + hourMs + 4);
       });
 
-      test("of a rotated key does not count for the new key", async () => {
+      test("counts no use of a rotated key for the new key", async () => {
         const accountId = await newAccount();
         const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
@@ -187,7 +187,7 @@ for (const [name, database] of Object.entries(databases)) {
         return command.run(context, { options, rest });
       };
 
-      test("fails with a message that contains the given value", async () => {
+      test("fails with a message that says which argument is wrong", async () => {
         const account = `acc_${"0".repeat(24)}`;
         const email = "nobody@example.com";
         await assert.rejects(run("account create", { email: "x" }), /--email is x; expected/);
@@ -251,7 +251,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.match(resetUrl, /^https:\/\/pay\.example\/reset#token=[\w-]{32}$/);
       });
 
-      test("key rotate and client-id rotate replace immediately", async () => {
+      test("key rotate and client-id rotate end the old credential immediately", async () => {
         const made = await run("account create", { email: newEmail() });
         const options = { account: made.accountId };
         const { apiKey } = await run("key rotate", options);
@@ -265,7 +265,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.ok(await openHolders(store).findClientId(digestCredential(clientId)));
       });
 
-      test("key create, rotate, and revoke identify one of two keys", async () => {
+      test("key create adds a key; key rotate and key revoke change the named key", async () => {
         const { accountId: account, apiKey } = await run("account create", { email: newEmail() });
         const holders = openHolders(store);
         const unplain =
@@ -302,7 +302,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal((await run("client-id allow-references", { account })).mayName, true);
       });
 
-      test("origins set replaces the list, and explains a refused entry", async () => {
+      test("origins set replaces the list, and explains why an entry is refused", async () => {
         const { accountId: account } = await run("account create", { email: newEmail() });
         const list = ["https://b.example/", "https://a.example"];
         assert.deepEqual(await run("origins set", { account }, list), {

@@ -105,7 +105,7 @@ describe("attempts to sign in", () => {
     assert.notEqual(attempts.deviceCookieFor({ email, deviceCookie: other }), other);
   });
 
-  test("cookies of one account have priority for only 20 attempts", async () => {
+  test("all cookies of one account together have priority for 20 attempts", async () => {
     const { attempts, newCookie } = open();
     let [known, admitted] = [0, 0];
     for (let i = 0; i < 100; i++) {
@@ -138,7 +138,7 @@ describe("attempts to sign in", () => {
     assert.equal(await waitToTry({ email, ip: network(1), deviceCookie: newCookie() }), 0);
   });
 
-  test("guesses from 200 networks for days do not lock out a new browser", async () => {
+  test("a new browser can sign in although 200 networks guess for days", async () => {
     const { spend, wait, waitToTry } = open();
     for (let hour = 0; hour < 72; hour++) {
       for (let i = 0; i < 200; i++) await spend({ ip: network(i) });
@@ -201,7 +201,7 @@ describe("new accounts", () => {
     return { attempts, wait };
   };
 
-  test("are unlimited by default", async () => {
+  test("new accounts are unlimited by default", async () => {
     const { attempts } = openBound(0);
     for (let i = 0; i < 100; i++) assert.equal(await attempts.tryNewAccount("192.0.2.1"), 0);
   });

@@ -79,7 +79,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await holders.findClientId(clientDigest))?.origins, origins.toSorted());
     });
 
-    test("does not find a digest whose row has changed", async () => {
+    test("does not find a credential whose digest was replaced in its row", async () => {
       await store.db.updateTable("api_keys").set({ digest: next }).execute();
       assert.equal(await holders.findApiKey(digest), undefined);
       assert.deepEqual(await holders.findApiKey(next), holder);

@@ -21,7 +21,7 @@ const lookalike = {
 };
 const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["https://rpc.example"], tokens: [token] };
 
-describe("throws ChainsError with path and reason for a chains file", () => {
+describe("a chains file", () => {
   const refused: [string, unknown, RegExp][] = [
     ["that is not a list", {}, /not a valid list of chains: [^:]/],
     ["that is empty", [], /not a valid list of chains/],
@@ -93,7 +93,7 @@ describe("throws ChainsError with path and reason for a chains file", () => {
     ["with Tron", [{ ...chain, chainId: 728126428 }], /Tron.*CREATE2 addresses differently/],
   ];
   for (const [title, value, message] of refused) {
-    test(title, () => {
+    test(`throws ChainsError with path and reason for a file ${title}`, () => {
       assert.throws(
         () => parseChains(value, "chains.json"),
         (error: Error) => error instanceof ChainsError && message.test(error.message),
@@ -101,7 +101,7 @@ describe("throws ChainsError with path and reason for a chains file", () => {
     });
   }
 
-  test("that is missing or not JSON", () => {
+  test("throws ChainsError with the reason for a file that is missing or not JSON", () => {
     const file = join(directory, "chains.json");
     assert.throws(() => readChains(file), /chains\.json cannot be read: ENOENT/);
     writeFileSync(file, "[");

@@ -29,12 +29,12 @@ describe("money on other chains", () => {
     assert.deepEqual(shown([], [balance(9, "0")]), []);
   });
 
-  test("is the sum of the transfers per chain and token until a balance is read", () => {
+  test("equals the sum of the transfers per chain and token until a balance is read", () => {
     const found = shown([moved(1, "5"), moved(2, "7"), moved(3, "9", 137)]);
     assert.deepEqual(found, ["10 12 held 2", "137 9 held 3"]);
   });
 
-  test("is returned in the amounts that the factory measured, and the rest is held", () => {
+  test("has the returned amounts that the factory measured, and shows the rest as held", () => {
     const back = { ...moved(3, "5"), token: token.toLowerCase() as Hex };
     assert.deepEqual(shown([moved(1, "5")], [balance(2, "5")], [back]), ["10 5 returned 3"]);
     assert.deepEqual(shown([moved(1, "5"), moved(4, "1")], [balance(2, "5")], [back]), [
@@ -43,7 +43,7 @@ describe("money on other chains", () => {
     ]);
   });
 
-  test("can be returned in a higher amount than the known transfers", () => {
+  test("can have a returned amount that exceeds the known transfers", () => {
     assert.deepEqual(shown([moved(1, "5")], [balance(4, "0")], [moved(3, "500")]), [
       "10 500 returned 3",
     ]);
@@ -59,7 +59,7 @@ describe("money on other chains", () => {
     assert.deepEqual(shown(dust, [balance(6, "0")]), ["10 25000002 returned null"]);
   });
 
-  test("is the balance, even if no transfer is known", () => {
+  test("equals the balance, even if no transfer is known", () => {
     const dust = Array.from({ length: 32 }, (_, n) => moved(n, "1"));
     assert.deepEqual(shown(dust, [balance(40, "25000032")])[0]?.slice(0, 16), "10 25000032 held");
     assert.deepEqual(shown([], [balance(40, "9", zeroAddress)]), ["10 9 held null"]);

@@ -113,7 +113,7 @@ describe("the executor on a real chain", () => {
     await until("the next day begins", async () => (await readShare()) === 0);
   });
 
-  test("reports each new head, so that other roles do not request the head", async () => {
+  test("reports each new head to the other roles, which then do not request the head", async () => {
     await executor.stop();
     const nobody = openChainRpc(["http://127.0.0.1:9"]);
     executor = start(testConfig, { onHead: (_, head) => nobody.heads.note(head) });
@@ -302,7 +302,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("counts an execution only if the factory's event shows it", async () => {
+  test("counts an execution with the amounts of the factory's event", async () => {
     const record = await world.newRecord();
     await paid(record);
     const outcome = () => store.db.selectFrom("executor_outcomes").selectAll().executeTakeFirst();

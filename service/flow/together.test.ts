@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { together, togetherBy } from "./together.ts";
 
 describe("together", () => {
-  test("an Error as an item's answer fails only that item", async () => {
+  test("if a group answers an item with an Error, only that item fails", async () => {
     const asked = together<number, string>(
       (items) => items.map((item) => (item === 2 ? new Error("no 2") : `${item}`)),
       { sizeMax: 10 },

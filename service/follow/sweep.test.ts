@@ -106,7 +106,7 @@ describe("sweep", () => {
     "query returned more than 10000 results",
     "nothing that any table of errors has",
   ]) {
-    test(`asks for half the blocks after one refusal: ${message}`, async () => {
+    test(`requests half as many blocks after one refusal: ${message}`, async () => {
       const kept: unknown[] = [];
       const asked: number[] = [];
       const limited = (call: Call): Answer => {

@@ -85,7 +85,7 @@ describe("input of a page", () => {
     assert.deepEqual(parseInput(schema, plain), plain);
   });
 
-  test("is an integer in one spelling, within its limits, or its default", () => {
+  test("has one spelling for each integer, its limits, and a default", () => {
     const schema = z.strictObject({ days: integerInput(1, 92).default(30) });
     for (const days of [
       "1e1",

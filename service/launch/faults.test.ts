@@ -16,8 +16,8 @@ async function startChain(t: TestContext): Promise<BareChain> {
   return chain;
 }
 
-describe("launch refuses", () => {
-  test("a gas price above maxFeePerGas, before anything is spent", async (t) => {
+describe("launch", () => {
+  test("refuses a gas price above maxFeePerGas, and spends nothing", async (t) => {
     const chain = await startChain(t);
     const file = chain.env.CHAINS_FILE;
     const [listed] = JSON.parse(readFileSync(file, "utf8"));
@@ -30,7 +30,7 @@ describe("launch refuses", () => {
     assert.equal(existsSync(chain.config.dataDirectory), false);
   });
 
-  test("a different key than the interrupted launch used, and names both wallets", async (t) => {
+  test("refuses a key that did not start the launch, and names both wallets", async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const state = journalOf(chain);
@@ -70,7 +70,7 @@ describe("launch ends in one execution", () => {
     assert.equal(await countSent(chain), sent.length, "each transaction once");
   }
 
-  test("although a lagging endpoint returns receipts only at the third request", async (t) => {
+  test("although a lagging endpoint returns no receipt before the third request", async (t) => {
     const chain = await startChain(t);
     let requests = 0;
     chain.watch(async ({ method }, forward) =>
@@ -116,8 +116,8 @@ describe("launch ends in one execution", () => {
   }
 });
 
-describe("of two endpoints, one that shows other block hashes", () => {
-  test("makes no receipt, and the launch is proved once the endpoint is honest", async (t) => {
+describe("launch, if one of two endpoints shows false block hashes,", () => {
+  test("makes no receipt, and proves the outcome after the endpoint becomes honest", async (t) => {
     const chain = await startChain(t);
     let isLying = false;
     chain.watch(async ({ method, params }, forward, index) => {

@@ -28,13 +28,13 @@ async function assertRefused(chain: BareChain, message: RegExp, change?: Partial
   assert.equal(existsSync(chain.config.dataDirectory), false);
 }
 
-describe("launch refuses, before anything is spent,", () => {
-  test("a chain before Cancun", async (t) => {
+describe("launch, before anything is spent,", () => {
+  test("refuses a chain before Cancun", async (t) => {
     const chain = await startChain(t, "shanghai");
     await assertRefused(chain, /does not support MCOPY/);
   });
 
-  test("a chain where the keyless deployment would run out of gas", async (t) => {
+  test("refuses a chain where the keyless deployment would run out of gas", async (t) => {
     const chain = await startChain(t);
     const { sender } = deterministicDeployer;
     chain.watch(async ({ method, params }, forward) => {
@@ -46,7 +46,7 @@ describe("launch refuses, before anything is spent,", () => {
     await assertRefused(chain, /needs 250000 gas here, and its transaction is signed for 100000/);
   });
 
-  test("a wallet with too little coin, and names its balance and required amount", async (t) => {
+  test("refuses a wallet with too little coin, and names its balance and the cost", async (t) => {
     const chain = await startChain(t);
     await chain.client.setBalance({ address: chain.wallet, value: parseEther("0.01") });
     const wallet = new RegExp(
@@ -55,7 +55,7 @@ describe("launch refuses, before anything is spent,", () => {
     await assertRefused(chain, wallet);
   });
 
-  test("endpoints of a wrong chain, a single endpoint, and endpoints without proofs", async (t) => {
+  test("refuses a single endpoint, and endpoints of a wrong chain or without proofs", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /requires endpoints of two different providers, found 1/, {
       rpcUrls: [chain.rpcUrls[0]!],
@@ -72,7 +72,7 @@ describe("launch refuses, before anything is spent,", () => {
     await assertRefused(chain, /expected an RPC endpoint of chain 84532, found chain 1/);
   });
 
-  test("an unknown chain, and --resume without a launch to resume", async (t) => {
+  test("refuses an unknown chain, and --resume without a launch to resume", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /--chain: expected one of base-sepolia, found sepolia/, {
       chainName: "sepolia",
@@ -82,7 +82,7 @@ describe("launch refuses, before anything is spent,", () => {
 });
 
 describe("launch", () => {
-  test("ends in a proved payment; the dry run is within 10 % of its cost", async (t) => {
+  test("ends with a proved payment, at a cost within 10 % of the dry run's estimate", async (t) => {
     const chain = await startChain(t);
     const before = await chain.client.getBalance({ address: chain.wallet });
     const dry = runLaunch(chain, { isDryRun: true });

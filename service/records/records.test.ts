@@ -267,7 +267,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(sorted((await admin(place, "export")).out), lines.toSorted());
     });
 
-    test("exports and imports the records of lookups, including expired records", async () => {
+    test("exports and imports every record that a lookup finds, even if expired", async () => {
       const from = await newPlace();
       const count = 2 * batchSize + 100;
       const lines = await fill(from, count, 1_700_000_000_000);

@@ -294,7 +294,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await isSaved;
     });
 
-    test("a reader returns the rows of each key in order, or none", async () => {
+    test("a reader returns the rows of each key in order, or no rows", async () => {
       const rowsOf = store.readerOf<{ account_id: string; created_at: number }>({
         name: "test-owners",
         sqlite: `select account_id, created_at from owners where address = ?

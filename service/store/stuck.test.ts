@@ -51,7 +51,7 @@ async function assertAllRefused(store: Store): Promise<void> {
   await Promise.all([...reads, first, second, third]);
 }
 
-describe("503 within seconds", { concurrency: true }, () => {
+describe("UnavailableError within seconds", { concurrency: true }, () => {
   test("while a table is locked, and a canceled create leaves nothing", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: "", databaseUrl });

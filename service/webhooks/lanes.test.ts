@@ -152,7 +152,7 @@ if (isLong) {
 }
 const seconds = isLong ? 30 : 20;
 
-describe("lanes, next to 1,000 endpoints of 100 accounts", () => {
+describe("lanes, beside 1,000 endpoints of 100 accounts", () => {
   for (const [name, mix] of mixes) {
     for (const [kind, arrivals] of [
       ["one in half a second", { everyMs: 500, count: 1 }],
@@ -213,7 +213,7 @@ describe("each part of the lanes", () => {
     });
 
   for (const kind of ["slow", "fresh"] as const)
-    test(`control: a ${kind} endpoint waits too long if all may change lanes`, control, () => {
+    test(`control: a ${kind} endpoint waits too long if all can change lanes`, control, () => {
       const hanging = crowd([behaviours["earn the fast lane, then hang"]!]);
       const waitMs = longest[kind](hanging, { ...threeLanes, mayChangeLane: () => true });
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
@@ -223,7 +223,7 @@ describe("each part of the lanes", () => {
   const thousand = () => crowd([behaviours.drip!], 1_000, 2_000);
 
   for (const kind of kinds)
-    test(`1,000 accounts with a slot each leave slots for a ${kind} endpoint`, () => {
+    test(`1,000 accounts with one slot each leave slots for a ${kind} endpoint`, () => {
       const waitMs = longest[kind](thousand());
       assert.ok(isWithin[kind](waitMs), `${waitMs} ms`);
     });

@@ -73,7 +73,7 @@ describe("the code at a vault that was closed without a call", () => {
   const free = { ...freeInStub, 23: looksAndPushes };
   holds(code, stubLaws(factory), BigInt(code.length), free, behindAddress(code));
 
-  test("returns the hash of an executed vault's code, and a STOP", () => {
+  test("the init code of an executed vault returns the code's hash, and a STOP", () => {
     assert.equal(vaults.closed, `${vaults.executed}00`);
   });
 });
@@ -104,7 +104,7 @@ function holds(
     });
   }
 
-  test("each law is broken by some byte, and each unlisted byte breaks a law", async () => {
+  test("some changed byte breaks each law, and each unlisted change breaks a law", async () => {
     const single = examples(factory, codeBytes);
     const brokenBySome = (changed: Uint8Array) => {
       for (const example of single) {

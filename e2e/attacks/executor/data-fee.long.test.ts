@@ -74,7 +74,7 @@ async function paid(): Promise<bigint> {
 }
 
 describe("a chain that charges a fee for bytes", () => {
-  test("limits an account to its budget, and continues payments of others", async (context) => {
+  test("limits an account to its budget, and delays no payment of others", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const running = start(context);
     const hostile = await funded(30, attacker);

@@ -165,7 +165,7 @@ const tooMany = error(-32600, "batch of too many calls");
 
 // Runs first, on an empty store, because the executor would read addresses of other tests again.
 describe("calls", () => {
-  test("settles a payment with at most 14 calls, plus the calls per block", async (context) => {
+  test("a payment needs at most 14 calls in addition to the calls per block", async (context) => {
     const { url, asked } = await honest();
     const running = startCore(store, world.chains([url]), (core) =>
       inNoTime({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),

@@ -66,7 +66,7 @@ describe("an account over its budget", () => {
   /** The budget covers about two executions at the maximum fee. Their actual cost is lower. */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
-  test("waits and is not charged more, while payments of others continue", async (context) => {
+  test("waits and is not charged more, but delays no other account's payments", async (context) => {
     const earlier = await chargedTo(attacker);
     const running = start(context, { perAccountMax: budget });
     const hostile = await funded(count(40, 120), attacker);
@@ -96,7 +96,7 @@ describe("an account over its budget", () => {
     await running.stop();
   });
 
-  test("delays only a client ID's own addresses if it spends its budget", async (context) => {
+  test("a client ID that has spent its budget delays only its own addresses", async (context) => {
     const byKey = await recordOf();
     const byClient = await recordOf();
     await save([byKey], "acc_c11e00000000000000000000");
@@ -151,7 +151,7 @@ describe("dust that must be returned", () => {
     await running.stop();
   });
 
-  test("control: without that limit, each payment of dust costs a transaction", async (context) => {
+  test("control: without a limit, each payment of dust costs a transaction", async (context) => {
     const [record] = await funded(1, attacker, { chainId: 10 });
     const running = startCore(store, world.chains(), (core) => ({
       ...core,
@@ -180,8 +180,8 @@ const tippedBy = (amount: bigint, more: object = {}) => ({
   ...more,
 });
 
-describe("tips", () => {
-  test("that cover the gas: executes without a budget, and gets the tip", async (context) => {
+describe("intents with tips", () => {
+  test("execute without a budget if the tip covers the gas, and pay the tip", async (context) => {
     const before = await world.balanceOf(executor);
     const running = start(context, { perDayMax: 0n }, { tipPrices });
     const [record] = await funded(1, attacker, tippedBy(unit));
@@ -194,7 +194,7 @@ describe("tips", () => {
     await running.stop();
   });
 
-  test("that are too small or in a token without a price: the intent waits", async (context) => {
+  test("wait if the tip is too small or in a token without a price", async (context) => {
     const running = start(context, {}, { pays: "tips", tipPrices });
     const small = await funded(1, attacker, tippedBy(1n));
     await until("it waits", async () =>
@@ -209,7 +209,7 @@ describe("tips", () => {
     await unpriced.stop();
   });
 
-  test("does not send an intent that reverts if gas has a price", async (context) => {
+  test("are not sent if they revert as soon as gas has a price", async (context) => {
     // Succeeds if gas has no price, as in earlier simulations, and reverts otherwise.
     const fickle = await attack.contract("0x3a600557005b5f5ffd");
     const running = start(context, {}, { tipPrices });
@@ -251,7 +251,7 @@ describe("tips", () => {
     return charges.reduce((sum, wei) => sum + wei, 0n);
   }
 
-  test("that fail on chain cost at most the account's limit", async (context) => {
+  test("cost at most the account's limit if they fail on chain", async (context) => {
     const bound = 10n ** 15n;
     const cheat = "acc_c4ea7000000000000000000a";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n, perAccountMax: bound });
@@ -259,7 +259,7 @@ describe("tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  test("that fail for many accounts cost at most the limit for all accounts", async (context) => {
+  test("cost at most the common limit if those of many accounts fail on chain", async (context) => {
     const bound = 8n * 10n ** 14n;
     const cheats = [1, 2, 3, 4, 5].map((n) => `acc_c4ea700000000000000000b${n}`);
     const limits = { perDayMax: bound, perAccountMax: bound };
@@ -383,7 +383,7 @@ describe("accounts that share a transaction", () => {
     assert.ok(times <= 1.5, `${times}`);
   });
 
-  test("pays at most 1.5 times its own gas if one of three traces, and lies", async (context) => {
+  test("pays at most 1.5 times its own gas if one of three traces, but lies", async (context) => {
     const says = (plain: Hex) => [blames(plain), refuses, refuses];
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });
@@ -393,7 +393,7 @@ describe("accounts that share a transaction", () => {
   });
 });
 
-describe("the report of everything sent above", () => {
+describe("the report of all transactions of these tests", () => {
   const reported = (column: string) => sumOfReport(store, column);
 
   test("contains the received tips in tokens with a price, exact to the wei", async (context) => {

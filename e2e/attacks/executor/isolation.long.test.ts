@@ -121,7 +121,7 @@ describe("good payments are executed within 10 blocks of the time without an att
   });
 
   const skip = isHardhat && "hardhat runs no call of more gas than a transaction may have";
-  test("control: without a gas ceiling, a node runs one such intent to its end", {
+  test("control: without a gas ceiling, a node runs such an intent to its end", {
     skip,
   }, async () => {
     const target = await contract(blake2f(36_000_000));

@@ -67,7 +67,7 @@ describe("calls that succeed only in the newest block", () => {
     });
   }
 
-  test("control: an endpoint that accepts no other block simulates on it", async (context) => {
+  test("control: are sent if the endpoint can simulate on no other block", async (context) => {
     const proxy = await startProxy(world.rpcUrl, ({ id, method, params }, answer) => {
       if (method !== "eth_estimateGas" || params.length <= 2) return answer;
       const error = { code: -32602, message: "too many arguments, want at most 2" };

@@ -125,7 +125,7 @@ describe("generated intents", () => {
     }
   }
 
-  test(`at least 99.5 % of the intents without a finding execute, of ${count}`, async (t) => {
+  test(`of ${count} intents, at least 99.5 % of those without a finding execute`, async (t) => {
     const chain = { ...world.chain, tokens, executionGasMax: 1_000_000 };
     const check = openChecks({ ...chain, confirmations: 12, paymentConfirmations: 0 });
     const ran = { clean: 0, doubtful: 0 };

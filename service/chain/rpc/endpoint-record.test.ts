@@ -7,7 +7,7 @@ import { openNetwork } from "./network.ts";
 const hash = `0x${"11".repeat(32)}`;
 const block = { number: "0x5", hash, parentHash: hash, timestamp: "0x5", baseFeePerGas: "0x1" };
 
-test("reports an endpoint that contradicts others, and calls it last", async () => {
+test("reports an endpoint that contradicts others, and calls that endpoint last", async () => {
   const asked: string[] = [];
   const events: NetworkEvent[] = [];
   let nowMs = 0;

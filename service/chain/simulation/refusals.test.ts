@@ -30,7 +30,7 @@ describe("a simulation that is not possible", () => {
     await other.stop();
   });
 
-  test("throws if the meter's result is missing, or of another chain or time", async () => {
+  test("throws if the meter's result is missing or is from a different chain or time", async () => {
     const record = await world.paid();
     const cases: [(answer: string) => string, RegExp][] = [
       [() => "0x1234", /^expected balances of \d+ pairs of the meter, found 0x1234$/],
@@ -51,7 +51,7 @@ describe("a simulation that is not possible", () => {
     }
   });
 
-  test("is unknown if the node accepts no call that creates a contract", async () => {
+  test("has an unknown outcome if the node refuses calls that create a contract", async () => {
     const record = await world.paid();
     let calls = 0;
     await world.through(
@@ -70,7 +70,7 @@ describe("a simulation that is not possible", () => {
     );
   });
 
-  test("is unknown if the node allows too little gas to identify the cause", async () => {
+  test("has an unknown outcome if the node allows too little gas to find the cause", async () => {
     const record = await world.paid([world.onShop("burnGas()")]);
     await world.through(
       (method, params, ask) => {
@@ -87,7 +87,7 @@ describe("a simulation that is not possible", () => {
     );
   });
 
-  test("is unknown if the balance of an unpaid token cannot be set in its storage", async () => {
+  test("has an unknown outcome if the assumed balance cannot be set in storage", async () => {
     const token = await world.deployOdd("LyingToken");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const abi = [
@@ -108,7 +108,7 @@ describe("a simulation that is not possible", () => {
     );
   });
 
-  test("is unknown if an unpaid token does not report the assumed balance", async () => {
+  test("has an unknown outcome if the token does not report the assumed balance", async () => {
     // Returns the stored value plus one, so the marker belongs to another layout.
     const token = await world.withCode("0x6004355f525f60205260405f20546001015f5260205ff3");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
@@ -120,7 +120,7 @@ describe("a simulation that is not possible", () => {
     assert.equal(fundingAssumed, false);
   });
 
-  test("is impossible after an execution, an expiry, or a recovery", async () => {
+  test("has the outcome impossible after an execution, an expiry, or a recovery", async () => {
     const executed = await world.paid();
     await world.execute(executed);
     const done = await world.simulate(executed);

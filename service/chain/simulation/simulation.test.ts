@@ -29,7 +29,7 @@ const changesOf = (simulation: Simulation, names: Record<Hex, string>) =>
     .map(({ account, token, change }) => `${names[account] ?? account} ${names[token]} ${change}`)
     .sort();
 
-describe("reports the measured changes of a successful execution:", () => {
+describe("the simulation of a successful execution", () => {
   const names = (record: AddressRecord, more: Record<Hex, string> = {}) => ({
     [record.address]: "vault",
     [shop]: "shop",
@@ -39,7 +39,7 @@ describe("reports the measured changes of a successful execution:", () => {
     ...more,
   });
 
-  test("a plain payment, at the newest block, with the used gas", async () => {
+  test("reports a payment's balance changes, the newest block, and the used gas", async () => {
     const record = await world.paid();
     const simulation = await world.simulate(record);
     const { number, hash, timestamp } = await world.client.getBlock();
@@ -100,7 +100,7 @@ describe("reports the measured changes of a successful execution:", () => {
     });
   }
 
-  test("assumes the amount that a payer is asked for, if a tolerance is allowed", async () => {
+  test("assumes the amount that the page requests if the calls accept less", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const collect = (recipient: Hex, least: bigint, most: bigint) =>
       payWithTolerance({ token: world.token, recipient, least, most }).calls;
@@ -124,7 +124,7 @@ describe("reports the measured changes of a successful execution:", () => {
     assert.deepEqual(changesOf(simulation, names(record)), ["shop token 100", "vault token -100"]);
   });
 
-  test("an approval that is used, and an approval that remains", async () => {
+  test("reports an approval that is used up and an approval that remains", async () => {
     const approve = (amount: string): Call => ({
       target: world.token,
       function: "approve(address spender, uint256 amount)",
@@ -138,7 +138,7 @@ describe("reports the measured changes of a successful execution:", () => {
     assert.deepEqual(roles, ["target", "named"]);
   });
 
-  test("the received amount, not the sent amount, of a token with a transfer fee", async () => {
+  test("reports the received, not the sent amount if a token takes a fee", async () => {
     const token = await world.deployOdd("FeeToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);
@@ -152,7 +152,7 @@ describe("reports the measured changes of a successful execution:", () => {
     );
   });
 
-  test("the balances of a token with false Transfer logs", async () => {
+  test("reports measured balances if a token emits false Transfer logs", async () => {
     const token = await world.deployOdd("BoastingToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);
@@ -162,7 +162,7 @@ describe("reports the measured changes of a successful execution:", () => {
     ]);
   });
 
-  test("the accounts in the intent, for a token without logs", async () => {
+  test("measures the accounts in the intent if a token emits no logs", async () => {
     const token = await world.deployOdd("SilentToken");
     const record = await world.paid([transfer(token)], { token });
     assert.deepEqual(changesOf(await world.simulate(record), names(record)), [
@@ -171,13 +171,13 @@ describe("reports the measured changes of a successful execution:", () => {
     ]);
   });
 
-  test("no additional change for a return bomb that succeeds", async () => {
+  test("reports no additional change if a call succeeds with a return bomb", async () => {
     const bomb = world.onShop("bomb(uint256 size, bool ok)", "100000", "true");
     const simulation = await world.simulate(await world.paid([bomb]));
     assert.deepEqual([simulation.outcome, simulation.changes], ["succeeds", []]);
   });
 
-  test("native coin that a target sends", async () => {
+  test("reports native coin that a target sends", async () => {
     // Sends its whole balance to its caller: PUSH0 4 times, SELFBALANCE CALLER GAS CALL.
     const giver = await world.withCode("0x5f5f5f5f47335af100");
     await world.client.setBalance({ address: giver, value: 7n });
@@ -188,7 +188,7 @@ describe("reports the measured changes of a successful execution:", () => {
     );
   });
 
-  test("the number of unmeasured balances, if there are too many transfers", async () => {
+  test("reports the number of unmeasured balances if there are too many transfers", async () => {
     // PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
     const log = (_: unknown, index: number) => {
       const account = (0x7000 + index).toString(16);
@@ -205,7 +205,7 @@ describe("reports the measured changes of a successful execution:", () => {
     assert.equal(simulation.unmeasured, 150);
   });
 
-  test("only the accounts in the intent, and reports that, without eth_simulateV1", async () => {
+  test("without eth_simulateV1, measures only the accounts in the intent and says so", async () => {
     const record = await world.paid();
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
@@ -221,7 +221,7 @@ describe("reports the measured changes of a successful execution:", () => {
     });
   });
 
-  test("the same changes on a node that does not support blocks by hash", async () => {
+  test("reports the same changes on a node that does not support blocks by hash", async () => {
     await world.through(unhashed, async (url) => {
       assert.equal((await world.simulate(await world.newRecord(), url)).outcome, "succeeds");
     });

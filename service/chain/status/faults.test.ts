@@ -75,13 +75,13 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
     }
   };
 
-  describe(`${name} reading throws if the node`, () => {
-    test("does not answer", async () => {
+  describe(`${name} reading of a faulty node`, () => {
+    test("throws if the node does not answer", async () => {
       const record = await world.newRecord();
       await assert.rejects(read(record, "http://127.0.0.1:9"), /ChainUnavailable|StatusError/);
     });
 
-    test("serves another chain", async () => {
+    test("throws if the node serves another chain", async () => {
       const other = await startWorld(1);
       const record = await world.newRecord();
       await assert.rejects(read(record, other.rpcUrl), /expected a node of chain 31337, found 1/);
@@ -89,7 +89,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
     });
 
     for (const broken of ["eth_getBlockByNumber", "eth_call", "eth_getLogs"]) {
-      test(`answers ${broken} with an error`, async () => {
+      test(`throws if the node answers ${broken} with an error`, async () => {
         const record = await executed();
         const manner: Manner = async (method, params, ask) => {
           if (method === broken) throw new NodeError(-32000, "out of order");
@@ -99,14 +99,14 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       });
     }
 
-    test("has lost the logs of an execution, instead of returning recovered", async () => {
+    test("throws, and does not return recovered, if an execution's logs are lost", async () => {
       const record = await executed();
       await assert.rejects(readFrom(record, logless), /no Executed event/);
       await world.mineAt(record.intent.expirationTimestamp + 1);
       await assert.rejects(readFrom(record, logless), /no Executed event/);
     });
 
-    test("invents an execution of a closed vault, instead of returning executed", async () => {
+    test("throws if the node invents a closed vault's execution", async () => {
       const record = await closed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -115,14 +115,14 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /an Executed event/);
     });
 
-    test("returns code that the factory never deploys, with or without logs", async () => {
+    test("throws if the node returns code that the factory never deploys", async () => {
       const record = await executed();
       await world.client.setCode({ address: record.address, bytecode: "0x00" });
       await assert.rejects(readFrom(record, plain), /code/);
       await assert.rejects(readFrom(record, logless), /code/);
     });
 
-    test("responds with another vault's logs", async () => {
+    test("throws if the node responds with another vault's logs", async () => {
       const other = await executed();
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
@@ -141,12 +141,12 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /expected only logs of the search/);
     });
 
-    test("responds to balanceOf without data, as if the token were invalid", async () => {
+    test("throws if the node responds to balanceOf without data", async () => {
       const record = await world.newRecord({ token: "0x00000000000000000000000000000000000abcde" });
       await assert.rejects(readFrom(record, plain), /balanceOf/);
     });
 
-    test("changes its chain during every attempt", async () => {
+    test("throws if the node's chain changes during every attempt", async () => {
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -158,35 +158,35 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
     });
   });
 
-  describe(`${name} reading returns the complete status from a node that`, () => {
-    test("does not know blocks by hash", async () => {
+  describe(`${name} reading of a limited node`, () => {
+    test("returns the complete status from a node that does not know blocks by hash", async () => {
       const record = await executed();
       const { status } = await readFrom(record, unhashed);
       assert.equal(status.state, "executed");
     });
 
-    test("returns 10 blocks of logs per query and keeps old state", async () => {
+    test("returns the status from 10 blocks of logs per query and old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, narrow(10));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("returns 40 blocks of logs per query and discards old state", async () => {
+    test("returns the status from 40 blocks of logs per query and no old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, forgetful(narrow(40)));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("has lost the logs of a closed vault; the status lists no recoveries", async () => {
+    test("returns a closed vault's status without recoveries if the logs are lost", async () => {
       const record = await closed();
       const { status } = await readFrom(record, logless);
       assert.equal(status.state, "recovered");
       assert.deepEqual([status.execution, status.recoveries], [null, []]);
     });
 
-    test("changes its chain before any call", async () => {
+    test("returns the complete status if the chain changes once before a call", async () => {
       const record = await executed();
       const { calls } = await readFrom(record, plain);
       for (let at = 0; at < calls.length; at++) {

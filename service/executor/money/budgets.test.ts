@@ -46,7 +46,7 @@ describe("the budget of insufficient tips", () => {
   });
 });
 
-describe("a cost that can use only a part of the budgets", () => {
+describe("a cost that is limited to a part of each budget", () => {
   test("is refused above half the budget of an account, a client ID, or the chain", () => {
     const half = 2n;
     const budgets = open({});
@@ -81,7 +81,7 @@ describe("a transaction that several addresses share", () => {
     assert.equal(reason, "client_id_budget_spent");
   });
 
-  test("is charged to the chain if it has no address, and is allowed if its cost falls", () => {
+  test("is charged to the chain if no address shares it, and is allowed if its cost falls", () => {
     const budgets = open({});
     assert.equal(findBudgetRefusal(budgets, [], 100n), undefined);
     assert.equal(findBudgetRefusal(budgets, [], 101n), "budget_spent");

@@ -56,7 +56,7 @@ describe("fees", () => {
     assert.deepEqual(bumpFee({ maxFee: 100n, priorityFee: 10n }, asked, baseFee, policy), asked);
   });
 
-  test("stay within the initial limit of the priority fee during an hour of replacements", () => {
+  test("keep the priority fee within its initial limit during an hour of replacements", () => {
     const gwei = 1_000_000_000n;
     const open = { perGasMax: 500n * gwei, priorityMin: 1n, priorityMax: 3n * gwei };
     const { fee: first } = suggestFee(gwei, gwei, open);

@@ -143,7 +143,7 @@ describe("the first read of new records", () => {
     await until("all are executed", () => allExecuted(records));
   });
 
-  test("reads a record again if the only endpoint that answered hid its money", async (context) => {
+  test("reads a record again if the only endpoint to answer hid the payment", async (context) => {
     let isAlone = true;
     const running = start(context, {
       endpoints: 2,

@@ -44,7 +44,7 @@ for (const [name, lookalikes] of [
       return record;
     };
 
-    test("is detected if paid in two parts, and the requesting address executes", async () => {
+    test("is found if it arrives in two parts, and the paid address executes", async () => {
       const { address, intent } = await openRecord();
       const stranger = await world.newRecord();
       const { stop } = startCore(store, chains);

@@ -56,7 +56,7 @@ const openRecord = async () => {
 const returned = ({ elsewhere }: ServiceStatus): readonly Elsewhere[] =>
   elsewhere.filter(({ state, transactionHash }) => state === "returned" && transactionHash);
 
-describe("money on a different chain than the intent's", () => {
+describe("money that arrives on a chain other than the intent's chain", () => {
   test("is returned on that chain and shown in the status; the address stays open", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
@@ -109,7 +109,7 @@ describe("money on a different chain than the intent's", () => {
     assert.equal((await world.balanceOf(intent.recovery)) - before, 1_400n);
   });
 
-  test("appears only at the address to which a stranger sends it", async () => {
+  test("appears only in the status of the address that a stranger paid", async () => {
     const [one, other] = [await openRecord(), await openRecord()];
     await world.pay(Array.from({ length: 40 }, () => ({ to: one.address, amount: 1n })));
     await until(

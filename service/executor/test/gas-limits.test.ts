@@ -109,7 +109,7 @@ describe("gas limits of executions", () => {
     }
   });
 
-  test("reports and executes an intent whose target does its work only with more gas", async () => {
+  test("reports and executes an intent whose target needs more gas to do its work", async () => {
     const done = async (address: Hex) =>
       client.readContract({
         address,
@@ -127,7 +127,7 @@ describe("gas limits of executions", () => {
     assert.equal(await done(target), 40n);
   });
 
-  test("reports a tolerated call that fails because it burns all gas at any limit", async () => {
+  test("reports a tolerated call that burns all its gas and fails at any gas limit", async () => {
     // Calls a contract that consists of one INVALID with all gas, and ignores the failure.
     const burner = "0x0000000000000000000000000000000000620001" as const;
     const tolerant = "0x0000000000000000000000000000000000620002" as const;

@@ -103,7 +103,7 @@ describe("a look-alike of a listed token", () => {
     assert.deepEqual(after.wrongTokens, []);
   });
 
-  test("appears in an executed address's status until the look-alike is returned", async () => {
+  test("appears in the status of an executed address until its return", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");

@@ -117,7 +117,7 @@ const settledOf = (address: Hex) =>
   });
 
 describe("a token that is on no list", () => {
-  test("is named by its address and returned after the execution", async () => {
+  test("can be named by its contract, and is returned after the execution", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -142,7 +142,7 @@ describe("a token that is on no list", () => {
     assert.equal(await fateOf(address, plain), "empty");
   });
 
-  test("is named by a transaction, and waits for the expiry of an open address", async () => {
+  test("can be named by a transaction, and waits at an open address until the expiry", async () => {
     const { address, intent } = await openRecord(600);
     const transactionHash = await mint(plain, address, 700n);
     const found = await named(address, { transactionHash });
@@ -310,7 +310,7 @@ describe("a stranger with hostile tokens", () => {
     assert.equal(await sent(), before);
   });
 
-  test("affects nobody else with a token that reenters the factory", async () => {
+  test("affects no other account with a token that reenters the factory", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -403,7 +403,7 @@ describe("a stranger with hostile tokens", () => {
     assert.deepEqual(fates, [...Array(8).fill("queued"), "over_limit"]);
   });
 
-  test(`names at most ${namedPerAccountDay} tokens per account and day`, async () => {
+  test(`can report at most ${namedPerAccountDay} tokens per account and day`, async () => {
     const accountId = newAccount();
     const day = Math.floor(Number((await client.getBlock()).timestamp) / 86_400);
     const rows = Array.from({ length: namedPerAccountDay }, () => ({

@@ -42,7 +42,7 @@ async function executionsOf(record: AddressRecord) {
   return { executed: executions.length, hash: executions[0]?.transactionHash };
 }
 
-describe("a payment of 25 that accepts 24.75", () => {
+describe("an address that requests 25 and accepts 24.75", () => {
   test("does not run with 24.7, but runs when the rest arrives", async () => {
     const record = await newTolerant("short");
     const before = await world.balanceOf(shop);

@@ -92,7 +92,7 @@ describe("the block that is final by the `finalized` tag", () => {
     }
   });
 
-  test("is the lower of two blocks, and ignores a tag that only one endpoint reports", async () => {
+  test("is the lower of two blocks, or is found by depth if only one has the tag", async () => {
     assert.equal(await finalBy([999_999, 930], 2), 930);
     assert.equal(await finalBy([999_999, undefined, undefined], 2), 1000 - 65);
   });

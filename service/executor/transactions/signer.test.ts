@@ -87,7 +87,7 @@ describe("a new key", () => {
     assert.ok(!existsSync(password));
   });
 
-  test("opens with its given or generated password, and only its owner can read it", () => {
+  test("opens with its given or generated password, and only its owner can read the file", () => {
     const address = writeNewKey(keystore, password);
     const opens = (executorKeystore: string) =>
       openSigner({ executorKeystore, executorPasswordFile: password }).address;

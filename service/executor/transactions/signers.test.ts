@@ -85,7 +85,7 @@ for (const { name, refusal, using } of signers) {
         }));
     }
 
-    test("returns its address in lowercase, and the same bytes as the key itself", () =>
+    test("returns its address in lowercase, and the same signed bytes as the local key", () =>
       using(own, async (signer) => {
         const account = privateKeyToAccount(key);
         assert.equal(signer.address, account.address.toLowerCase());

@@ -58,12 +58,12 @@ async function passOver(says: readonly Says[]) {
 }
 
 describe("traces of three endpoints", () => {
-  test("a single trace is ignored", async () => {
+  test("do not count if only one endpoint traces", async () => {
     const { read } = await passOver([[1, 79_999], undefined, undefined]);
     assert.equal(await read(), undefined);
   });
 
-  test("two equal traces are used, and the third endpoint is reported", async () => {
+  test("count if two are equal, and the endpoint with the third trace is reported", async () => {
     const { read, events } = await passOver([
       [1, 79_999],
       [30_000, 50_000],
@@ -75,7 +75,7 @@ describe("traces of three endpoints", () => {
     ]);
   });
 
-  test("two different traces are ignored", async () => {
+  test("do not count if the only two traces differ", async () => {
     const { read, asked } = await passOver([[1, 79_999], [30_000, 50_000], undefined]);
     assert.equal(await read(), undefined);
     await read();
@@ -124,7 +124,7 @@ describe("if no node traces a batch", () => {
     { address: failed, gas: 137_500 },
   ];
 
-  test("charges at most its estimate to an item that ran, and the rest to a failed item", () => {
+  test("charges an item that ran at most its estimate, and the rest to the failed item", () => {
     const taken = divideGas(shares, 230_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
   });

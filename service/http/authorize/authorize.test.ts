@@ -303,7 +303,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
 });
 
 describe("a credential", () => {
-  test("is refused immediately after a rotation, while the new key is accepted", async () => {
+  test("is refused immediately after its rotation, and the new key is accepted", async () => {
     const { accountId, apiKey, bearer } = await newAccount();
     assert.equal((await send([["Authorization", bearer]])).status, 200);
     const { db } = service.parts.store;
@@ -313,7 +313,7 @@ describe("a credential", () => {
     assert.equal((await send([["Authorization", `Bearer ${rotated!.apiKey}`]])).status, 200);
   });
 
-  test("cannot be used from an origin immediately after the origin's removal", async () => {
+  test("is refused from an origin immediately after the origin is removed", async () => {
     const { accountId, clientId } = await newAccount();
     const headers: Headers = [
       ["X-Client-Id", clientId],
@@ -324,7 +324,7 @@ describe("a credential", () => {
     await refuses(403, "origin_not_allowed", headers);
   });
 
-  test("is not charged for a refusal by an earlier rule", async () => {
+  test("keeps its whole rate limit if an earlier rule refuses the request", async () => {
     const { bearer, clientId } = await newAccount();
     for (let i = 0; i < 30; i++) {
       await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
@@ -390,7 +390,7 @@ describe("a credential", () => {
     assert.ok(lastUsedAt! >= firstAnsweredAt && lastUsedAt! <= Date.now());
   });
 
-  test("never appears in the log or in an error", async () => {
+  test("is never logged, and no error contains it", async () => {
     const { apiKey, bearer, clientId } = await newAccount();
     const answers = [
       await send([["Authorization", `${bearer}x`]]),
@@ -439,7 +439,7 @@ describe("when a store does not respond", () => {
 });
 
 describe("GET routes", () => {
-  test("ignore credentials: valid, invalid, both, repeated, and with any Origin", async () => {
+  test("ignore all credentials, whether valid, invalid, or repeated, and any Origin", async () => {
     const { bearer, clientId } = await newAccount();
     const credentials = [
       {},

@@ -134,7 +134,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     }
 
-    test("saves only one of two expiries if the salt is derived from one reference", async () => {
+    test("saves only one of two intents that differ in expiry and share a reference", async () => {
       const { accountId, server } = await newAccount(service);
       const { salt: _, ...intent } = newIntent();
       const codes = await Promise.all(

@@ -93,7 +93,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await list(`address=${first!.toLowerCase()}&token=${token}`), [first]);
     });
 
-    test("returns a short page only if nothing more matches", async () => {
+    test("returns a page with fewer items than its limit only if no more items match", async () => {
       const { db } = service.parts.store;
       const isOther = { chain_id: 1, token: Buffer.alloc(20, 7), amount: "1", expires_at: 1 };
       const rows = Array.from({ length: 450 }, (_, at) => ({

@@ -196,7 +196,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.statusCode, 409);
     });
 
-    test("shows a key once, later only its prefix, and accepts it until its rotation", async () => {
+    test("shows a key once, then only the prefix, and accepts the key until rotation", async () => {
       const browser = await signUp();
       const made = await newKey(browser);
       assert.match(made.apiKey, /^svc_sk_[0-9a-f]{64}$/);

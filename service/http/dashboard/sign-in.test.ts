@@ -67,7 +67,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     test(
-      "400 password_too_short, password_too_long, invalid_email, unknown fields",
+      "returns 400 for a short or long password, a bad email, and unknown fields",
       once,
       async () => {
         const browser = openBrowser(service);
@@ -146,7 +146,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
     });
 
-    test("counts attempts by the client that a trusted proxy names", once, async () => {
+    test("counts attempts for the client that a trusted proxy names", once, async () => {
       const trustedProxies = "192.0.2.0/24";
       const { store, accounts } = service.parts;
       const behind = await startApp({ trustedProxies, store, accounts });
@@ -238,7 +238,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     test(
-      "256 /64s of one /48 that sign up and in do not lock out a new browser",
+      "a new browser can sign in although 256 /64s of another /48 sign up and in",
       flood,
       async () => {
         const email = newEmail();

@@ -288,7 +288,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([one.statusCode, one.body], [200, rows[1]!.body]);
     });
 
-    test("fills each page of events of some types, except the last", async () => {
+    test("fills each page except the last if the list is filtered by type", async () => {
       const { accountId, apiKey } = await service.newKey();
       const rows = Array.from({ length: 1_205 }, (_, i) => ({
         ...{ account_id: accountId, position: i + 1, id: `evt_${accountId}_${i}` },

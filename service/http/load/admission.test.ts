@@ -131,7 +131,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(later.refused, 0, "and is itself again");
     });
 
-    test("control: with a constant limit of 1,024, each create waits for a thousand", () => {
+    test("control: with a constant limit of 1,024, each create waits for 1,000 others", () => {
       const constant = { current: () => 1024, met: () => {}, took: () => {} };
       const over = offer(constant, service, { perSecond: 3 * capacity, seconds: 5, fromMs: 0 });
       assert.ok(over.p99 > 900 * service.busyMs);

@@ -41,7 +41,7 @@ describe("creates with a limit of zero", () => {
     };
   };
 
-  test("both ways to refuse return the same 503, except for its ID and date", async () => {
+  test("the refusals before and after routing are equal, except for ID and date", async () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);
@@ -59,7 +59,7 @@ describe("creates with a limit of zero", () => {
     assert.equal(early.headers.get("x-content-type-options"), "nosniff");
   });
 
-  test("are counted by both ways to refuse", async () => {
+  test("are counted if they are refused before routing and if refused after routing", async () => {
     const start = await count();
     await posted(create);
     const one = { shed: 1, answers: 1, durations: 1 };
@@ -96,7 +96,7 @@ describe("creates with a limit of zero", () => {
     assert.deepEqual(pipelined.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 503", "HTTP/1.1 200"]);
   });
 
-  test("both ways to refuse close the connection in a drain", async () => {
+  test("the refusals before and after routing close the connection in a drain", async () => {
     draining.abort();
     for (const path of [create, elsewhere]) {
       const answer = await posted(path, "");
@@ -159,7 +159,7 @@ describe("requests of a connection that are sent before the last response", () =
 
   const answered = (text: string) => text.split("HTTP/1.1 404").length - 1;
 
-  test("are answered in order, up to 17", async () => {
+  test("are answered in order, up to 17 requests", async () => {
     const last = get.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
     const chains = "GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n";
     const answers = await exchange(port, get + chains + get.repeat(14) + last);
@@ -167,7 +167,7 @@ describe("requests of a connection that are sent before the last response", () =
     assert.match(answers.split("HTTP/1.1 ")[2]!, /^200/);
   });
 
-  test("close the connection if there are more, and the rest is not handled", async () => {
+  test("beyond 17 are not handled, and the connection is closed", async () => {
     let served = 0;
     const count = () => served++;
     service.app.server.prependListener("request", ({ socket }, response) => {
@@ -194,7 +194,7 @@ describe("responses that are not read", () => {
   });
   after(() => service.close());
 
-  test("20 of each kind occupy none of the 4 slots for creates or the 4 for lookups", async () => {
+  test("20 of each kind occupy no slot, although each kind has only 4 slots", async () => {
     const { apiKey } = await service.newKey();
     const ask = () => {
       const body = JSON.stringify(newIntent());

@@ -28,8 +28,8 @@ const look = (text: string, headers: Record<string, string> = {}, method: "GET" 
 
 const bytesOf = (address: Hex) => Buffer.from(address.slice(2), "hex");
 
-describe("GET /v1/address/{address} refuses", () => {
-  test("with 400 invalid_request and one issue for anything that is not an address", async () => {
+describe("GET /v1/address/{address}", () => {
+  test("returns 400 invalid_request and one issue for anything but an address", async () => {
     const digits = "11".repeat(20);
     const notAddresses = [
       "create",
@@ -59,7 +59,7 @@ describe("GET /v1/address/{address} refuses", () => {
     }
   });
 
-  test("with 404 not_found, without issues or caching, if no intent is stored", async () => {
+  test("returns 404 not_found, without issues or caching, if no intent is stored", async () => {
     for (const method of ["GET", "HEAD"] as const) {
       const response = await look(`0x${"11".repeat(20)}`, {}, method);
       assert.equal(response.statusCode, 404);
@@ -73,7 +73,7 @@ describe("GET /v1/address/{address} refuses", () => {
     }
   });
 
-  test("with 500, counted and logged once, for a row that derives a wrong address", async () => {
+  test("returns 500, counted and logged once, for a row that derives a wrong address", async () => {
     const { address } = await created();
     const other = await created();
     const { store, metrics } = service.parts;
@@ -106,8 +106,8 @@ describe("GET /v1/address/{address} refuses", () => {
   });
 });
 
-describe("GET /v1/address/{address} answers", () => {
-  test("200 with create's own bytes, immutable, with CORS and a strong ETag", async () => {
+describe("GET /v1/address/{address}", () => {
+  test("returns 200 with create's bytes, immutable, with CORS and a strong ETag", async () => {
     const { address, body } = await created();
     for (const times of [1, 2]) {
       const response = await look(address);
@@ -120,7 +120,7 @@ describe("GET /v1/address/{address} answers", () => {
     }
   });
 
-  test("complete, from the store and from the cache, with text of any script", async () => {
+  test("returns text of any script in full, from the store and from the cache", async () => {
     for (const text of ["Grüße", "支払い", "🪙".repeat(3)]) {
       const calls = [{ target: token, function: "note(string text)", args: [text] }];
       const { address, body } = await created(service, { ...newIntent(), calls });
@@ -132,7 +132,7 @@ describe("GET /v1/address/{address} answers", () => {
     }
   });
 
-  test("an address in any letter case, including a wrong checksum", async () => {
+  test("accepts an address in any letter case, even with a wrong checksum", async () => {
     const { address, body } = await created();
     const digits = address.slice(2);
     const flipped = [...digits].map((each) =>
@@ -145,7 +145,7 @@ describe("GET /v1/address/{address} answers", () => {
     assert.equal(formatAddress(bytesOf(address)), address);
   });
 
-  test("304 without a body if If-None-Match has the tag, weakly or in a list", async () => {
+  test("returns 304 without a body if If-None-Match has the tag, weakly or in a list", async () => {
     const { address } = await created();
     const { etag } = (await look(address)).headers;
     for (const tags of [`${etag}`, `W/${etag}`, `"x", ${etag}`, "*"]) {
@@ -159,7 +159,7 @@ describe("GET /v1/address/{address} answers", () => {
       assert.equal((await look(address, { "if-none-match": tags })).statusCode, 200, tags);
   });
 
-  test("HEAD as GET, without the body", async () => {
+  test("answers HEAD like GET, without the body", async () => {
     const { address, body } = await created();
     const response = await look(address, {}, "HEAD");
     assert.equal(response.statusCode, 200);
@@ -168,7 +168,7 @@ describe("GET /v1/address/{address} answers", () => {
     assert.equal(response.headers.etag, (await look(address)).headers.etag);
   });
 
-  test("the same with any credentials, because a GET ignores them", async () => {
+  test("returns the same response with any credentials, which a GET ignores", async () => {
     const { address, body } = await created();
     const response = await look(address, {
       authorization: "Bearer svc_sk_wrong",
@@ -178,7 +178,7 @@ describe("GET /v1/address/{address} answers", () => {
     assert.equal(response.body, body);
   });
 
-  test("from the store again, after the cache has evicted it", async () => {
+  test("reads a record from the store again after the cache has evicted the record", async () => {
     const small = await startApp({ limits: { lookupCacheBytesMax: 3000 } });
     const records = [];
     for (let i = 0; i < 5; i++) records.push(await created(small));

@@ -194,7 +194,7 @@ describe("the pages", () => {
     }
   });
 
-  test("files with a hash in their name are cached forever, other files revalidated", async () => {
+  test("files with a hash in their name are cached forever; others are revalidated", async () => {
     const hashed = await app.inject({ url: "/assets/main-BX3k_9aQ.js" });
     assert.equal(hashed.headers["cache-control"], "public, max-age=31536000, immutable");
     for (const url of ["/", "/mark.svg", "/a/0x1"]) {

@@ -53,7 +53,7 @@ const from = { client: "client", network: "network" };
 const limits = { heartbeatMs: 10, lingerMs: 50 };
 
 describe("the streams of one server", () => {
-  test("share one read of the chain and one read of their address", async () => {
+  test("share one read of the chain and one read of an address", async () => {
     const { asked, parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const outs = Array.from({ length: 100 }, () => new PassThrough());
@@ -148,7 +148,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("of one network use up neither an address's limit nor the server's", async () => {
+  test("cannot use up an address's limit or the server's limit from one network", async () => {
     const { parts } = counted();
     const bounds = { streamsMax: 16, streamsPerAddressMax: 8, streamsPerClientMax: 2 };
     const hub = openEventHub(parts, { ...limits, ...bounds });

@@ -79,7 +79,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
   });
 
-  test("lists coin and another listed token at an address only while it is open", async () => {
+  test("lists coin and another listed token only while the address is open", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     const chains = chainsAt(world);

@@ -170,7 +170,7 @@ describe("the thread of statements", () => {
     await store.close();
   });
 
-  test("a transaction that outlives the store's close fails, and leaves nothing", async () => {
+  test("a transaction that is open while the store closes fails, and writes nothing", async () => {
     const closed = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const values = { id: "acc_late", email: "late@example.com", created_at: 1 };

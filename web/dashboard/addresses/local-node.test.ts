@@ -50,7 +50,7 @@ describe("a local node", () => {
     assert.equal(await spareAccount(rpcUrl), null);
   });
 
-  test("reports a failed transaction, and does not send the payment", async (t) => {
+  test("reports that the first transaction failed, and does not send the payment", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver, receiver]);
     const message = `0x${"4".repeat(64)} failed`;
     await assert.rejects(payAt(rpcUrl, address, intent), { message });

@@ -16,7 +16,7 @@ const { world, store } = await prepare();
 
 describe("many payments", () => {
   const count = rounds(100, 1000);
-  test(`to ${count} addresses in 10 blocks are all executed`, async (context) => {
+  test(`are all executed if they pay ${count} addresses in 10 blocks`, async (context) => {
     assert.ok((await executeAll(context, count)) <= count / 10);
     context.diagnostic(await figures());
   });
@@ -64,7 +64,7 @@ describe("many payments", () => {
     return new Set((await executions()).map(({ transactionHash }) => transactionHash)).size;
   }
 
-  test("wait with a recorded reason if a pass has no time to simulate them", async (context) => {
+  test("wait, with a recorded reason, if a pass has no time to simulate them", async (context) => {
     world.stopTicking();
     world.startTicking(100);
     const reasons: string[] = [];

@@ -70,7 +70,7 @@ const settle = async (running: Running) => {
 };
 
 describe("work after an execution", () => {
-  test("returns a surplus after confirmations; charges the return when final", async (context) => {
+  test("returns a surplus after confirmations, and charges the final return", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await pay(record, 130n);
@@ -89,7 +89,7 @@ describe("work after an execution", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("returns a payment whose execution is mined too late, if confirmed", async (context) => {
+  test("returns a payment whose execution was mined after the expiry", async (context) => {
     const record = await world.newRecord({ amount: 100n, secondsLeft: 600 });
     const running = start(context);
     await pay(record, 100n);

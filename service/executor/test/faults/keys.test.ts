@@ -196,7 +196,7 @@ describe("two keys", () => {
   for (const honest of [2, 1]) {
     const options = honest === 1 ? {} : onlyLong;
     test(
-      `no payment waits for a key without coin if one of ${honest + 1} endpoints lies`,
+      `no payment waits for a key without coin although one of ${honest + 1} endpoints lies`,
       options,
       async () => {
         const wei = await world.client.getBalance({ address: first });

@@ -52,7 +52,7 @@ async function blocksOf({ address }: AddressRecord) {
   return { paid: Number(paid?.blockNumber), executed: Number(executed?.blockNumber) };
 }
 
-test(`executes payments before it has read ${blocksBehind} earlier blocks`, async (context) => {
+test(`executes new payments before it has read ${blocksBehind} earlier blocks`, async (context) => {
   const [old, fresh] = [await world.newRecord(), await world.newRecord()];
   await saveRecords(store, [old, fresh]);
   const pay = async ({ address, intent }: AddressRecord) => {

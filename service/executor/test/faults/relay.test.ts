@@ -67,7 +67,7 @@ describe("private relays", () => {
   for (const fault of ["drops_broadcasts", "timeout", "500"] as const) {
     const options = fault === "drops_broadcasts" ? {} : onlyLong;
     test(
-      `never sends transactions to other endpoints if the relay fails (${fault})`,
+      `sends no transaction to other endpoints while the relay fails (${fault})`,
       options,
       async (context) => {
         const running = await payWith(context, fault, alone);
@@ -155,7 +155,7 @@ describe("private relays", () => {
   });
 
   test(
-    "control: without that limit, the fee rises while the relay waits",
+    "control: without the initial maximum, the fee rises while the relay waits",
     onlyLong,
     async (context) => {
       const offered = await hold(context, 20n * gwei, "replaced", 12);
@@ -183,7 +183,7 @@ describe("an endpoint that reports a transaction as underpriced", () => {
   }
   const stuckSeconds = 10_000;
 
-  test("causes no replacement while the other endpoint is down", async (context) => {
+  test("causes no replacement while the only other endpoint is down", async (context) => {
     refusal = "replacement transaction underpriced";
     const down = await startProxy(world.rpcUrl);
     context.after(down.stop);
@@ -193,14 +193,14 @@ describe("an endpoint that reports a transaction as underpriced", () => {
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("causes no replacement at a constant base fee as the only endpoint", async (context) => {
+  test("causes no replacement as the only endpoint at a constant base fee", async (context) => {
     refusal = "replacement transaction underpriced";
     const urls = { rpcUrls: [relay.url], stuckSeconds };
     const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("causes no replacement, even if it is the only relay", async (context) => {
+  test("causes no replacement as the only relay", async (context) => {
     refusal = "replacement transaction underpriced";
     const alone: Relayed = { sendUrls: [relay.url], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", alone, { stuckSeconds }));

@@ -237,7 +237,7 @@ describe("after a restore from a backup", () => {
     assert.equal(await spentFor(alice), 0n);
   });
 
-  test("charges a nonce's highest cost once if no node has its transaction", async (context) => {
+  test("charges a nonce's highest cost once if no node has the transaction", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);

@@ -166,7 +166,7 @@ describe("the executor and the observer on an idle day", () => {
     [12, 30_000],
     [1, 200_000],
   ] as const) {
-    test(`make few calls, 1.6 times as many to two nodes (${blockSeconds} s blocks)`, async (t) => {
+    test(`make few calls, and 1.6 times as many to two nodes (${blockSeconds} s)`, async (t) => {
       const one = await callsOfDay({ blockSeconds, endpoints: 1 });
       const two = await callsOfDay({ blockSeconds, endpoints: 2 });
       t.diagnostic(`${one} with one endpoint, ${two} with two`);
@@ -179,7 +179,7 @@ describe("the executor and the observer on an idle day", () => {
 describe("a chain without open addresses sleeps", () => {
   const expiresAt = startSeconds - 86_400;
   for (const blockSeconds of [12, 1]) {
-    test(`makes 1,000 calls a day, 1,600 to two nodes (${blockSeconds} s blocks)`, async (t) => {
+    test(`causes 1,000 calls a day at most, 1,600 to two nodes (${blockSeconds} s)`, async (t) => {
       for (const [endpoints, callsMax] of [[1, 1000] as const, [2, 1600] as const]) {
         const idle = { blockSeconds, endpoints, expiresAt };
         const calls = await callsOfDay(idle, sleepingSpanSeconds);

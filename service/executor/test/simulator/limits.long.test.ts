@@ -192,7 +192,7 @@ describe("executes payments if all endpoints except one refuse all logs", () => 
   /** A block is mined every 12 s. A walk over all records begins once a minute. */
   const lookBlocks = 60 / 12 + 2;
 
-  test(`finds by balance in ${lookBlocks} blocks the payments that the other omits`, async (t) => {
+  test(`by reading balances, finds omitted payments within ${lookBlocks} blocks`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
@@ -206,7 +206,7 @@ describe("executes payments if all endpoints except one refuse all logs", () => 
     }
   });
 
-  test("control: does not find omitted payments without reading balances", async () => {
+  test("control: without reading balances, does not find the omitted payments", async () => {
     const { ownWaitBlocksMax } = await historyOf(1, [withoutLogs, omits], {}, { looksPerPass: 0 });
     assert.ok(ownWaitBlocksMax > 10 * lookBlocks, `${ownWaitBlocksMax} blocks`);
   });
@@ -254,7 +254,7 @@ test("one slow endpoint of three delays payments by at most two blocks", async (
   }
 });
 
-test("control: payments wait more than two blocks if all three endpoints are slow", async (t) => {
+test("control: if all three endpoints are slow, payments wait more than two blocks", async (t) => {
   const { waitBlocksMax } = await historyOf(1, [late, late, late]);
   const more = waitBlocksMax - quiet.get(1)!;
   t.diagnostic(`${more} blocks more`);
@@ -284,7 +284,7 @@ describe("a clock that is 30 days ahead for half a minute postpones no job", () 
   }
 });
 
-describe("loses no payment when it is 150 blocks behind", () => {
+describe("an executor that is 150 blocks behind loses no payment", () => {
   for (const [what, limits] of [
     [`if all endpoints refuse more than ${blocksMax} blocks with 413`, [tooLarge, tooLarge]],
     [`if all endpoints take over 4 s for more than ${blocksMax} blocks`, [tooSlow, tooSlow]],

@@ -108,7 +108,7 @@ describe("finds a payment if its address is created while the logs are read", ()
     });
   }
 
-  test("control: without looks and second reads, queries by recipients miss it", async () => {
+  test("control: without balance reads and second log reads, misses the payment", async () => {
     const tuning = { looksPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));

@@ -61,7 +61,7 @@ describe("simulated executors miss nothing, repeat nothing, and report nothing f
   }
 });
 
-describe("the same is true with tips and two keys that sometimes refuse to sign", () => {
+describe("the same promises with tips and two keys that sometimes refuse to sign", () => {
   for (const some of partsOf(seeds)) {
     test(nameOf(some), async () => {
       const reports = await histories(some, { keys: 2, isTipped: true });
@@ -158,12 +158,12 @@ describe("the simulator finds faults", onlyLong, () => {
     assert.ok(bad > few.length / 2, `only ${bad} of ${few.length} seeds ${what}`);
   };
 
-  test("control: most histories stall without isolation", async (t) => {
+  test("control: without isolation, most histories stall", async (t) => {
     const reports = await histories(few, { hostile: 12, isolates: false });
     most(t, reports.filter((each) => each.waitBlocksMax > blocksMax).length, "stall");
   });
 
-  test("control: a third of the histories miss early payments without looks", async (t) => {
+  test("control: without balance reads, a third of the histories miss payments", async (t) => {
     const reports = await histories(few, { looksPerPass: 0 });
     const isMissing = (each: { faults: string[] }) => each.faults.some((f) => /^missing/.test(f));
     const missing = reports.filter(isMissing).length;
