@@ -10,21 +10,24 @@ import { control, count, fatesOf, prepareAttack } from "./world.ts";
 const { world, store } = await prepareAttack();
 const [payments, open] = [count(300, 2000), count(300, 100_000)];
 const blocksMax = count(2, 8);
-/** In the short form, fewer payments share the requests that each pass sends. */
-const callsMax = count(2.4, 2.3);
+/** Calls of one endpoint. On a slow machine, the payments can take an additional block. */
+const [callsPerPaymentMax, callsPerBlockMax] = [count(1.2, 1.12), 20];
 await openAddresses(world, store, open);
 
 describe(`${payments} payments in one block, beside ${open} open addresses`, () => {
   for (const endpoints of [1, 2]) {
-    const what = `within ${blocksMax} blocks, for at most ${callsMax} calls each`;
+    const calls = `${callsPerPaymentMax} calls per payment and ${callsPerBlockMax} per block`;
+    const what = `within ${blocksMax} blocks, for at most ${calls} and endpoint`;
     test(`are executed ${what}, with ${endpoints} endpoints`, async (t) => {
       const records = await openAddresses(world, store, payments);
       const took = await burst(world, store, records, { endpoints });
-      const each = callsIn(took) / payments;
-      t.diagnostic(`${took.blocks} blocks, ${took.transactions} transactions, ${each} calls each`);
+      const perPayment = (callsIn(took) / endpoints - callsPerBlockMax * took.blocks) / payments;
+      t.diagnostic(
+        `${took.blocks} blocks, ${took.transactions} transactions, ${callsIn(took)} calls`,
+      );
       t.diagnostic([...took.calls].map(([method, calls]) => `${method} ${calls}`).join(", "));
       assert.ok(took.blocks <= blocksMax, `${took.blocks} blocks`);
-      assert.ok(each <= callsMax, `${each} calls each`);
+      assert.ok(perPayment <= callsPerPaymentMax, `${perPayment} calls per payment`);
       const fates = await fatesOf(world, records);
       assert.ok(fates.every(({ executed, held }) => executed === 1 && held === 0n));
     });
