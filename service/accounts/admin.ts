@@ -15,6 +15,7 @@ import { confirmName, findName, isPlainName, plainNames } from "./names.ts";
 import { listOrigins, setOrigins } from "./origins/origin-list.ts";
 import { rotateReferenceKey } from "./reference-keys.ts";
 import { findOrDrawSecret } from "./secret.ts";
+import { openSignIn } from "./sign-in/sign-in.ts";
 
 const operator = (): Actor => ({ atMs: Date.now() });
 const account = { account: "ID" };
@@ -78,10 +79,8 @@ const ofAccounts: Command[] = [
     words: "account reset",
     options: email,
     async run({ store, publicUrl }, { options }) {
-      // Loaded only for this command, because it takes longer than all other commands together.
-      const { openSignIn } = await import("./sign-in/sign-in.ts");
       const secret = await findOrDrawSecret(store.db);
-      const signIn = await openSignIn(store, { publicUrl, signup: "closed", secret });
+      const signIn = openSignIn(store, { publicUrl, signup: "closed", secret });
       const token = await signIn.makeResetToken(options.email as string, operator());
       if (!token) throw new Error(`no account has the email ${options.email}`);
       // The token follows the #, so it is not sent to servers and does not appear in logs.

@@ -57,7 +57,7 @@ export async function openAccounts(
     holders: openHolders(store),
     limiter,
     usage,
-    signIn: await openSignIn(store, { publicUrl, signup, secret }),
+    signIn: openSignIn(store, { publicUrl, signup, secret }),
     attempts: limitAttempts(limiter, secret, accountsPerNetworkDay),
     signup,
     close: () => usage.close(),

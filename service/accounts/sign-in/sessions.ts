@@ -2,7 +2,7 @@
 // session from the store (sign-in.ts), so a session that is ended becomes invalid immediately on
 // every server.
 
-import { getAdapter } from "better-auth/db/adapter";
+import type { getAdapter } from "better-auth/db/adapter";
 import { type Kysely, sql } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 import { type Actor, appendAudit } from "../audit.ts";
@@ -70,25 +70,19 @@ export async function endSession(
   });
 }
 
-type Options = Parameters<typeof getAdapter>[0];
 type Adapter = Awaited<ReturnType<typeof getAdapter>>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /**
- * Returns `options` with an adapter that stores digests of session tokens, so that nobody who reads
- * the database or a backup can use a session, although the database contains the secret that signs
- * cookies. better-auth itself writes and searches tokens, so its adapter is wrapped: each query
- * contains a token's digest instead of the token, and each result contains the token again.
+ * Returns better-auth's adapter with digests instead of session tokens in the store, so that nobody
+ * who reads the database or a backup can use a session, although the database contains the secret
+ * that signs cookies. better-auth itself writes and searches tokens, so each query contains a
+ * token's digest instead of the token, and each result contains the token again.
  */
-export async function withSessionDigests<Given extends Options>(options: Given) {
-  const adapter = byDigest(await getAdapter(options));
-  return { ...options, database: () => adapter };
-}
-
-function byDigest(adapter: Adapter): Adapter {
+export function storeDigests(adapter: Adapter): Adapter {
   return {
     ...adapter,
-    transaction: (work) => adapter.transaction((inner) => work(byDigest(inner as Adapter))),
+    transaction: (work) => adapter.transaction((inner) => work(storeDigests(inner as Adapter))),
     async create(call) {
       if (call.model !== "session") return adapter.create(call);
       const { token } = call.data as unknown as { token: string };

@@ -5,9 +5,12 @@
 // tokens in bodies and have many paths that the dashboard does not need. better-auth writes with
 // single statements, because a transaction around them would fail on SQLite whenever a create
 // commits in between.
+//
+// better-auth is loaded by the first request that needs it. At the start of a server, it would be a
+// quarter of the loaded code.
 
 import { randomBytes } from "node:crypto";
-import { APIError, betterAuth } from "better-auth";
+import type { BetterAuthOptions } from "better-auth";
 import { type Kysely, sql } from "kysely";
 import { toIso } from "../../flow/days.ts";
 import type { Store } from "../../store/store.ts";
@@ -21,7 +24,7 @@ import {
   SignInError,
   type SignInErrorCode,
 } from "./errors.ts";
-import { withSessionDigests } from "./sessions.ts";
+import { storeDigests } from "./sessions.ts";
 
 /** The browser's `Cookie` header, and `Set-Cookie` values for the response. */
 type Cookies = { cookie?: string | undefined };
@@ -89,18 +92,27 @@ type SignInOptions = {
   secret: string;
 };
 
-export async function openSignIn(
+export function openSignIn(
   store: Pick<Store, "db" | "dialect">,
   { publicUrl, signup, secret }: SignInOptions,
-): Promise<SignIn> {
-  const context = { db: store.db, auth: await configure(store, publicUrl, secret) };
+): SignIn {
+  let auth: Auth | undefined;
+  const loadAuth = () => {
+    auth ??= configure(store, publicUrl, secret).catch((error: unknown) => {
+      auth = undefined;
+      throw error;
+    });
+    return auth;
+  };
+  const context = { db: store.db, loadAuth };
   return { ...doors(context, signup), ...sessions(context), ...passwords(context) };
 }
 
-type Context = { db: Kysely<Tables>; auth: Awaited<ReturnType<typeof configure>> };
+type Auth = ReturnType<typeof configure>;
+type Context = { db: Kysely<Tables>; loadAuth: () => Auth };
 
 function doors(
-  { db, auth }: Context,
+  { db, loadAuth }: Context,
   signup: SignInOptions["signup"],
 ): Pick<SignIn, "signUp" | "signIn"> {
   return {
@@ -111,6 +123,7 @@ function doors(
       // claim that account.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       await refuseGuessable(password, email);
+      const auth = await loadAuth();
       const body = { name: email, email: normalizeEmail(email), password };
       const { headers, response } = await translate(
         auth.api.signUpEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
@@ -129,6 +142,7 @@ function doors(
     },
 
     async signIn({ email, password }, actor) {
+      const auth = await loadAuth();
       const body = { email: normalizeEmail(email), password };
       const { headers, response } = await translate(
         auth.api.signInEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
@@ -142,9 +156,10 @@ function doors(
   };
 }
 
-function sessions({ db, auth }: Context): Pick<SignIn, "signOut" | "findSession"> {
+function sessions({ db, loadAuth }: Context): Pick<SignIn, "signOut" | "findSession"> {
   return {
     async signOut({ cookie }, actor) {
+      const auth = await loadAuth();
       const headers = cookieHeaders(cookie);
       const found = await auth.api.getSession({ headers });
       const ended = await auth.api.signOut({ headers, returnHeaders: true });
@@ -154,6 +169,7 @@ function sessions({ db, auth }: Context): Pick<SignIn, "signOut" | "findSession"
 
     async findSession({ cookie }) {
       if (cookie === undefined) return undefined;
+      const auth = await loadAuth();
       const { headers, response } = await auth.api.getSession({
         headers: cookieHeaders(cookie),
         returnHeaders: true,
@@ -168,11 +184,12 @@ function sessions({ db, auth }: Context): Pick<SignIn, "signOut" | "findSession"
 
 function passwords({
   db,
-  auth,
+  loadAuth,
 }: Context): Pick<SignIn, "changePassword" | "resetPassword" | "makeResetToken"> {
   return {
     async changePassword({ cookie }, change, actor) {
       await refuseGuessable(change.newPassword, "");
+      const auth = await loadAuth();
       const { headers, response } = await translate(
         auth.api.changePassword({
           body: { ...change, revokeOtherSessions: true },
@@ -185,6 +202,7 @@ function passwords({
     },
 
     async resetPassword({ token, newPassword }, actor) {
+      const auth = await loadAuth();
       const { internalAdapter } = await auth.$context;
       await refuseGuessable(newPassword, "");
       const held = await internalAdapter.findVerificationValue(resetIdentifier(token));
@@ -197,6 +215,7 @@ function passwords({
       if (!account) return undefined;
       await ensureUser(db, account);
       const token = randomBytes(24).toString("base64url");
+      const auth = await loadAuth();
       const { internalAdapter } = await auth.$context;
       await internalAdapter.createVerificationValue({
         value: account.accountId,
@@ -229,6 +248,10 @@ async function configure(
   url: string,
   secret: string,
 ) {
+  const [{ betterAuth }, { getAdapter }] = await Promise.all([
+    import("better-auth"),
+    import("better-auth/db/adapter"),
+  ]);
   const isSecure = new URL(url).protocol === "https:";
   // The name is specific to this service, because a browser shares cookies among all ports of a
   // host.
@@ -236,7 +259,7 @@ async function configure(
     name: isSecure ? `__Host-${name}` : name,
     attributes: { secure: isSecure, httpOnly: true, sameSite: "strict" as const, path: "/" },
   });
-  const options = await withSessionDigests({
+  const options: BetterAuthOptions = {
     baseURL: url,
     secret,
     database: { db, type: dialect },
@@ -268,8 +291,9 @@ async function configure(
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     logger: { disabled: true },
-  });
-  return betterAuth(options);
+  };
+  const adapter = storeDigests(await getAdapter(options));
+  return betterAuth({ ...options, database: () => adapter });
 }
 
 const randomHex = (bytes: number) => randomBytes(bytes).toString("hex");
@@ -290,6 +314,7 @@ async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
   } catch (error) {
+    const { APIError } = await import("better-auth");
     if (!(error instanceof APIError)) throw error;
     const code = codes[error.body?.code ?? ""];
     if (code) throw new SignInError(code);
