@@ -10,7 +10,7 @@ import { localChains, shopAddress } from "../scripts/local-chain.ts";
 import { parseChains } from "../service/chain/chains.ts";
 import { readConfig } from "../service/config.ts";
 import { statuses } from "../service/http/errors.ts";
-import { startApp, type TestApp, testChains } from "../service/testing/app.ts";
+import { chainsOf, startApp, type TestApp } from "../service/testing/app.ts";
 import { judgeStatus } from "../service/testing/openapi.ts";
 
 const docs = resolve(import.meta.dirname, "../docs");
@@ -22,14 +22,7 @@ const nowMs = 1_899_990_000_000;
 let service: TestApp;
 before(async () => {
   const known = parseChains(localChains("http://127.0.0.1:9"), "the demo");
-  const chains = {
-    ...testChains,
-    known,
-    listed: () => known,
-    find: (chainId: number) => known.find((chain) => chain.chainId === chainId),
-    isListed: (chainId: number) => known.some((chain) => chain.chainId === chainId),
-  };
-  service = await startApp({ chains, now: () => nowMs });
+  service = await startApp({ chains: chainsOf(known), now: () => nowMs });
 });
 after(() => service.close());
 

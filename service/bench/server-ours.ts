@@ -14,7 +14,7 @@ import { keccak256 } from "../../address/keccak/keccak.ts";
 import { createWithKey } from "../accounts/admin.ts";
 import { openAccounts } from "../accounts/open.ts";
 import { parseChains } from "../chain/chains.ts";
-import { type Chains, perChain } from "../chain/registry.ts";
+import { perChain } from "../chain/registry.ts";
 import { openStatusReader } from "../chain/status/reader.ts";
 import { openDesk } from "../executor/desk.ts";
 import { together } from "../flow/together.ts";
@@ -28,6 +28,7 @@ import { heldRecordJson, keccak as wasmKeccak } from "../store/record.ts";
 import { connect } from "../store/sqlite/connect.ts";
 import { sqliteFile } from "../store/sqlite.ts";
 import { type NewRecord, otherTerms, type SaveOutcome, type Store } from "../store/store.ts";
+import { chainsOf } from "../testing/app.ts";
 import { intentOf, token } from "./intents.ts";
 
 const [, , records, expiry, cacheBytes, databaseUrl, without] = process.argv;
@@ -50,16 +51,7 @@ const accounts = await openAccounts(store, { publicUrl, signup: "closed" }, faul
 const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
 const rpcUrls = ["http://127.0.0.1:9"];
 const known = parseChains([{ chainId: 1, name: "Ethereum", rpcUrls, tokens }], "the bench");
-const chains: Chains = {
-  known,
-  listed: () => known,
-  find: (chainId) => known.find((chain) => chain.chainId === chainId),
-  isListed: (chainId) => chainId === 1,
-  rpcOf: () => {
-    throw new Error("no chain is asked");
-  },
-  close: () => {},
-};
+const chains = chainsOf(known);
 
 const keys: string[] = [];
 const actor = { atMs: Date.now() };

@@ -3,11 +3,10 @@
 import { type AddressRecord, fromHex } from "executable-address";
 import { parseChains } from "../chain/chains.ts";
 import type { Chains } from "../chain/registry.ts";
-import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { openStatusReader } from "../chain/status/reader.ts";
 import { type ObservedChain, openObservedChain } from "../events/observe.ts";
 import { openChainLoop } from "../follow/loop.ts";
-import { startApp, type TestApp } from "./app.ts";
+import { chainsOf, startApp, type TestApp } from "./app.ts";
 import { startWorld, type World } from "./chain/world.ts";
 
 /**
@@ -34,15 +33,7 @@ export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOw
   const { chainId } = chain;
   const tokens = [{ symbol: "DMO", address: token, decimals: 6 }];
   const known = parseChains([{ chainId, name: "Local", rpcUrls: [rpcUrl], tokens }], "the test");
-  const rpc = openChainRpc(known[0]!.rpcUrls);
-  return {
-    known,
-    listed: () => known,
-    find: (id) => known.find((each) => each.chainId === id),
-    isListed: (id) => id === chainId,
-    rpcOf: () => rpc,
-    close: () => {},
-  };
+  return chainsOf(known);
 }
 
 /** Returns the world's chain for the observer, which always reads it at the newest block. */

@@ -58,23 +58,17 @@ const known = parseChains(
 const pollMs = 20;
 
 /** The chains of the tests. Chain 1 is listed. Chain 10 is known but not listed. */
-export const testChains: Chains = {
-  known,
-  listed: () => known.slice(0, 1),
-  find: (chainId) => known.find((chain) => chain.chainId === chainId),
-  isListed: (chainId) => chainId === 1,
-  rpcOf: (chainId) => openChainRpc(known.find((chain) => chain.chainId === chainId)!.rpcUrls),
-  close: () => {},
-};
+export const testChains: Chains = chainsOf(known, known.slice(0, 1));
 
-/** Lists all of the chains, without checking their endpoints. */
-export function chainsOf(known: readonly Chain[]): Chains {
+/** Lists the chains `listed` of all `known` chains, without checking their endpoints. */
+export function chainsOf(known: readonly Chain[], listed: readonly Chain[] = known): Chains {
   const rpcs = new Map(known.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
+  const find = (chains: readonly Chain[], id: number) => chains.find((each) => each.chainId === id);
   return {
     known,
-    listed: () => known,
-    find: (id) => known.find(({ chainId }) => chainId === id),
-    isListed: (id) => rpcs.has(id),
+    listed: () => listed,
+    find: (id) => find(known, id),
+    isListed: (id) => find(listed, id) !== undefined,
     rpcOf: (id) => rpcs.get(id)!,
     close: () => {},
   };

@@ -12,7 +12,7 @@ import { validate } from "@readme/openapi-parser";
 import openapiTypescript, { astToString } from "openapi-typescript";
 import { parseChains } from "../../chain/chains.ts";
 import type { Chains } from "../../chain/registry.ts";
-import { listen, startApp, type TestApp } from "../../testing/app.ts";
+import { chainsOf, listen, startApp, type TestApp } from "../../testing/app.ts";
 import { startWorld, type World } from "../../testing/chain/world.ts";
 import { document, judge, judgeExample } from "../../testing/openapi.ts";
 import { describeApi } from "./document.ts";
@@ -157,17 +157,13 @@ function compile(folder: string): void {
 }
 
 /** Returns the chain of the test as the chain of the examples, with a token at their address. */
-async function exampleChains({ chain, client, rpcUrl, token: demo }: World): Promise<Chains> {
+async function exampleChains({ client, rpcUrl, token: demo }: World): Promise<Chains> {
   await client.setCode({ address: token, bytecode: (await client.getCode({ address: demo }))! });
   // Proofs need a block whose state root includes the token's code.
   await client.mine({ blocks: 1 });
   const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
-  const [known] = parseChains([{ chainId, name: "Base", rpcUrls: [rpcUrl], tokens }], "the test");
-  const find = (id: number) => (id === chainId ? known : undefined);
-  return {
-    ...{ known: [known!], listed: () => [known!], find },
-    ...{ isListed: (id) => id === chainId, rpcOf: () => chain.rpc, close: () => {} },
-  };
+  const listed = [{ chainId, name: "Base", rpcUrls: [rpcUrl], tokens }];
+  return chainsOf(parseChains(listed, "the test"));
 }
 
 /** Stores the record and the event that the examples request. */
