@@ -1,6 +1,6 @@
 // The operator's commands for the executor: create its key, show its state, pause it, and retry or
-// drop an address. All commands except the first one work on the database, even if no executor is
-// running. Modules that only one command needs are loaded by that command.
+// drop an address. All commands except the first read or write only the database, so they work even
+// if no executor is running. A command loads the modules that only it needs.
 
 import { writeFileSync } from "node:fs";
 import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
@@ -93,11 +93,11 @@ export const executorCommands: Command[] = [
 ];
 
 /**
- * Returns the chain that `--chain` names. Without this option, it returns every chain on which an
- * executor of this database has run, or all chains of the file if no executor has run yet.
+ * Returns the chain that `--chain` names. Without this option, returns every chain on which an
+ * executor of this database has run. If no executor has run yet, returns all chains of the file.
  *
- * @throws {Error} if the file lists other chains. Such a file is not the service's file, so the
- * command would pause chains without an executor.
+ * @throws {Error} if the chains of the file and of the database differ. Then the file is probably
+ *   not the service's file, and the command would pause chains without an executor.
  */
 async function findChainsToPause(
   { db }: Store,
@@ -125,7 +125,7 @@ async function findChainsToPause(
 const noChain = (found: unknown, file: string, known: readonly number[]) =>
   new Error(`${file} does not list chain ${found}; it lists ${known.join(", ")}`);
 
-/** @throws an error that names the option, or says that there is no intent */
+/** @throws an error that names the wrong option, or says that there is no intent */
 async function findJob(
   { store, chainsFile }: CommandContext,
   options: Record<string, string | undefined>,

@@ -1,6 +1,6 @@
-// Informs the rest of the service about the executor's progress with an address, and about the gas
-// that the executor paid for an account. The executor can be a different process on the same
-// database. If a status shows money that the executor does not know, the address's job is woken.
+// Gives the rest of the service the executor's progress with an address, and the gas that the
+// executor paid for an account. The executor can be a different process on the same database. If a
+// status shows money that the executor does not know about, this module wakes the address's job.
 
 import { formatAddress, fromHex, type Hex, type Keccak } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -36,8 +36,8 @@ export function openDesk(
       return present?.progress ?? null;
     },
     /**
-     * Returns whether an executor works on the chain. After an executor was killed, this remains
-     * true until another executor takes the lease and then stops.
+     * Returns whether an executor works on the chain. If the executor is killed, still returns true
+     * until another executor takes the lease and then stops.
      */
     async isActive(chainId: number): Promise<boolean> {
       const [lease, paused] = await Promise.all([findLease(db, chainId), isPaused(db, chainId)]);
@@ -87,8 +87,8 @@ function returnsFinder(
 }
 
 /**
- * `progress` is null while the job is idle. `detectedBlock` and `detectedAtSeconds`, in Unix
- * seconds, are the block and the time at which money was last detected.
+ * `progress` is null while the job is idle. `detectedBlock` and `detectedAtSeconds` are the block
+ * and the time in Unix seconds at which money was last detected.
  */
 type JobNews = {
   progress: ExecutorProgress | null;
@@ -154,13 +154,14 @@ function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgr
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
 /**
- * A job that was not worth its gas is woken at most this often, regardless of the number of reads.
+ * The minimum time between two wakes of a job that was not worth its gas, regardless of the number
+ * of status reads.
  */
 const worthlessSeconds = 3600;
 
 /**
- * Returns a function that reads whether an executor has ever run on a chain. Without an executor,
- * no job would end.
+ * Returns a function that reads whether an executor has ever run on a chain. If none has, jobs must
+ * not be created, because they would never end.
  */
 function ledChains(db: Kysely<Tables>): (chainId: number) => Promise<boolean> {
   const led = new Set<number>();
@@ -213,8 +214,8 @@ function isNews(
   if (balance === "0" && recoverable.length === 0) return false;
   if (!job) return true;
   const isMore = state === "funded" && job.state === "waiting" && job.reason === underfunded;
-  // The executor's endpoints can contradict ours for a long time, so each block causes at most one
-  // hint.
+  // This process's endpoints can contradict the executor's endpoints for a long time, so each block
+  // causes at most one hint.
   if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== notWorthItsGas) return false;
   return Math.abs(block.timestamp - job.detectedAtSeconds) >= worthlessSeconds;

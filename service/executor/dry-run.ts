@@ -12,7 +12,10 @@ import { type Memory, openDayBudgets, openMemory } from "./run.ts";
 import { type ExecutorParts, openParts } from "./start.ts";
 import { openPurse } from "./transactions/send.ts";
 
-/** `weiMax`: the highest cost of a transaction, or an address's share of that cost, decimal. */
+/**
+ * `weiMax`: the highest possible cost of a transaction, or an address's share of that cost,
+ * decimal.
+ */
 type Planned = {
   kind: string;
   sender: Hex;
@@ -21,7 +24,7 @@ type Planned = {
   addresses: { address: Hex; accountId: string; weiMax: string }[];
 };
 
-/** `waiting`: the jobs that would not be sent now, with the reasons. */
+/** `waiting`: the jobs for which nothing would be sent now, with the reasons. */
 type Plan = {
   chainId: number;
   block: number;

@@ -1,7 +1,7 @@
 // Defines the events that the executor reports, in the log and as Prometheus metrics. The table
 // `kinds` defines the log level and the counter of each kind. The log contains no keys, URLs, or
-// calldata. Strangers cannot add label values: a reason from a contract is counted under the name
-// of its error, or as `other`.
+// calldata. Strangers cannot add label values to the metrics: a contract's revert reason is counted
+// under the name of its error, or as `other`.
 
 import { type Hex, isAddress, parseAddress } from "executable-address";
 import type { Logger } from "pino";
@@ -60,9 +60,9 @@ export type ExecutorEvent =
 type Kind<Event> = {
   level: "debug" | "info" | "warn" | "error";
   /**
-   * Any address can cause the event, and an outage can repeat it in each pass. The event is logged
-   * at most once a minute for each reason and endpoint, with the number of skipped events. Metrics
-   * count every event.
+   * Whether any address can cause the event, or an outage can repeat the event in each pass. Such
+   * an event is logged at most once a minute for each reason and endpoint, with the number of
+   * skipped events. Metrics count every event.
    */
   isLimited?: true;
   counter?: {
@@ -244,8 +244,9 @@ const kinds: Kinds = {
 type EventLog = (event: ExecutorEvent) => void;
 
 /**
- * Returns a function that logs events, and limits the number of similar events. @param nowMs never
- * goes back
+ * Returns a function that logs events, and limits the number of similar log entries.
+ *
+ * @param nowMs never goes back
  */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
   // Strangers can choose the reasons of events with an address and could use up the limits, so
@@ -300,7 +301,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
   const senders = new Map<string, Set<string>>();
   return (chainId, event) => {
     const chain = String(chainId);
-    // The counter of a kind accepts events of that kind, which the type cannot express.
+    // The counter of a kind accepts only events of that kind, but the type cannot express this.
     const counter = kinds[event.kind].counter as Counted | undefined;
     const labels = { chain, ...counter?.of?.(event) };
     if (counter) counters.get(counter.name)!.inc(labels, counter.by?.(event) ?? 1);
@@ -308,7 +309,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     if (event.kind === "lease_taken") gauges.leads.set({ chain }, 1);
     else if (event.kind === "lease_lost") {
       gauges.leads.set({ chain }, 0);
-      // The process that now has the lease reports these gauges.
+      // Another process now has the lease, and reports these gauges.
       const { balance, due, waited, inFlight, budget } = gauges;
       for (const gauge of [due, waited, inFlight, budget]) gauge.remove({ chain });
       for (const sender of senders.get(chain) ?? []) balance.remove({ chain, sender });

@@ -1,7 +1,7 @@
 // Defines the parameters of the executor's modules: the parts that a program or a test provides,
 // and one pass over a chain. The clock, random numbers, and waiting are parts, so that the
-// simulator in test/ can repeat a history from a seed. Each module defines a type for the state
-// that it keeps between passes, and run.ts composes these types.
+// simulator in test/ can replay a run from a seed. Each module defines a type for the state that it
+// keeps between passes, and run.ts combines these types.
 
 import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/execution-gas.ts";
@@ -62,17 +62,17 @@ export type Parts = {
   /** Yields to other work of the process. */
   yieldTurn: () => Promise<void>;
   report: (event: ExecutorEvent) => void;
-  /** Called with the newest block whenever it was read, even if it is the same as before. */
+  /** Called with the newest block after each read, even if the block has not changed. */
   onHead?: (head: Block) => void;
   /** Called after the pass has saved the payments that it found. */
   onSwept?: () => void;
   /**
-   * If present, called with each transaction and its highest cost. The transaction is then not
+   * If present, is called with each transaction and its highest cost, and the transaction is not
    * signed.
    */
   onPlanned?: (order: PlannedOrder, sender: Hex, wei: bigint) => void;
   /**
-   * Whether a new block ends `sleep`, so that a poll does not have to wait until the next block is
+   * Whether a new block ends `sleep`. If so, a poll does not have to wait until the next block is
    * expected.
    */
   isNotified: boolean;
@@ -88,7 +88,8 @@ export type Signer = {
   /**
    * Returns the signed transaction. Repeated calls can return different valid bytes.
    *
-   * @throws {SignerRefused | ChainUnavailable} before a lease expires; the message has no secrets
+   * @throws {SignerRefused | ChainUnavailable} before a lease expires; the message contains no
+   *   secrets
    */
   sign(transaction: UnsignedTransaction): Promise<Hex>;
 };
@@ -120,8 +121,8 @@ export type ChainSettings = {
   paymentConfirmations: number;
   decision: DecisionPolicy;
   /**
-   * The number of blocks after which a pending transaction is sent not only to relays but also to
-   * the endpoints; undefined: never.
+   * The number of blocks after which a pending transaction is also sent to the endpoints, and not
+   * only to relays. If undefined, it is sent only to relays.
    */
   sendFallbackBlocks: number | undefined;
   fees: FeePolicy;
@@ -130,32 +131,32 @@ export type ChainSettings = {
   pays: "sponsor" | "tips" | "both";
   tipPrices: TipPrices;
   /**
-   * The limit of transactions per account and day that return named tokens (jobs/named.ts); 0:
-   * none.
+   * The maximum number of transactions per account and day that return named tokens
+   * (jobs/named.ts). If 0, none are sent.
    */
   namedTokensPerDay: number;
-  /** The balance of a key in wei below which operators are warned. */
+  /** Operators are warned if the balance of a key is below this value in wei. */
   balanceWarnBelow: bigint;
 };
 
 /** The limits of the rule in jobs/decide.ts. */
 export type DecisionPolicy = {
-  /** Base units of a token below which it is not returned. */
+  /** The least amount of a token that is returned, in base units. */
   recoverMin: ReadonlyMap<Hex, bigint>;
   /**
    * The same limit for look-alikes, which is higher because their contracts can claim any balance.
    */
   lookalikes: ReadonlyMap<Hex, bigint>;
   /**
-   * Returns the value in wei; undefined if the token has no price, in which case only `recoverMin`
-   * decides.
+   * Returns the value in wei, or undefined if the token has no price. In this case, only
+   * `recoverMin` decides.
    */
   convertToWei(token: Hex, amount: bigint): bigint | undefined;
   paidFailuresMax: number;
   recoveryFailuresMax: number;
   /**
-   * The number of recoveries of an address per day that only need the usual value. Each further
-   * recovery on that day must be worth twice as much as the previous one.
+   * The number of recoveries of an address per day for which the usual minimum value is sufficient.
+   * For each further recovery on that day, the minimum value doubles.
    */
   recoveriesPerDayMax: number;
 };
@@ -171,12 +172,15 @@ export type Tuning = FollowTuning & {
   resendMs: number;
   stuckSeconds: number;
   /**
-   * The highest gas limits of a transaction, unless the chain's limit is lower, and of an intent in
-   * it.
+   * `batchGasMax`: the highest gas limit of a transaction, unless the chain's limit is lower.
+   * `intentGasMax`: the highest gas limit of an intent in a transaction.
    */
   batchGasMax: number;
   intentGasMax: number;
-  /** A recovery that needs more gas is left to the address's owner. */
+  /**
+   * The executor does not send a recovery that needs more gas, and leaves it to the address's
+   * owner.
+   */
   recoveryGasMax: number;
   /** Time that a pass spends on estimates of gas. */
   estimateMsMax: number;
@@ -184,12 +188,9 @@ export type Tuning = FollowTuning & {
   /** The size above which nodes refuse a transaction: 128 KiB. */
   batchBytesMax: number;
   inFlightMax: number;
-  /**
-   * The maximum number of due jobs per pass. A pass works on fewer jobs if the free slots cannot
-   * send so many.
-   */
+  /** The maximum number of due jobs per pass. A pass works on fewer jobs if few slots are free. */
   jobsPerPass: number;
-  /** The maximum number of new records whose balances a pass reads; 0: none. */
+  /** The maximum number of new records whose balances a pass reads. If 0, a pass reads none. */
   looksPerPass: number;
 };
 

@@ -1,5 +1,5 @@
 // Decides whether a poll runs a pass. No pass runs if the chain is idle and its next block is not
-// expected yet, or if the chain sleeps because it has no open addresses.
+// expected yet. No pass runs either while the chain sleeps because it has no open addresses.
 //
 // A sleeping chain is checked every five minutes, because late money can reach closed addresses. A
 // check asks a quorum of endpoints for the transfers since the cursor, and asks one endpoint
@@ -16,8 +16,8 @@ import type { Parts } from "./pass.ts";
 import type { LooksMemory } from "./payments/find.ts";
 
 /**
- * The time between two checks. If a check finds a transfer, a pass follows. Both together find late
- * money within five minutes.
+ * The time between two checks. If a check finds a transfer, a pass follows. Together, check and
+ * pass find late money within five minutes.
  */
 const sleepMs = 285_000;
 /** The number of checks after which a whole pass runs. */
@@ -35,14 +35,15 @@ const closedEveryMs = 10_000;
  */
 const closedMs = 60_000;
 /**
- * The time for which a chain stays awake after late money, until the payment has its confirmations.
+ * The time for which a chain stays awake after late money arrived. It is long enough for the
+ * payment's confirmations.
  */
 const paidMs = 1_200_000;
 
 /** Times are of the process's clock. */
 type Rest = {
   isAsleep: boolean;
-  /** All records up to this `seq` were closed when the chain's clock was at `closedSeconds`. */
+  /** All records up to this `seq` were closed at the time `closedSeconds` of the chain's clock. */
   closedSeq: number;
   closedSeconds: number;
   /** When the executor last checked whether all addresses are closed. */
@@ -99,7 +100,7 @@ export async function decidePoll(
     rest.checkedMs = nowMs;
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
     if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
-    // After a gap, all records have to be read first (payments/find.ts).
+    // After a gap in the logs, all records have to be read first (payments/find.ts).
     rest.isAsleep = nowMs >= rest.awakeUntilMs && !looks.isOutdated;
   }
   if (!rest.isAsleep) {
@@ -111,11 +112,11 @@ export async function decidePoll(
   return ++rest.looks < looksMax && !isPaid ? "rest" : "pass";
 }
 
-/** Returns whether the chain has no open address, and no event waits for one of its blocks. */
+/** Returns whether the chain has no open addresses and no events that wait for a block. */
 async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number) {
   const { chainId } = chain;
-  // If the chain's clock went back, it was wrong before, so addresses that seemed closed may be
-  // open.
+  // If the chain's clock went back, it was wrong before, so some addresses that seemed closed may
+  // be open.
   const seq = nowSeconds < rest.closedSeconds ? 0 : rest.closedSeq;
   const closed = await ledger.passClosed(chainId, seq, nowSeconds - closingSeconds);
   rest.closedSeq = closed.seq;
@@ -124,7 +125,7 @@ async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number
 }
 
 /**
- * Returns true if an address was paid since the cursor, or if one check is not enough to find out.
+ * Returns true if an address was paid since the cursor, or if a single check cannot determine this.
  */
 async function isPaidSince(
   parts: Parts,
@@ -135,8 +136,8 @@ async function isPaidSince(
   const { view } = memory.last;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
-  // A record that was already expired when it was created does not wake the chain, but its address
-  // can be paid.
+  // A record whose intent was already expired when the record was created does not wake the chain,
+  // but its address can be paid.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const turn = { view, chain, memory: follow, tuning };
   const transfers = await transfersSince(turn, anchor, rest.looks);
@@ -153,8 +154,8 @@ async function isPaidSince(
 }
 
 /**
- * Reports a pass without work, because alerts use the time of the last pass and the share of the
- * budget that is used.
+ * Reports a pass without work, because alerts depend on the time of the last pass and on the used
+ * share of the budget.
  */
 export function reportRest({ report }: Parts, { last }: RestMemory): void {
   const { view } = last;

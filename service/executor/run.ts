@@ -1,8 +1,8 @@
-// The loop of one chain: it takes the lease, rests while there is nothing to do, and otherwise runs
-// a pass. A pass opens a view of the chain, finds payments, settles final transactions, resends or
-// replaces pending transactions, works on due jobs, and then reads the balances of new records, in
-// this order. The ledger is complete after each step, so a process that is killed between two steps
-// loses nothing. A pass that fails does not end the loop.
+// The loop of one chain. It takes the lease, and then runs passes, except while there is nothing to
+// do. A pass has these steps, in this order: it opens a view of the chain, finds payments, settles
+// final transactions, resends or replaces pending transactions, works on due jobs, and reads the
+// balances of new records. The ledger is complete after each step, so a process that is killed
+// between two steps loses nothing. A pass that fails does not end the loop.
 
 import type { Hex } from "executable-address";
 import { type BlockPace, openBlockPace } from "../chain/rpc/heads.ts";
@@ -58,13 +58,13 @@ type LeaseMemory = {
   lease: {
     /** The lease that this process has. */
     fence: Fence | undefined;
-    /** The lease of another process, and the time since which it has not changed. */
+    /** The lease of another process, and the time of its last observed change. */
     watched: { lease: Lease; sinceMs: number } | undefined;
   };
 };
 
 /**
- * The state of a chain's loop between passes. A process can lose it at any time, because all data
+ * The state of a chain's loop between passes. This state can be lost at any time, because all data
  * that must survive is in the ledger.
  */
 export type Memory = {
@@ -155,7 +155,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     if (key.isFresh && key.pending.length === 0) await key.openPurse();
   }
   await pullLateJobs(pass);
-  // A head below the cursor shows old balances, so no decision is based on it.
+  // The balances at a head below the cursor are old, so no decisions are made.
   const due = isOld || isPaused ? 0 : await work(pass, keys, budgets);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
@@ -169,7 +169,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     scores: view.scores,
     budgetShare: readBudgetShare(memory.last, view.head.timestamp),
   });
-  // New records are read last, so that a failure here delays no known payment.
+  // New records are read last, so that a failure here does not delay known payments.
   const isLooked = await lookAtNew(pass, blocksBehind);
   memory.rest.lookedMs = parts.clock();
   memory.rest.looks = 0;
@@ -218,12 +218,12 @@ function isExpired(
 /** Opens a view of the chain. Returns undefined if a pass would find no work. */
 async function openView(parts: Parts, memory: Memory): Promise<View | undefined> {
   const { clock, network, last } = memory;
-  // Before the first head, the chain's clock is unknown, so the length of a rest cannot be decided.
+  // Before the first head, the chain's clock is unknown, so it cannot be decided whether to rest.
   const poll = clock
     ? await decidePoll(parts, memory, readChainClock(memory, clock, parts.clock()))
     : "pass";
   if (poll === "rest") return undefined;
-  // If the next line throws, the next poll runs a full pass.
+  // If opening the view throws, the next poll runs a full pass.
   last.isQuiet = false;
   const view = await (poll === "peek" ? network.openNewView(clock!.hash) : network.openView());
   if (view) last.view = view;

@@ -31,20 +31,23 @@ export type ExecutorConfig = KeySources & {
   executorGasPerClientIdMax: string;
   executorPays: "sponsor" | "tips" | "both";
   executorBalanceWarn: string;
-  /** The limit of transactions that return named tokens, per account, chain, and day; 0: none. */
+  /**
+   * The maximum number of transactions that return named tokens, per account, chain, and day. If 0,
+   * none are sent.
+   */
   executorNamedTokensPerDay: number;
 };
 
 export type Executor = {
   /** The addresses of the keys that pay gas, lower case. */
   addresses: readonly Hex[];
-  /** Resolves when the passes in progress have ended and the leases are released. */
+  /** Resolves after the current passes have ended and the leases are released. */
   stop(): Promise<void>;
 };
 
 /**
- * The time limit of a request. It is well below the length of a lease, so that a pass does not lose
- * the lease while it waits for an endpoint.
+ * The time limit of a request. The limit is well below the length of a lease, so that a pass does
+ * not lose the lease while it waits for an endpoint.
  */
 const rpcTimeoutMs = 4000;
 /** The longest wait between passes while a socket announces new blocks. */

@@ -16,15 +16,15 @@ export type PurposeState = "pending" | "settled" | "foreign";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * The process that can send on a chain. `epoch` increases with each new holder, and `renewals`
-     * with each write of the holder.
+     * The process that is allowed to send on a chain. `epoch` increases with each new holder, and
+     * `renewals` increases with each write of the holder.
      */
     executor_leases: { chain_id: number; holder: string; epoch: number; renewals: number };
     /**
-     * A vault that received money on a chain, which can differ from its intent's chain. `due_at` is
-     * null if there is nothing to do until more money arrives. `not_before` is the end of the
-     * backoff after a failure. `detected_at` and `detected_block` are the time and the block at
-     * which money was last detected.
+     * A vault that received money on a chain. The chain can differ from the chain of the vault's
+     * intent. `due_at` is null if there is nothing to do until more money arrives. `not_before` is
+     * the end of the backoff after a failure. `detected_at` and `detected_block` are the time and
+     * the block at which money was last detected.
      */
     executor_jobs: {
       chain_id: number;
@@ -39,7 +39,7 @@ declare module "../store/tables.ts" {
       reason: string | null;
       detected_at: number;
       detected_block: number;
-      /** The number of recoveries on `recovery_day`, the last day with one. */
+      /** The number of recoveries on `recovery_day`, which is the last day with a recovery. */
       recovery_day: Generated<number>;
       recoveries: Generated<number>;
       /**
@@ -68,8 +68,8 @@ declare module "../store/tables.ts" {
     };
     /**
      * An address of a purpose, its share of the transaction's gas, and the account that is charged.
-     * After the purpose is settled, `wei` is the address's cost and `tips_wei` the value of its
-     * tips, in wei, decimal.
+     * After the purpose is settled, `wei` is the address's cost, and `tips_wei` is the value of its
+     * tips. Both are decimal amounts in wei.
      */
     executor_purpose_addresses: {
       purpose_id: string;
@@ -111,10 +111,11 @@ declare module "../store/tables.ts" {
     /** The total charges on a day of the chain's clock, in wei, decimal. */
     executor_spending: { chain_id: number; day: number; wei: string };
     /**
-     * The costs of settled transactions; reserved costs are computed from the purposes. `gas_wei`
-     * is the full cost paid for the account, and `tips_wei` the value of its tips. `wei` is the
-     * part that tips did not cover. It includes `client_wei`, the part for addresses created with
-     * the client ID, and `tip_loss_wei`, the part for executions that tips should have paid for.
+     * The costs of settled transactions. Reserved costs are not stored, because they can be
+     * computed from the purposes. `gas_wei` is the full cost paid for the account, and `tips_wei`
+     * is the value of its tips. `wei` is the part that tips did not cover. It includes
+     * `client_wei`, the part for addresses created with the client ID, and `tip_loss_wei`, the part
+     * for executions that tips should have paid for.
      */
     executor_account_spending: {
       chain_id: number;
@@ -128,7 +129,7 @@ declare module "../store/tables.ts" {
     };
     /** A chain on which an operator has paused signing. */
     executor_pauses: { chain_id: number };
-    /** The balance of every record up to `seq` was read when the record was new. */
+    /** The position of the looks: the balances of all records up to `seq` were read. */
     executor_looks: { chain_id: number; seq: number };
     /**
      * Tokens that are on no list and that somebody reported at an address. `day` and `account_id`
@@ -200,7 +201,10 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** A status request reads the amounts that were returned from an address on other chains. */
+/**
+ * A status request uses this index to read the amounts that were returned from an address on other
+ * chains.
+ */
 export const returnStatements = (): TableStatement[] => [
   sql`create index executor_outcomes_returned on executor_outcomes (address)
       where kind = 'recovered'`,

@@ -1,6 +1,6 @@
 // Decides which executions, or which recoveries, share a transaction, how much gas the transaction
-// gets, and whether tips or the operator's budgets pay for it. If neither tips nor budgets pay for
-// a job, the job waits, but does not delay other jobs.
+// gets, and whether tips or the operator's budgets pay for it. If neither pays for a job, the job
+// waits without delaying other jobs.
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";
@@ -82,8 +82,8 @@ export function admit(
 }
 
 /**
- * Returns whether the tip pays for the gas. The tip is ignored after the execution has failed on
- * chain, because a failed execution pays no tip.
+ * Returns whether the tip pays for the gas. Ignores the tip if the execution has failed on chain
+ * before, because a failed execution pays no tip.
  */
 function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   const { item, gas, kind } = ready;
@@ -103,7 +103,7 @@ function formAllBatches(pass: Pass, purse: Purse, ready: readonly Ready[]): Batc
   return [...formBatches(executions, limits), ...formBatches(recoveries, limits)];
 }
 
-/** The action for an item: an execution, a recovery of `tokens`, or a return of a named token. */
+/** What to do with an item: execute it, recover `tokens`, or return a named token. */
 type Act =
   | { kind: "execute" }
   | { kind: "recover"; tokens: readonly Hex[] }
@@ -121,9 +121,9 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 };
 
 /**
- * The highest gas of an item in a batch, as a multiple of the lowest. If an item burns all its gas
- * and no trace shows that, the other items pay for a part of the burned gas. With this factor and
- * the gas margin, they pay for less than twice their own gas.
+ * The highest gas of an item in a batch, as a multiple of the lowest. If an item burns all its gas,
+ * but there is no trace that shows which item did, the other items pay for a part of the burned
+ * gas. With this factor and the gas margin, the other items pay for less than twice their own gas.
  */
 const gasFactor = 1.45;
 /** The highest gas that a transaction needs in addition to the gas of its items. */
@@ -131,11 +131,12 @@ export const baseGas = 40_000;
 
 /**
  * Forms batches within the limits. An item that has failed before gets its own transaction, so that
- * no other item pays for its next failure. Tipped and sponsored items do not share a transaction.
+ * other items do not pay if the item fails again. Tipped and sponsored items do not share a
+ * transaction.
  *
- * The factory gives each item an equal share of the remaining gas. Items that need similar gas
- * share a transaction, and every item gets as much gas as the largest item needs, so that no item
- * can use up the gas of the items after it.
+ * The factory gives each item an equal share of the remaining gas. So items that need similar gas
+ * share a transaction, and every item gets as much gas as the largest item needs. Then no item can
+ * use up the gas of the items after it.
  */
 export function formBatches(ready: readonly Ready[], limits: BatchLimits): Batch[] {
   const alone = ready.filter(({ item }) => item.job.failures > 0);

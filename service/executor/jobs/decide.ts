@@ -1,4 +1,4 @@
-// Decides what to do with an address now. Pure: the same facts give the same decision.
+// Decides what to do with an address now. The decision depends only on the given facts.
 // docs/executor.md lists all reasons that an operator can see, including reasons of other steps.
 
 import { type Hex, zeroAddress } from "executable-address";
@@ -90,7 +90,7 @@ function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): D
   const policy = trust(facts.policy, wanted.chainId === chain.chainId ? wanted.token : undefined);
   const there = [...vault.balances].filter(([, amount]) => amount > 0n);
   if (there.length === 0) return wait("nothing_there", null);
-  // A contract that fails on purpose must not use up the attempts of listed tokens.
+  // A look-alike that fails on purpose must not use up the attempts to return listed tokens.
   const isTried = history.recoveryFailures >= lookalikeFailuresMax;
   const held = there.filter(([token]) => !isTried || !policy.lookalikes.has(token));
   if (held.length === 0) return { action: "give_up", reason: "recovery_keeps_failing" };
@@ -116,10 +116,10 @@ function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
 }
 
 /**
- * Returns the tokens that are worth returning. Native coin adds little cost if a token is returned
- * too. If no token is returned, the native coin has to be worth the gas.
+ * Returns the tokens that are worth returning. If a token is returned, returning the native coin
+ * too adds little cost. If no token is returned, the native coin has to be worth the gas.
  *
- * @param times the multiple of its cost that a token must be worth
+ * @param times a token must be worth this multiple of the cost of its recovery
  */
 function tokensWorthIt(
   held: readonly (readonly [Hex, bigint])[],
@@ -140,9 +140,10 @@ function tokensWorthIt(
 }
 
 /**
- * Returns a wait if the backoff has not ended or the fee is too high.
+ * Returns a decision to wait if the backoff has not ended or the fee is too high.
  *
- * @param latestSeconds the latest end of the wait: after the expiration time, the decision differs
+ * @param latestSeconds the latest end of the wait, such as the expiration time, because the
+ *   decision is different after it
  */
 function heldBack(
   nowSeconds: number,

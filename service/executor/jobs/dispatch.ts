@@ -1,7 +1,7 @@
 // Sends each batch with any key that can send it. A key is skipped if it has no free slots, does
-// not sign, or has too little money. If no key has money for gas, the executor does not examine the
-// jobs that wait for money, and reads the balances every 15 seconds to decide when to continue. A
-// job whose payment arrives in the meantime is tried once.
+// not sign, or has too little money. If no key has money for gas, the jobs that need it wait, and
+// are not examined. Every 15 seconds, the executor reads the keys' balances to decide whether to
+// continue. A job that becomes due in the meantime is tried once.
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
@@ -27,7 +27,7 @@ import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.t
 /** Recoveries can use half of the slots, so that the other half stays free for executions. */
 const recoverySlots = 2;
 
-/** The time until a job is retried if a key may be able to send its transaction later. */
+/** The time until a job is retried if a key may be able to send the job's transaction later. */
 const waitSeconds = 5;
 
 /** The time until a job is retried if no node returned an estimate, or nodes disagree. */
@@ -66,8 +66,8 @@ export async function dispatch(
       unsent.push(...recordShortage(pass, purse, batch.ready));
       continue;
     }
-    // If a key lacks money, the job waits for the other keys at least this long, because each
-    // attempt costs calls to endpoints.
+    // If one key lacks money, the job waits for the other keys. The wait has a minimum, because
+    // each attempt costs calls to endpoints.
     const secondsMin = obstacles.includes("no_money") ? waitSeconds : 0;
     const seconds = Math.max(secondsMin, obstacleSeconds[reason]);
     unsent.push(...postponed(pass, batch, reason, seconds));
@@ -76,8 +76,8 @@ export async function dispatch(
 }
 
 /**
- * A key, and its free slots in this pass. `nonce` is the nonce of the key's next transaction, which
- * is read when it is first needed, or the reason why the nonce is not known.
+ * A key, and its free slots in this pass. `nonce` is the nonce of the key's next transaction, or
+ * the reason why this nonce is not known. It is read when it is first needed.
  */
 type KeySlots = {
   pass: SendPass;
@@ -93,7 +93,7 @@ async function openSlots(key: SendingKey): Promise<KeySlots> {
   return { pass: key.pass, purse: await key.openPurse(), slots, recoveries, nonce: "unread" };
 }
 
-/** The seconds until a job is retried after an obstacle. */
+/** The time in seconds until a job is retried, by the obstacle. */
 const obstacleSeconds = {
   no_free_slot: 0,
   signer_unavailable: waitSeconds,
@@ -103,9 +103,9 @@ const obstacleSeconds = {
 type Obstacle = keyof typeof obstacleSeconds | "no_money";
 
 /**
- * Tries the keys one after the other. If only one of two endpoints shows that a key has enough
- * money, the key is tried only if no other key has enough money. A transaction of a key without
- * money would wait until somebody tops up the key.
+ * Tries the keys one after the other. If endpoints disagree whether a key has enough money, the key
+ * is tried only if no other key certainly has enough. A transaction of a key without money would
+ * wait until somebody tops up the key.
  *
  * @returns the obstacle of each key; empty if a key sent the transaction
  */
@@ -205,12 +205,15 @@ const outOfGasMoney = "executor_out_of_gas_money";
 
 const lookMs = 15_000;
 /**
- * After this time all jobs are tried, because executions may have become cheaper or may have
- * expired.
+ * After this time, all jobs are tried again, because an execution may have become cheaper or may
+ * have expired.
  */
 const tryMs = hourMs;
 
-/** Returns the due jobs that the balance may cover, and updates for jobs that wait for money. */
+/**
+ * Returns the due jobs for which the balance may be sufficient, and the updates of jobs that wait
+ * for money.
+ */
 export async function skipUnaffordable(
   pass: Pass<ShortageMemory>,
   due: readonly Job[],
@@ -235,7 +238,10 @@ export async function skipUnaffordable(
   };
 }
 
-/** Records that no key can pay for the batch of `refused`, and returns the updates of its jobs. */
+/**
+ * Records that no key can pay for the batch of `refused`, and returns the updates of the batch's
+ * jobs.
+ */
 function recordShortage(
   pass: Pass<ShortageMemory>,
   purse: Purse,
@@ -253,7 +259,7 @@ function recordShortage(
   return refused.map(({ item: { job } }) => untilNextLook(pass, job, memory.shortage!));
 }
 
-/** Gives all jobs the same time, so that they share one read of the balance. */
+/** Makes the job due at the next read of the balance, so that all waiting jobs share this read. */
 function untilNextLook(
   { parts, nowSeconds }: Pass,
   { address }: Job,

@@ -39,7 +39,7 @@ import {
 const method = "eth_estimateGas";
 
 /**
- * `turn` is incremented with each round of estimates, so that each round starts with another
+ * `turn` is incremented with each round of estimates, so that each round starts with a different
  * endpoint.
  */
 export type EstimateMemory = { estimates: { turn: number } };
@@ -59,10 +59,10 @@ const lightGas = 400_000;
 
 /**
  * Estimates each execution separately. The result is at least the lowest gas limit at which the
- * execution succeeds, and at least the gas that it uses with a high limit, because a contract may
- * do less work if it has less gas.
+ * execution succeeds. It is also at least the gas that the execution uses with a high limit,
+ * because a contract may do less work if it has less gas.
  *
- * @returns undefined for executions that this pass had no time for
+ * @returns undefined for an execution if this pass had no time for it
  */
 export async function estimateExecutions(
   pass: EstimatePass,
@@ -101,7 +101,7 @@ type RecoveryEstimate = { transfers: Transfer[]; reason: string };
  * Finds the transfers that would succeed, the cheapest first. Each transfer is estimated
  * separately, because a recovery succeeds even if its transfers fail.
  *
- * @returns undefined for recoveries that this pass had no time for
+ * @returns undefined for a recovery if this pass had no time for it
  */
 export async function estimateRecoveries(
   pass: EstimatePass,
@@ -144,10 +144,10 @@ function combineEstimates(
 }
 
 /**
- * Asks endpoints until enough of them agree on each call: first a quorum of endpoints, and then one
- * further endpoint at a time for the calls without agreement.
+ * Asks endpoints until enough of them agree on each call. Starts with a quorum of endpoints, and
+ * then asks one further endpoint at a time about the calls without agreement.
  *
- * @returns undefined for calls that no endpoint had time for
+ * @returns undefined for a call if no endpoint had time for it
  * @throws {ChainUnavailable} if no endpoint answers
  */
 async function estimateAll(
@@ -183,8 +183,8 @@ async function estimateAll(
 }
 
 /**
- * Returns the estimate that a call's votes agree on. If three or more endpoints voted, it also
- * reports the endpoints in the minority.
+ * Returns the estimate that a call's votes agree on. If three or more endpoints voted, also records
+ * that the endpoints in the minority contradict a quorum.
  */
 function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
   const result = judge(votes.map(({ estimate }) => estimate));
@@ -196,7 +196,10 @@ function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
 /** The estimate of one endpoint for one call. */
 type Vote = { client: EndpointClient; estimate: Estimate };
 
-/** The estimates of endpoints whose heads are a block apart can differ by this factor. */
+/**
+ * Estimates that differ by at most this factor agree, because the heads of endpoints can be a block
+ * apart.
+ */
 const gasFactor = 1.25;
 
 function isSettled(votes: readonly Vote[], quorum: number): boolean {
@@ -213,8 +216,8 @@ const sortGas = (estimates: readonly Estimate[]): number[] =>
   estimates.flatMap((each) => (each.result === "succeeds" ? [each.gas] : [])).sort((a, b) => a - b);
 
 /**
- * Returns the majority's result. If one of two estimates fails, the result is the successful one.
- * The gas is the median of the successful estimates, or the higher one if there are two.
+ * Returns the majority's result. If one of two estimates succeeds and the other fails, returns the
+ * successful estimate. The gas is the median of the successful estimates, or the higher of two.
  */
 export function judge(estimates: readonly Estimate[]): Estimate | undefined {
   const gas = sortGas(estimates);
@@ -254,16 +257,15 @@ const groupMax = 50;
 const callMsMax = 1500;
 const slowMsMax = 500;
 
-/** An endpoint that does not know the method is asked again after this time. */
+/** The time after which an endpoint that does not support the method is asked again. */
 const missingMs = hourMs;
 
 /**
- * Reads the gas that each execution uses with the gas limit `limit`. If two endpoints differ, the
- * higher value is used. Best effort: the result omits executions for which no endpoint answered in
- * time.
+ * Reads the gas that each execution uses with the gas limit `limit`. If two endpoints differ, uses
+ * the higher value. Best effort: omits executions for which no endpoint answered in time.
  *
- * This value is needed in addition to the estimate, which is the lowest limit at which an execution
- * succeeds. A contract that tolerates failed calls may do less work at that limit.
+ * An estimate is the lowest limit at which an execution succeeds. It is not sufficient, because a
+ * contract that tolerates failed calls may do less work at this limit.
  */
 async function readGasUses(
   pass: EstimatePass,
@@ -315,7 +317,7 @@ async function* requestGasUses(
   }
 }
 
-/** @returns undefined if the endpoint is slow or gone, or does not know the method */
+/** @returns undefined if the endpoint is slow, does not answer, or does not support the method */
 async function requestGasUse(
   pass: EstimatePass,
   client: EndpointClient,
@@ -361,9 +363,10 @@ function parseGasUsed(answer: Answer, place: number): bigint | undefined {
 }
 
 /**
- * Returns the gas to plan for an execution: at least the gas that it uses with a high limit.
+ * Returns the gas to plan for an execution, which is at least the gas that the execution uses with
+ * a high limit.
  *
- * @param estimate the lowest limit at which it succeeds
+ * @param estimate the lowest limit at which the execution succeeds
  * @param use the gas used with the gas limit `limit`; undefined if it is unknown
  * @param gasMax the gas limit of a transaction
  */

@@ -1,8 +1,9 @@
-// Returns "named" tokens: tokens that are on no list and that somebody reported at an address. Such
-// a token's contract can do anything, and reporting a token is free. So this work comes last in a
-// pass, and is limited. Each token has its own transaction with a fixed gas limit. The transaction
-// is sent only if a simulation shows that the address loses the token and that `recovery` receives
-// it. These transactions can use only half of each budget, so the other half remains for payments.
+// Returns "named" tokens to `recovery`. A named token is on no token list, and somebody reported it
+// at an address. Its contract can do anything, and reporting a token is free. So this work comes
+// last in a pass, and is limited. Each token has its own transaction with a fixed gas limit. The
+// transaction is sent only if a simulation shows that the token moves from the address to
+// `recovery`. These transactions can use only half of each budget, so the other half remains for
+// payments.
 
 import { recoverCalldata, toHex } from "executable-address";
 import { measureReturn } from "../../chain/sent.ts";
@@ -20,14 +21,14 @@ import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatc
 /** The gas of one transfer. Proxied tokens need up to 100,000, lending tokens up to 200,000. */
 const transferGasMax = 250_000;
 /**
- * The maximum number of tokens per round, and the time between rounds, which is longer while jobs
- * are due.
+ * The maximum number of tokens per round, and the time between rounds. The time is longer while
+ * jobs are due.
  */
 const perRoundMax = 4;
 const roundMs = { idle: 5_000, busy: 60_000 };
 /** The time until a token is tried again if its transaction could not be sent. */
 const againSeconds = 300;
-/** The divisor of the budgets for these transactions: they can use half of each budget. */
+/** The divisor of the budgets for these transactions, which can use half of each budget. */
 const budgetPart = 2n;
 /** The limit of these transactions per chain and day, as a multiple of the limit per account. */
 const accountsPerDay = 10;
@@ -40,7 +41,7 @@ export const openNamedMemory = (): NamedMemory => ({
 
 type NamedPass = Pass<NamedMemory & HoldingsMemory & ShortageMemory>;
 
-/** Returns due tokens, if a key has more than half of its slots free. */
+/** Sends due tokens back, if more than half of a key's slots are free. */
 export async function returnNamed(
   pass: NamedPass,
   keys: readonly SendingKey[],

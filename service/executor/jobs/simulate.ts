@@ -3,12 +3,12 @@
 // that pays for the gas, and the fields of the next block, so that a contract cannot distinguish a
 // simulation from the real transaction. A contract can still recognize a simulation by the block's
 // randomness and builder, which nobody knows in advance. It can also recognize a simulated recovery
-// by the origin, which is the vault in a simulation.
+// by the transaction's origin, which is the vault in a simulation.
 //
-// A stranger can make simulations slow at no cost, so the time of simulations is recorded by
-// account. The calls of the fastest accounts come first. These calls share requests, and several
-// requests run at the same time. Unknown accounts get one call each with little gas. The calls of
-// slow accounts run one at a time, in a limited part of each pass.
+// A stranger can make simulations slow at no cost, so the durations of simulations are recorded by
+// account. The calls of the fastest accounts come first. They share requests, and several requests
+// run at the same time. Accounts without a recorded duration get one call each with little gas. The
+// calls of slow accounts run one at a time, in a limited part of each pass.
 
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
@@ -27,15 +27,15 @@ import type { Purse } from "../transactions/send.ts";
 /** An account whose simulations take longer than this is slow. */
 export const slowMs = 100;
 /**
- * The pace of an account that is treated as slow until a simulation with the full gas has finished.
+ * The duration that is recorded for an account whose call failed with little gas. The account
+ * counts as slow until a simulation with the full gas has finished.
  */
 const justSlowMs = slowMs + 1;
 /** The maximum number of calls in one request. */
 const groupMax = 10;
 /**
- * The number of simultaneous requests for unknown accounts, and for the fastest accounts. Together,
- * these requests take no longer than one request of other accounts, even if the node runs them in
- * sequence.
+ * The number of simultaneous requests for unknown accounts and for the fastest accounts. Even if
+ * the node runs them one after the other, they take no longer than one request for other accounts.
  */
 const requestsAtOnce = 4;
 /** The time limit of a call of a slow account. */
@@ -47,11 +47,13 @@ type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 
 export type SimulationRequest = {
   /**
-   * The same call in several forms, the most realistic one first. Nodes that do not accept one form
-   * get the next.
+   * The same call in several forms, the most realistic first. If a node does not accept a form, it
+   * gets the next one.
    */
   forms: readonly Call[];
-  /** The same call with little gas, for unknown accounts, so that it takes a node little time. */
+  /**
+   * The same call with little gas, so that it takes a node little time. Used for unknown accounts.
+   */
   lightForms?: readonly Call[];
   accountId: string;
 };
@@ -86,7 +88,7 @@ export function findSlowness(records: readonly EndpointRecord[], accountId: stri
 }
 
 /**
- * Simulates as many requests as there is time for, and at least one.
+ * Simulates as many requests as possible in the available time, and at least one.
  *
  * @returns the answers in the order of `requests`; undefined if the endpoint does not answer
  */
@@ -114,8 +116,8 @@ async function simulateFast(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Simulates up to ten calls per request, the fastest accounts first. If a request times out, the
- * paces of its accounts become unknown.
+ * Simulates up to ten calls per request, the fastest accounts first. If a request times out, its
+ * accounts become unknown accounts again.
  */
 async function simulateGroups(
   round: Round,
@@ -140,10 +142,10 @@ async function simulateGroups(
 }
 
 /**
- * Simulates the first call of each unknown account with little gas, because a node can work on a
- * slow call long after the call timed out, and this delays all other calls. A call that fails with
- * little gas may succeed with more, so it is repeated with the calls of slow accounts to measure
- * how long it takes.
+ * Simulates the first call of each unknown account with little gas, because a node may continue to
+ * work on a slow call long after its timeout, which delays all other calls. A call that fails with
+ * little gas may succeed with more gas. So the call is repeated together with the calls of slow
+ * accounts, to measure its duration.
  */
 async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
   const { client, requests, answers } = round;
@@ -181,7 +183,10 @@ async function simulateSlow(round: Round, untilMs: number): Promise<void> {
   }
 }
 
-/** Finds the requests without an answer whose account's pace meets `isPace`, the fastest first. */
+/**
+ * Finds the unanswered requests of accounts whose recorded duration meets `isPace`, the fastest
+ * first.
+ */
 function findOpen(
   { client, requests, answers }: Round,
   isPace: (ms: number | undefined) => boolean,
@@ -197,8 +202,8 @@ const hasTime = ({ clock, answers, isGone }: Round, untilMs: number): boolean =>
   !isGone && (clock() <= untilMs || answers.every((each) => each === undefined));
 
 /**
- * Makes one request. Returns the time that it took in addition to the endpoint's usual response
- * time, or undefined if it timed out.
+ * Makes one request. Returns its duration minus the endpoint's usual response time, or undefined if
+ * the request timed out.
  */
 async function simulate(
   round: Round,
@@ -262,8 +267,8 @@ export function openForms(
 /**
  * Returns the forms of one estimate, the most realistic first. Some nodes do not accept changed
  * block fields or a changed balance. The form without a changed balance sets a gas price only if
- * the real balance covers it. No form uses the pending block, because some nodes run their whole
- * transaction pool for each call on it.
+ * the real balance covers the cost. No form uses the pending block, because some nodes execute
+ * their whole transaction pool for each such call.
  */
 export function estimateForms(surroundings: Surroundings, { call, balance }: Simulated): Call[] {
   const { perGas, block, number } = surroundings;
@@ -299,7 +304,8 @@ export function simulationForms(
 }
 
 /**
- * Returns a state in which the sender can pay `needed`. The balance only changes if it is too low.
+ * Returns a state override with which the sender can pay `needed`. A sufficient balance does not
+ * change.
  */
 const overrideBalance = (from: Hex, balance: bigint, needed: bigint) => ({
   [from]: { balance: toQuantity(balance >= needed ? balance : balance + needed) },

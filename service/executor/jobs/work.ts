@@ -1,5 +1,5 @@
 // Turns due jobs into transactions: examines vaults, decides, estimates gas, forms batches, and
-// sends. A job that fails delays other jobs only by the time of reading its balances.
+// sends. A failing job delays other jobs only by the time that it takes to read its balances.
 
 import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/heads.ts";
@@ -38,8 +38,8 @@ import {
 import { findSlowness } from "./simulate.ts";
 
 /**
- * If money was detected but no balance shows it, an endpoint may lag, so the balance is read again
- * after this time.
+ * The time until the balance is read again, if money was detected but no balance shows it. The
+ * cause can be an endpoint that lags.
  */
 const secondLookSeconds = 60;
 
@@ -99,14 +99,14 @@ export async function work(
 }
 
 /**
- * The number of jobs to examine regardless of free slots, so that waiting jobs do not hide the jobs
- * that come after them.
+ * The number of jobs to examine even if few slots are free, so that jobs that only wait do not hide
+ * the jobs after them.
  */
 const jobsMin = 250;
 
 /**
- * Limits the jobs to the number that the free slots can send, because the next pass would have to
- * examine the other jobs again.
+ * Returns the maximum number of jobs to examine: as many as the free slots can send, but at least
+ * `jobsMin` and at most `jobsPerPass`. The next pass would have to examine any further jobs again.
  */
 function jobsMax(keys: readonly SendingKey[]): number {
   const { jobsPerPass, batchItemsMax } = keys[0]!.pass.parts.tuning;
@@ -138,7 +138,8 @@ async function canAnyAfford(keys: readonly SendingKey[], size: Size): Promise<bo
 }
 
 /**
- * Verifies the factory's code, because calls to an address without code succeed without an effect.
+ * Verifies the factory's code, because a call to an address without code succeeds and has no
+ * effect.
  *
  * @throws {Error} if the code differs
  */
@@ -155,7 +156,8 @@ async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Prom
 }
 
 /**
- * Saves the balances of addresses whose intents are for other chains, because statuses show them.
+ * Saves the balances of addresses whose intents are for other chains, because statuses show these
+ * balances.
  */
 async function noteElsewhere({ parts, view, fence }: WorkPass, examined: readonly Examined[]) {
   const { chainId } = parts.chain;
@@ -280,7 +282,7 @@ const isRecoverable = (pass: Pass, gas: number): boolean =>
   gas <= pass.parts.tuning.recoveryGasMax && computeGasLimit([{ gas }]) <= gasMax(pass);
 
 /**
- * Chooses as many tokens as one transaction can return, but at least one. The next transaction
+ * Chooses as many tokens as one transaction can return, but at least one. A later transaction
  * returns the rest.
  */
 function chooseTransfers(pass: Pass, item: Examined, transfers: readonly Transfer[]) {
@@ -315,15 +317,17 @@ function afterFailure(
   };
 }
 
-/** Returns the update of a job for which the pass had no time. The reason is only written once. */
+/**
+ * Returns the update of a job for which the pass had no time. Writes the reason only if it is new.
+ */
 function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job): JobUpdate[] {
   const reason = "not_simulated_yet";
   return before === reason ? [] : [{ address, state: "waiting", dueAtSeconds: nowSeconds, reason }];
 }
 
 /**
- * Abandons a job whose terms derive a different address, because no transaction could reach its
- * address.
+ * Abandons a job whose stored terms derive a different address, because no transaction can act on
+ * the job's address.
  */
 function abandon({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {
   parts.report({ kind: "corrupt_record", address, cause });
@@ -345,8 +349,8 @@ const everyMs = 600_000;
 
 export type LateMemory = {
   /**
-   * The search for jobs that are due too late: its position, its start, and the number of jobs
-   * found.
+   * The current search for jobs that are due too late: its position, its start time, and the number
+   * of jobs found.
    */
   late: { place: LatePlace | undefined; beganMs: number; found: number };
   /** The waiting time of the oldest payment, and when it was read. */
@@ -359,8 +363,9 @@ export const openLateMemory = (): LateMemory => ({
 });
 
 /**
- * Makes jobs due that a wrong clock postponed for more than a day. A search begins every ten
- * minutes, examines up to a hundred jobs per pass, and reports the number of such jobs at its end.
+ * Makes jobs due if a wrong clock postponed them for more than a day. A search begins every ten
+ * minutes and examines up to a hundred jobs per pass. At its end, it reports the number of jobs
+ * that were due too late.
  */
 export async function pullLateJobs({
   parts,
@@ -384,7 +389,9 @@ export async function pullLateJobs({
 
 const readEveryMs = 60_000;
 
-/** Returns how long the oldest payment has waited for the executor. It is read once a minute. */
+/**
+ * Returns how long the oldest payment has waited for the executor. Reads the value once a minute.
+ */
 export async function readWaitedSeconds({
   parts,
   memory,

@@ -1,6 +1,6 @@
-// Saves the payments that the chain's loop finds, and the money that is found by reading the
-// balances of new records. Jobs are woken in the same commit that moves the cursor, so that the
-// cursor never passes a payment that is not saved.
+// Saves the payments that the chain's loop finds, and the money that reads of new records' balances
+// find. The commit that moves the cursor also wakes the jobs, so the cursor never passes a payment
+// that is not saved.
 
 import type { Kysely, Transaction } from "kysely";
 import { type BalancesRead, forgetBalancesAbove, keepBalances } from "../../events/elsewhere.ts";
@@ -20,8 +20,8 @@ import { type Fence, fenced } from "./lease.ts";
 const paymentsMax = 50;
 
 /**
- * `isGap`: whether too few endpoints show the logs up to the anchor, so that all records must be
- * read.
+ * `isGap`: whether too few endpoints show the logs up to the anchor, so that the balances of all
+ * records must be read.
  */
 export type Swept = { anchor: Anchor | undefined; payments: readonly Payment[]; isGap: boolean };
 
@@ -58,9 +58,9 @@ export async function savePayments(
 }
 
 /**
- * Deletes the anchors and payments above block `number`, and marks addresses that were observed
- * above this block, so that they are observed again. The last commit also marks observations that
- * were saved in the meantime.
+ * Deletes the anchors and payments above block `number`. Also marks addresses that were observed
+ * above this block, so that they are observed again. The last commit repeats this for observations
+ * that were saved in the meantime.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);
@@ -77,7 +77,7 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   });
 }
 
-/** Saves the balances of addresses whose intents are for other chains, read at `blockNumber`. */
+/** Saves balances, read at `blockNumber`, of addresses whose intents are for other chains. */
 export function saveBalances(
   db: Kysely<Tables>,
   fence: Fence,
@@ -100,8 +100,8 @@ export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Prom
 }
 
 /**
- * Saves the hints that a step of reading new records found, and the position that it reached, in
- * one commit.
+ * Saves, in one commit, the hints from one step of reading new records and the position that the
+ * step reached.
  *
  * @param seq the `seq` of the last record that was read; undefined if the position does not change
  * @returns the hints that created or woke a job

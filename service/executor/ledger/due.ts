@@ -1,5 +1,5 @@
-// Finds the jobs that are due, in an order that is fair to accounts. Also finds the jobs that were
-// postponed too far because a block's timestamp was wrong, and computes how long payments have
+// Finds the jobs that are due, in an order that is fair to accounts. Also finds jobs that were
+// postponed too far because of a block's wrong timestamp, and computes how long payments have
 // waited.
 
 import { fromHex, type Hex, toHex } from "executable-address";
@@ -13,8 +13,8 @@ import { type Fence, fenced } from "./lease.ts";
 /**
  * Finds jobs that are due and have no pending transaction. Accounts take turns, so that many jobs
  * of one account do not delay the jobs of other accounts. Within an account, jobs that never failed
- * come first, and then the jobs that have been due longest. If more than `limit` jobs are due, jobs
- * of up to 100 fast accounts are read.
+ * come first, and jobs that have been due longer come before others. If more than `limit` jobs are
+ * due, reads the jobs of up to 100 fast accounts.
  *
  * @param slowness returns the slowness of an account; accounts with a slowness above 0 share a
  * tenth of `limit`, the fastest first
@@ -46,8 +46,8 @@ const accountsMax = 100;
 const slowAccountsMax = 10;
 
 /**
- * The maximum number of accounts to list, so that slow accounts do not hide fast ones. Listing an
- * account costs one index seek.
+ * The maximum number of accounts to list. It is high, so that slow accounts do not hide fast
+ * accounts. Listing an account costs one index seek.
  */
 const walkMax = 1000;
 
@@ -73,8 +73,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. With `of`, it reads only one account's failed jobs, or only the account's jobs
- * that never failed, and uses the index `executor_jobs_turn`.
+ * Reads due jobs. With `of`, reads either the failed jobs of one account or its jobs that never
+ * failed, with the index `executor_jobs_turn`.
  */
 async function readDue(
   db: Kysely<Tables>,
@@ -115,9 +115,7 @@ async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Pro
   return rows;
 }
 
-/**
- * Returns the accounts with waiting jobs whose IDs come after `after`, in the order of their IDs.
- */
+/** Returns the IDs of accounts with waiting jobs, in ascending order and after the ID `after`. */
 async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string) {
   const next = (place: RawBuilder<unknown>) => sql`select min(account_id) from executor_jobs
     where chain_id = ${chainId} and purpose_id is null and due_at is not null
@@ -135,8 +133,8 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
 const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
 
 /**
- * Compares two jobs: jobs that never failed come first, and then the jobs that have been due
- * longest.
+ * Compares two jobs. Jobs that never failed come first, and jobs that have been due longer come
+ * before others.
  */
 function byMerit(a: Row, b: Row): number {
   const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
@@ -163,15 +161,16 @@ function toJob(row: Row, record: UnverifiedRecord): Job {
 export type LatePlace = { dueAt: number; address: Hex };
 
 /**
- * Jobs with these reasons wait until their intent expires, so a late due time is correct for them.
+ * The reasons of jobs that wait until their intent expires. A late due time is correct for these
+ * jobs.
  */
 const untilExpiry = ["underfunded", "execution_keeps_failing"];
 
 /**
- * Makes jobs due immediately that are due after `place`, unless they wait for their intent to
+ * Makes jobs that are due after `place` due immediately, unless they wait for their intent to
  * expire.
  *
- * @returns the number of these jobs, and the position to continue at, which is undefined at the end
+ * @returns the number of changed jobs, and the position at which to continue; undefined at the end
  */
 export async function pullLate(
   db: Kysely<Tables>,
@@ -202,8 +201,8 @@ export async function pullLate(
 }
 
 /**
- * Reasons for waiting for which the executor is responsible. Jobs that wait for such a reason are
- * retried continuously.
+ * The reasons for which the executor itself makes a job wait. Jobs with such a reason are retried
+ * continuously.
  */
 const ownWants = [
   "no_free_slot",
@@ -218,9 +217,9 @@ const wantSeconds = 3600;
 
 /**
  * Returns the seconds that the oldest payment has waited for the executor, by the chain's clock; 0
- * if no payment waits. The wait begins when the payment's job becomes due. If the executor
- * postponed the job for a reason of its own, the wait begins when the payment was detected. Jobs
- * that wait for a budget, for the rest of their amount, or after a failure are ignored.
+ * if no payment waits. The wait begins when the payment's job becomes due. If the executor itself
+ * made the job wait (`ownWants`), the wait begins when the payment was detected. Jobs that wait for
+ * a budget, for the rest of their amount, or after a failure are ignored.
  */
 export async function readWaitedSeconds(
   db: Kysely<Tables>,

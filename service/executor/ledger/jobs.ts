@@ -16,7 +16,10 @@ import { type Fence, fenced } from "./lease.ts";
 export type Job = {
   address: Hex;
   terms: Hex;
-  /** The account that first created the address. `isClientId`: whether it used its client ID. */
+  /**
+   * The account that first created the address. `isClientId`: whether the account used its client
+   * ID.
+   */
   accountId: string;
   isClientId: boolean;
   reason: string | null;
@@ -31,7 +34,7 @@ export type Job = {
   recoveries: number;
 };
 
-/** Changes of a job. Fields that are missing do not change. */
+/** Changes to a job. Missing fields do not change. */
 export type JobUpdate = {
   address: Hex;
   state: "waiting" | "idle" | "given_up";
@@ -45,8 +48,8 @@ export type JobUpdate = {
 };
 
 /**
- * Reads how often a job failed, when money was last detected, and when the job's intent expires.
- * Without a job, all counts and times of the job are 0. Without a record, the intent never expires.
+ * Reads how often a job failed, when money was last detected, and when the job's intent expires. If
+ * there is no job, its counts and times are 0. If there is no record, the intent never expires.
  */
 export async function readHistory(
   db: Kysely<Tables>,
@@ -85,7 +88,7 @@ export async function countJobs(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Finds the jobs of addresses on several chains. There is one row for each transaction of a job's
+ * Finds the jobs of addresses on several chains. Returns one row for each transaction of a job's
  * purpose, in the order of signing.
  *
  * @param addresses 20 bytes each
@@ -104,8 +107,8 @@ export function findJobs(db: Kysely<Tables>, chainIds: number[], addresses: Uint
 }
 
 /**
- * Creates or wakes the jobs of addresses that received money. A job is not due before its last
- * failure's backoff ends. The accounts that created an address get an event.
+ * Creates or wakes the jobs of addresses that received money. A job is not due before the backoff
+ * of its last failure ends. Also creates an event for each account that created an address.
  */
 export async function wakeJobs(
   transaction: Transaction<Tables>,
@@ -158,8 +161,8 @@ export async function wakeJobs(
 }
 
 /**
- * Makes idle and abandoned jobs due after a reorganization replaced the blocks that were read for
- * them.
+ * Makes idle and abandoned jobs due after a reorganization, because the blocks that were read for
+ * these jobs are no longer in the chain.
  */
 export async function makeDue(
   transaction: Transaction<Tables>,
@@ -178,7 +181,10 @@ export async function makeDue(
   }
 }
 
-/** Saves updates in several commits, because the updates do not depend on each other. */
+/**
+ * Saves updates in several commits, which is possible because the updates do not depend on each
+ * other.
+ */
 export async function updateJobs(
   db: Kysely<Tables>,
   fence: Fence,
@@ -225,7 +231,7 @@ const toColumns = (update: JobUpdate) => ({
 });
 
 /**
- * Makes a job due now, and resets its failures, for an operator.
+ * Makes a job due now and resets its failures. Operators call this.
  *
  * @returns false if there is no record of `address`
  */
@@ -234,8 +240,8 @@ export function retryJob(db: Kysely<Tables>, chainId: number, address: Hex): Pro
 }
 
 /**
- * Drops a job for an operator: nothing is sent for the address until `retryJob`, even if it
- * receives money. A pending transaction is not affected.
+ * Drops a job. Operators call this. Nothing is sent for the address until `retryJob` is called,
+ * even if the address receives money. A pending transaction is not affected.
  *
  * @returns false if there is no record of `address`
  */
@@ -279,24 +285,27 @@ async function putJob(
 }
 
 const firstSeconds = 15;
-/** A job that keeps failing is tried a few times a day, because each attempt costs an estimate. */
+/**
+ * The longest backoff. A job that keeps failing is tried a few times a day, because each attempt
+ * costs an estimate.
+ */
 const longestSeconds = 21_600;
 
 /** The longest time between checks of an obstacle outside the job, such as a spent budget. */
 const waitSecondsMax = 3600;
 
 /**
- * Returns the seconds until the next check of an obstacle outside the job: the time for which the
- * money has already waited, but at least `leastSeconds` and at most an hour.
+ * Returns the seconds until the next check of an obstacle outside the job. The result equals the
+ * time for which the money has already waited, but is at least `leastSeconds` and at most an hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(leastSeconds, waitedSeconds), waitSecondsMax);
 }
 
 /**
- * Returns the time to retry after failure number `failures`. The backoff doubles with each failure,
- * and is shortened at random by up to a quarter. A failed execution does not delay the recovery
- * that follows the expiration time.
+ * Returns the time of the next attempt after failure number `failures`. The backoff doubles with
+ * each failure, and is shortened at random by up to a quarter. After a failed execution, the
+ * backoff ends at the expiration time at the latest, so that it does not delay the recovery.
  *
  * @param expirationSeconds the expiration time of the intent if an execution failed; undefined if a
  * recovery failed
@@ -313,10 +322,10 @@ export function computeRetryAt(
 }
 
 /**
- * A vault that may have money without a matching log: native coin, or a payment from before the
- * address was created here. The executor reads the balances itself. `block` is the block at which
- * the money was found, with its `timestamp` in Unix seconds. `isEnough`: whether the balance
- * reaches the intent's amount.
+ * A vault that may have money without a matching log, such as native coin or a payment from before
+ * the address was created here. The executor reads the vault's balances itself. `block` is the
+ * block at which the money was found, with its `timestamp` in Unix seconds. `isEnough`: whether the
+ * balance reaches the intent's amount.
  */
 export type JobHint = {
   address: Hex;
@@ -325,16 +334,17 @@ export type JobHint = {
 };
 
 /**
- * The only temporary reason for abandoning a job. It no longer applies after more money arrives or
- * gas becomes cheaper.
+ * The only temporary reason for abandoning a job. The job may become worth its gas after more money
+ * arrives or gas becomes cheaper.
  */
 export const notWorthItsGas = "not_worth_its_gas";
 /** The job waits for more money until its expiration time. */
 export const underfunded = "underfunded";
 
 /**
- * Creates a job for each vault that has none, and wakes jobs that are idle, were not worth their
- * gas, or wait for money that has arrived. Other jobs do not change, so the call is idempotent.
+ * Creates a job for each vault that has none. Wakes jobs that are idle, that were not worth their
+ * gas, or that wait for money that has arrived. Other jobs do not change, so the call is
+ * idempotent.
  *
  * @returns the hints that changed a job
  */

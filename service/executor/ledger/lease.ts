@@ -1,13 +1,14 @@
-// Stores the lease of each chain: a row that allows only one process to send. Each write of the
-// lease's holder also changes this row. Another process takes the lease if its own clock shows that
-// the row has not changed for long enough, so the clocks of two processes are never compared. If
-// the previous holder was only slow, its next write is refused.
+// Stores the lease of each chain. A lease is a row that allows only one process to send. Each write
+// of the holder also changes this row. Another process takes the lease if it has seen no change of
+// the row for long enough. That process measures the time with its own clock, so the clocks of two
+// processes are never compared. If the previous holder was only slow, its next write is refused.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * The right to write for a chain. It ends when another process takes the lease with a higher epoch.
+ * The permission to write for a chain. It ends when another process takes the lease with a higher
+ * epoch.
  */
 export type Fence = { chainId: number; epoch: number };
 
@@ -91,9 +92,9 @@ export async function releaseLease(db: Kysely<Tables>, fence: Fence): Promise<vo
 }
 
 /**
- * Runs `work` in a transaction that only the holder of the lease can begin. Incrementing `renewals`
- * locks the row until the commit, so another process can take the lease only before or after the
- * transaction.
+ * Runs `work` in a transaction that only the holder of the lease can begin. The transaction
+ * increments `renewals`, which locks the row until the commit. So another process can take the
+ * lease only before or after the transaction.
  *
  * @throws {LeaseLost} if another process has taken the lease
  */

@@ -1,6 +1,6 @@
 // Stores "named" tokens: tokens that are on no token list and that somebody reported at an address.
 // Anyone can report a token, so the number of rows per address and per account is limited. If a
-// token's contract moved nothing on chain, the token is never tried again.
+// transaction shows that a token's contract moves nothing, the token is never tried again.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -75,7 +75,7 @@ function readRows(transaction: Transaction<Tables>, chainId: number, address: He
 
 type NamedRow = Awaited<ReturnType<typeof readRows>>[number];
 
-/** Returns undefined if the token can be named again. @param rows the rows of one token */
+/** Returns undefined if the token can be reported again. @param rows the rows of one token */
 function fateOf(rows: readonly NamedRow[]): NamedFate | undefined {
   if (rows.some(({ due_at, state }) => due_at !== null || state === "pending")) return "queued";
   return rows.some(({ kind }) => kind !== null && kind !== "recovered") ? "failed" : undefined;
@@ -95,10 +95,10 @@ async function countToday(transaction: Transaction<Tables>, accountId: string, d
 export type NamedJob = NamedToken & { job: Job };
 
 /**
- * Returns due tokens of addresses that have no other work, the longest overdue first. It also
- * postpones these tokens, so a pass that fails does not repeat them immediately.
+ * Returns due tokens of addresses that have no other work, the longest overdue first. Also
+ * postpones these tokens, so that a pass that fails does not retry them immediately.
  *
- * @param againSeconds the time at which the tokens are due again
+ * @param againSeconds the time to which the tokens are postponed
  */
 export function takeNamed(
   db: Kysely<Tables>,
@@ -143,7 +143,11 @@ export function takeNamed(
   });
 }
 
-/** Sets when a token is due. @param dueAtSeconds null if it waits until it is named again */
+/**
+ * Sets when a token is due.
+ *
+ * @param dueAtSeconds null if the token waits until it is reported again
+ */
 export function postponeNamed(
   db: Kysely<Tables>,
   fence: Fence,
@@ -155,7 +159,7 @@ export function postponeNamed(
   );
 }
 
-/** Saves the purpose of a token in the same commit that opens the purpose. */
+/** Saves which purpose returns a token, in the commit that opens the purpose. */
 export async function noteSent(
   transaction: Transaction<Tables>,
   { chainId }: Pick<Fence, "chainId">,
@@ -188,7 +192,7 @@ async function update(
 }
 
 /**
- * Counts each account's transactions that return named tokens, since a time of the chain's clock.
+ * Counts the transactions since a time of the chain's clock that return named tokens, by account.
  */
 export async function countReturns(
   db: Kysely<Tables>,

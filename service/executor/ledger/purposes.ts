@@ -1,6 +1,6 @@
-// Stores purposes. A purpose is the use of one nonce, and a nonce has at most one purpose. A
-// purpose, its first signed transaction, and the state of its jobs are saved in one commit, before
-// the transaction is sent. The jobs get no other purpose until their purpose is confirmed.
+// Stores purposes. A purpose is the use of one nonce, and a nonce has at most one purpose. Before a
+// transaction is sent, one commit saves the purpose, its first signed transaction, and the state of
+// its jobs. A job gets no other purpose until this purpose is confirmed.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -14,7 +14,8 @@ import { type NamedToken, noteSent } from "./named.ts";
 
 /**
  * `raw` is the signed transaction; times are in seconds of the chain's clock. `isFill`: whether the
- * transaction is a zero-value transfer, which can also replace the purpose's first transaction.
+ * transaction is a zero-value transfer. Such a transfer can also replace the first transaction of
+ * an execution or a recovery.
  */
 export type SignedTransaction = {
   hash: Hex;
@@ -26,8 +27,8 @@ export type SignedTransaction = {
 };
 
 /**
- * The reasons for which a sent job waits: for a block with its transaction, and then for
- * confirmations.
+ * The reasons of a job whose transaction was sent. The job waits for a block with the transaction,
+ * and then for confirmations.
  */
 export const awaitingBlock = "awaiting_block";
 export const awaitingConfirmations = "awaiting_confirmations";
@@ -59,9 +60,7 @@ export type Purpose = NewPurpose & {
   transactions: SignedTransaction[];
 };
 
-/**
- * Thrown if a job of a new purpose already has another purpose, or if an operator dropped the job.
- */
+/** Thrown if a job already has a purpose, or if an operator dropped the job. */
 export class PurposeConflict extends Error {
   override name = "PurposeConflict";
 }
@@ -209,8 +208,8 @@ export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): P
 
 /**
  * Returns a sender's confirmed and final purposes whose nonce is at least `nonce`. If `nonce` is
- * the sender's next nonce on chain, such purposes exist only after a reorganization that was deeper
- * than the confirmations.
+ * the sender's next nonce on chain, such a purpose exists only after a reorganization that was
+ * deeper than the number of confirmations.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,
@@ -298,8 +297,8 @@ async function findPurposes(
 }
 
 /**
- * Sorts by fee. A fill can offer the same fee as the transaction that it replaces, if no node
- * accepted that transaction.
+ * Sorts by fee. If no node accepted a transaction, the fill that replaces it can offer the same
+ * fee.
  */
 function byOffer(a: SignedTransaction, b: SignedTransaction): number {
   if (a.fee.maxFee === b.fee.maxFee) return Number(a.isFill) - Number(b.isFill);

@@ -1,5 +1,5 @@
 // Ends purposes. A purpose ends with a final receipt, or because an unknown transaction used its
-// nonce. All changes that belong to the end of a purpose are written in one commit.
+// nonce. One commit writes all changes that belong to the end of a purpose.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
@@ -69,9 +69,8 @@ export function settlePurpose(
 }
 
 /**
- * Confirms a purpose whose receipt has enough confirmations, and frees its jobs. The purpose keeps
- * the state `pending`, now with a block number, until it is settled, or until a reorganization
- * reopens it.
+ * Confirms a purpose whose receipt has enough confirmations, and frees its jobs. The purpose stays
+ * `pending`, but with a block number, until it is settled or a reorganization reopens it.
  *
  * @returns false, without a change, if the purpose was already confirmed or final
  */
@@ -99,7 +98,7 @@ export function confirmPurpose(
 }
 
 /**
- * Saves that a purpose's transaction is mined, so that its jobs show that they wait for
+ * Saves that a purpose's transaction is mined. The purpose's jobs then show that they wait for
  * confirmations.
  */
 export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): Promise<void> {
@@ -231,11 +230,12 @@ export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Saves a mined transaction that the ledger did not know as a pending purpose. If the ledger has
- * another pending purpose with the same nonce, the new purpose replaces it. Free jobs of the new
- * purpose's addresses wait for the transaction. The call is idempotent.
+ * Saves a mined transaction as a pending purpose, if the ledger did not contain the transaction. If
+ * the ledger has a pending purpose with the same nonce, the new purpose replaces it. Jobs of the
+ * new purpose's addresses wait for the transaction, unless they have a purpose already. The call is
+ * idempotent.
  *
- * @param updates changes of the replaced purpose's jobs
+ * @param updates the changes to the jobs of the replaced purpose
  */
 export function adoptPurpose(
   db: Kysely<Tables>,
@@ -267,8 +267,8 @@ export function adoptPurpose(
 }
 
 /**
- * `wei` is charged to the day of `chargedAtSeconds`. `updates` change the jobs of the purpose with
- * this nonce, if the ledger has one.
+ * `wei` is charged to the day of `chargedAtSeconds`. If the ledger has a purpose with this nonce,
+ * `updates` change the purpose's jobs.
  */
 type ForeignNonce = {
   sender: Hex;
@@ -281,8 +281,8 @@ type ForeignNonce = {
 
 /**
  * Saves and charges a nonce whose transaction could not be read. The charge includes all lower
- * nonces that the ledger does not have. If a pending purpose has the nonce, this purpose ends and
- * is charged. The call is idempotent.
+ * nonces that the ledger does not have. If a pending purpose has the nonce, ends and charges this
+ * purpose. The call is idempotent.
  */
 export function recordForeign(
   db: Kysely<Tables>,

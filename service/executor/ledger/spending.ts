@@ -1,6 +1,6 @@
-// Adds up the gas paid and the tips received according to receipts, for each chain, account, and
-// day of the chain's clock, and reports the totals. If a reorganization undoes a transaction, the
-// charges for it are reverted.
+// Adds up the paid gas and the received tips for each chain, account, and day of the chain's clock,
+// and reports the totals. The amounts come from receipts. If a reorganization undoes a transaction,
+// its charges are reverted.
 
 import type { Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -16,10 +16,10 @@ type Charge = Payer & { wei: bigint; tipsWei: bigint };
 export const noAccount = "";
 
 /**
- * The cost of a purpose, in wei. It is charged to the day of `minedAtSeconds`, even if the purpose
- * becomes final on a later day. `gasByAddress` is the gas that each address used, if it is known;
- * otherwise, `paid` is split in proportion to the estimates. `tips` is the value of each address's
- * tips.
+ * The cost of a purpose, in wei. The cost is charged to the day of `minedAtSeconds`, even if the
+ * purpose becomes final on a later day. `gasByAddress` is the gas that each address used. If that
+ * is not known, `paid` is split in proportion to the estimates. `tips` is the value of each
+ * address's tips.
  */
 export type Cost = {
   purposeId: string;
@@ -38,7 +38,9 @@ type AccountDay = AccountSpending & { gas: bigint; earned: bigint };
 const nothing: AccountDay = { ...noSpending, gas: 0n, earned: 0n };
 
 /**
- * Returns the wei charged to the chain's budget. @param day days since 1970, by the chain's clock
+ * Returns the wei charged to the chain's budget on a day.
+ *
+ * @param day days since 1970, by the chain's clock
  */
 export async function readSpending(
   db: Kysely<Tables>,
@@ -159,7 +161,7 @@ async function saveAccountDay(
     .execute();
 }
 
-/** Enough rows for a month on one chain. */
+/** The maximum number of rows of an account, which is enough for a month on one chain. */
 const rowsMax = 31;
 
 /** Returns an account's newest 31 rows, one per day and chain. Amounts are in wei, decimal. */

@@ -1,13 +1,14 @@
 // Limits the cost of the gas that the executor pays in a day of the chain's clock. There is a limit
-// for the chain, for each account, and for the addresses that are created with an account's client
-// ID, because anybody who sees a page with the client ID can use it. Before a transaction is sent,
-// its highest cost is reserved until it is settled, so no budget is ever exceeded.
+// for the chain and a limit for each account. Addresses that are created with an account's client
+// ID have an additional limit, because anyone who sees a page with the client ID can use it. Before
+// a transaction is sent, its highest possible cost is reserved. The reservation lasts until the
+// transaction is settled, so no budget is ever exceeded.
 //
 // An execution with a tip is charged only for the cost that the tip does not cover, and is sent
-// even if these budgets are spent. The uncovered cost is a loss, and losses have separate limits.
-// An account's losses on a day can reach the account's budget. The losses of all accounts together
-// can reach the chain's budget or the account's budget, whichever is higher. A chain that sponsors
-// nothing can therefore work with tips only.
+// even if these budgets are spent. The uncovered cost is a loss, and losses have separate daily
+// limits. The limit of an account's losses is as high as the account's budget. The limit of all
+// losses together is as high as the chain's budget or an account's budget, whichever is higher. A
+// chain that sponsors nothing can therefore work with tips only.
 
 import type { Hex } from "executable-address";
 
@@ -18,9 +19,10 @@ export type Payer = { accountId: string; isClientId: boolean; isTipped: boolean 
 export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClientMax: bigint };
 
 /**
- * Wei spent or reserved for an account on a day. `client` is the part for addresses that the
- * account's client ID created. `tips` is the cost of tipped executions that tips do not cover.
- * `total` includes these costs after they are settled, but not while they are only reserved.
+ * Wei spent or reserved for an account on a day. `client` is the part for addresses that were
+ * created with the account's client ID. `tips` is the part of the cost of tipped executions that
+ * the tips do not cover. `total` includes `tips` after settlement, but not while it is only
+ * reserved.
  */
 export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
 
@@ -32,7 +34,7 @@ type BudgetReason =
 
 export type Budgets = {
   /**
-   * Returns the reason why `payer` cannot spend another `cost` wei; undefined if it can.
+   * Returns the reason why `payer` cannot spend `cost` more wei, or undefined if it can.
    * @param part the divisor of each budget: 2 means that only half of a budget can be spent
    */
   refusal(payer: Payer, cost: bigint, part?: bigint): BudgetReason | undefined;
@@ -42,7 +44,7 @@ export type Budgets = {
   reserveForChain(cost: bigint): void;
   /** Returns the rest of the chain's budget in wei. */
   left(): bigint;
-  /** Returns a copy, in which reservations can be tried. */
+  /** Returns a copy for trying reservations. */
   fork(): Budgets;
 };
 
@@ -110,8 +112,8 @@ export function reserveFor(
 }
 
 /**
- * Returns the reason why a purpose cannot spend another `cost` wei; undefined if it can. The
- * budgets of all its payers have to cover their shares. Without payers, the chain's budget has to
+ * Returns the reason why a purpose cannot spend `cost` more wei, or undefined if it can. Each
+ * payer's budget has to cover the payer's share. If there are no payers, the chain's budget has to
  * cover the cost.
  */
 export function findBudgetRefusal(

@@ -1,7 +1,7 @@
 // Computes the fees of a transaction: the EIP-1559 fee to offer per gas, and the fee per byte that
 // an OP Stack chain charges because it publishes transactions on Ethereum. Other chains charge no
-// fee per byte, or include it in the gas. The functions are pure. Some of them build the calls that
-// request prices.
+// fee per byte, or include it in the gas. The functions in this file make no calls. Some of them
+// return the calls that request prices.
 //
 // The fee oracle has the same address on all OP Stack chains. Since the Fjord upgrade, it returns
 // an upper bound of the fee for a given size:
@@ -17,9 +17,8 @@ import { hourMs } from "../../flow/days.ts";
 export type Fee = { maxFee: bigint; priorityFee: bigint };
 
 /**
- * No fee exceeds `perGasMax`, even if transactions then have to wait. The priority fee never
- * exceeds `priorityMax` or twice the base fee, whichever is higher, regardless of the endpoints'
- * answers.
+ * Regardless of the endpoints' answers, no fee exceeds `perGasMax`, even if transactions then have
+ * to wait. The priority fee never exceeds `priorityMax` or twice the base fee, whichever is higher.
  */
 export type FeePolicy = { perGasMax: bigint; priorityMin: bigint; priorityMax: bigint };
 
@@ -45,11 +44,15 @@ export const feeHistoryCall: Call = { method: "eth_feeHistory", params: ["0xa", 
 
 /**
  * Requests the gas price that a node suggests. Besu returns at least the lowest price that it
- * accepts. On a chain without transactions, no block shows that price.
+ * accepts. The price is requested because the blocks of a chain without transactions do not show
+ * it.
  */
 export const gasPriceCall: Call = { method: "eth_gasPrice", params: [] };
 
-/** Returns the highest price that at least `quorum` endpoints demand, or 0 if fewer answer. */
+/**
+ * Returns the highest price that at least `quorum` endpoints require, or 0 if fewer endpoints
+ * answer.
+ */
 export const findDemandedPrice = (prices: readonly bigint[], quorum: number): bigint =>
   prices.toSorted((a, b) => (a > b ? -1 : 1))[quorum - 1] ?? 0n;
 
@@ -72,12 +75,12 @@ export function parseNextBaseFee(history: unknown): bigint | undefined {
  * Limits the next base fee that an endpoint reports to one eighth above or below the current base
  * fee, which is the largest change that the protocol allows.
  */
-export const boundNextBaseFee = (baseFee: bigint, said: bigint | undefined): bigint =>
-  max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, said ?? baseFee));
+export const boundNextBaseFee = (baseFee: bigint, reported: bigint | undefined): bigint =>
+  max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, reported ?? baseFee));
 
 /**
- * The limit of the priority fee, as a multiple of the base fee. It applies if it is higher than the
- * policy's limit.
+ * The limit of the priority fee, as a multiple of the base fee. It replaces the policy's limit if
+ * it is higher.
  */
 const priorityFactor = 2n;
 
@@ -85,7 +88,8 @@ const priorityMaxAt = (baseFee: bigint, { priorityMax }: FeePolicy): bigint =>
   max(baseFee * priorityFactor, priorityMax);
 
 /**
- * Twice the base fee is enough for about six full blocks, because each raises the fee by an eighth.
+ * The offered fee, as a multiple of the base fee. Twice the base fee is enough for about six full
+ * blocks, because each full block raises the base fee by an eighth.
  */
 const baseFeeHeadroom = 2n;
 
@@ -104,9 +108,9 @@ export function suggestFee(
 
 /**
  * Returns the lowest fee with which nodes accept a replacement of a transaction with the fee `old`,
- * or the suggested fee if that is higher. Nodes refuse a replacement unless it raises both fields
- * by a tenth (geth) or an eighth. A replacement has the same limits as a first transaction, so
- * nodes that drop transactions cannot raise the fee above these limits.
+ * or the suggested fee if that is higher. Nodes accept a replacement only if it raises both fields
+ * of the fee by a tenth (geth) or an eighth. A replacement has the same limits as a first
+ * transaction, so nodes that drop transactions cannot raise the fee above these limits.
  *
  * @returns undefined if the fee exceeds a limit
  */
@@ -136,10 +140,14 @@ export function max(a: bigint, b: bigint): bigint {
 }
 
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
-/** The bound is linear in the size, apart from a constant that is small for a large size. */
+/**
+ * The number of bytes for which the oracle's bound is requested. The bound grows linearly with the
+ * size. Its constant part is negligible at this size.
+ */
 const sampleSize = 100_000n;
 /**
- * Ethereum's base fee can double before the transaction is included, like the chain's own base fee.
+ * The factor by which the fee per byte can grow before the transaction is included: Ethereum's base
+ * fee can double, like the chain's own base fee.
  */
 const headroom = 2n;
 /** Bytes of a signed transaction besides its data. */
@@ -149,7 +157,11 @@ const boundOfFee = encodeViewCall(oracle, "getL1FeeUpperBound(uint256 unsignedTx
   `${sampleSize}`,
 ]);
 
-/** Requests the upper bound of the fee. @param at a block, as a JSON-RPC parameter */
+/**
+ * Requests the upper bound of the fee.
+ *
+ * @param at a block, as a JSON-RPC parameter
+ */
 export const dataFeeCall = (at: unknown): Call => ({
   method: "eth_call",
   params: [boundOfFee, at],
@@ -161,7 +173,7 @@ export const dataFeeCallFor = (transaction: Hex): Call => ({
   params: [encodeViewCall(oracle, "getL1Fee(bytes data)", [transaction]), "latest"],
 });
 
-/** Returns the highest fee per byte in wei; undefined if the chain has no oracle. */
+/** Returns the upper bound of the fee per byte in wei, or undefined if the chain has no oracle. */
 export function parseDataFee(result: unknown): bigint | undefined {
   const bound = hexData(result);
   if (bound === "0x") return undefined;
@@ -176,25 +188,28 @@ export type DataFee = { perByte: bigint; freeMs: number };
 
 export const unknownDataFee: DataFee = { perByte: 0n, freeMs: Number.NEGATIVE_INFINITY };
 
-/** The time for which the executor assumes that a chain has no fee per byte. */
+/**
+ * After endpoints reported a fee of 0, the executor assumes for this time that the chain has no fee
+ * per byte.
+ */
 const freeMsMax = hourMs;
 
 export const isFree = ({ freeMs }: DataFee, nowMs: number): boolean => nowMs - freeMs < freeMsMax;
 
 /**
- * Returns the median of the endpoints' bounds, or the higher one if there are two. If fewer than
- * `quorum` endpoints answer, the bound can rise but not fall.
+ * Returns the median of the endpoints' bounds, or the higher of two bounds. If fewer than `quorum`
+ * endpoints answer, the bound can rise but not fall.
  */
 export function mergeDataFees(
   known: DataFee,
-  said: readonly bigint[],
+  reported: readonly bigint[],
   { quorum, nowMs }: { quorum: number; nowMs: number },
 ): DataFee {
-  const bound = upperMiddle(said) ?? 0n;
-  if (said.length < quorum) {
+  const bound = upperMiddle(reported) ?? 0n;
+  if (reported.length < quorum) {
     return { ...unknownDataFee, perByte: max(bound, known.perByte) };
   }
-  const isNone = said.every((each) => each === 0n);
+  const isNone = reported.every((each) => each === 0n);
   return { perByte: bound, freeMs: isNone ? nowMs : unknownDataFee.freeMs };
 }
 

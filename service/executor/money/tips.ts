@@ -1,5 +1,5 @@
 // Values the tips that an intent pays to its executor through the Tip contract, at the operator's
-// own prices. A token without a price is worth nothing, so a worthless token cannot pay for gas.
+// own prices. A token without a price counts as worthless, so a tip in it cannot pay for gas.
 
 import { type Hex, type Intent, type Tip, tipOf } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
@@ -31,9 +31,10 @@ export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigin
 
 /**
  * Returns a function that decides which records a mirror keeps. A mirror receives the records of
- * all customers of its service. If budgets pay for executions, it keeps all intents of listed
- * chains. If only tips pay, it keeps intents that have not expired and that pay a tip in a token
- * with a price. Whether the tip is high enough is decided when the address is paid.
+ * all customers of the service that it mirrors. If budgets pay for executions, the mirror keeps all
+ * intents of listed chains. If only tips pay, the mirror keeps only intents that have not expired
+ * and that pay a tip in a token with a price. Whether the tip is high enough is decided when the
+ * address is paid.
  */
 export function openIntentFilter(chains: readonly Chain[], pays: "sponsor" | "tips" | "both") {
   const pricesByChain = new Map(chains.map((chain) => [chain.chainId, toTipPrices(chain)]));

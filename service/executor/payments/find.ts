@@ -1,18 +1,19 @@
 // Finds payments. The chain's loop reads the logs of new blocks (../follow/), and followTurn
-// connects it to the executor's ledger. lookAtNew reads the balance of each new record once; such a
-// read is called a look. Looks are needed because anybody can derive an address offline and pay it
-// before it is created here, and the log of such a payment matches no record.
+// connects the loop to the executor's ledger. lookAtNew reads the balance of each new record once;
+// such a read is called a look. Looks are needed because anyone can derive an address offline and
+// pay it before it is created here. When the loop reads the log of such a payment, there is no
+// matching record yet.
 //
 // Together, logs and looks miss no payment. A look first reads the record, and then the loop's
-// cursor. The logs of blocks above the cursor are read after the record exists, so they match the
-// record. Blocks up to the cursor are part of the state that the look reads, because no look is
-// made at a head below the cursor.
+// cursor. The loop reads the blocks above the cursor later, when the record already exists, so it
+// finds their payments. The balance that the look reads includes payments in blocks up to the
+// cursor, because no look is made at a head below the cursor.
 //
 // Up to 150 looks share one eth_call, and a pass makes a limited number of looks. If very many
-// records are created, their looks take many passes, but delay no other work.
+// records are created, looks at them take many passes, but do not delay other work.
 //
-// While the loop is many blocks behind, looks start again at the first open address, so payments in
-// blocks that are not read yet are found by balance.
+// While the loop is many blocks behind, looks start again at the first open address. So they find
+// payments in blocks that the loop has not read yet.
 
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
@@ -33,8 +34,8 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
-  // The time is never later than the head, because only this host's clock measures the time since
-  // the head.
+  // The time is at most the head's timestamp, because only this host's clock measures the time
+  // since the head.
   const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
   return {
     chain,
@@ -77,10 +78,16 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
   };
 }
 
-/** The time for which a record is read repeatedly if fewer than a quorum of endpoints answered. */
+/**
+ * If fewer endpoints than a quorum answered for a record, the record is read repeatedly for this
+ * time.
+ */
 const uncorroboratedMs = hourMs;
 
-/** The maximum number of records to read again. If there are more, the oldest are dropped. */
+/**
+ * The maximum number of records to read again. If there are more, the oldest are removed from the
+ * list.
+ */
 const againMax = 100_000;
 
 /** The maximum number of rows read in one step, including rows of other chains. */
@@ -103,14 +110,14 @@ const behindBlocksMax = 100;
 type Looks = {
   /**
    * All records up to this `seq` were read, except the records in `again`. Undefined until the
-   * ledger was read.
+   * saved value is read from the ledger.
    */
   seq: number | undefined;
   /** The `seq` that the ledger contains, and the time at which it was written. */
   kept: { seq: number; atMs: number };
   /**
-   * Records to read again: until `untilMs` if too few endpoints answered, or without a time limit
-   * if no endpoint answered.
+   * Records to read again. A record is read again until `untilMs` if too few endpoints answered, or
+   * without a time limit if no endpoint answered.
    */
   again: Map<Hex, Created & { untilMs: number }>;
   /** Incremented with each read, so that each read starts with a different endpoint. */
@@ -118,7 +125,7 @@ type Looks = {
   beganMs: number;
   /** Whether the last step reached the newest record. */
   isAtEnd: boolean;
-  /** Whether a gap was found since the walk began, so that a new walk has to begin. */
+  /** Whether a gap in the logs was found since the walk began, so that a new walk has to begin. */
   isOutdated: boolean;
   /**
    * The number of records per step, which is reduced while endpoints fail to answer larger steps.
@@ -175,8 +182,8 @@ export async function lookAtNew(pass: LooksPass, blocksBehind: number): Promise<
     const blockNumber = view.head.number;
     for (const { address } of woken) parts.report({ kind: "detected", address, blockNumber });
   }
-  // The progress is recorded only after the ledger has saved the hints, so that the step is
-  // repeated if the save fails.
+  // The progress is recorded after the ledger has saved the hints. If the save fails, the step is
+  // repeated.
   recordLooks(pass, step, probed);
   if (next) looks.seq = next.seq;
   await keep(pass);
@@ -189,16 +196,14 @@ function restartIfOutdated(looks: Looks, nowMs: number): Looks {
   return looks.isOutdated && isDue ? { ...newWalk(), beganMs: nowMs } : looks;
 }
 
-/**
- * Starts a new walk at the first open address after the last walk has ended, at most once a minute.
- */
+/** After a walk has ended, starts a new walk at the first open address, at most once a minute. */
 async function goBackToOpen({ parts, memory, nowSeconds }: LooksPass): Promise<void> {
   const { looks } = memory;
   const nowMs = parts.clock();
   if (!looks.isAtEnd || nowMs - looks.beganMs < beginEveryMs) return;
   const { chainId } = parts.chain;
-  // If the chain's clock went back, it was wrong before, so addresses that seemed closed may be
-  // open.
+  // If the chain's clock went back, it was wrong before, so some addresses that seemed closed may
+  // be open.
   const seq = nowSeconds < looks.closed.seconds ? 0 : looks.closed.seq;
   const closed = await parts.ledger.passClosed(chainId, seq, nowSeconds);
   looks.closed = { seq: closed.seq, seconds: nowSeconds };
@@ -232,8 +237,8 @@ function recordLooks(
 
 /**
  * Saves the position at which a restart continues. This position is below all records that have to
- * be read again. It never moves back, even while a walk over open addresses is at a lower position.
- * After a gap nothing is saved, so that a restart reads all records.
+ * be read again. The saved position never moves back, even while a walk over open addresses is at a
+ * lower position. After a gap nothing is saved, so that a restart reads all records.
  */
 async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<void> {
   const now = parts.clock();
@@ -264,8 +269,8 @@ type Wanting = Holder & { amount: bigint };
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
 /**
- * Reads the balances of vaults. Returns undefined if the endpoints could not read so many vaults;
- * the next step is then smaller.
+ * Reads the balances of vaults. Returns undefined if the endpoints could not read this number of
+ * vaults. The next step is then smaller.
  */
 async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Probed | undefined> {
   const { looks } = pass.memory;

@@ -26,8 +26,8 @@ import type { Pass } from "../pass.ts";
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
 
 /**
- * The state of a vault at one block. `balances` are in base units by token, and the zero address is
- * the native coin. Tokens that do not answer are missing.
+ * The state of a vault at one block. `balances` are in base units, by token. The zero address means
+ * the native coin. A token that does not answer is missing.
  */
 export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
 
@@ -37,8 +37,8 @@ export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; v
 export type Corrupt = { job: Job; cause: string };
 
 /**
- * The number of records to verify before other work of the process gets a turn. A record has up to
- * 24,576 bytes.
+ * The number of records to verify before other work of the process gets a turn. The terms of a
+ * record have up to 24,576 bytes.
  */
 const verifiedMax = 25;
 
@@ -145,7 +145,7 @@ function verify({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Verified
   }
 }
 
-/** The number of calls in one request. Calls share requests because a round trip takes long. */
+/** The number of calls in one request. Calls share requests to save round trips. */
 const groupsMax = 8;
 
 const atHead = (
@@ -170,7 +170,7 @@ export type HoldingsMemory = {
      * calls.
      */
     perCallMax: number;
-    /** Whether a token is the native coin. Tokens for which this is not known yet are missing. */
+    /** Whether a token is the native coin. A token that was not checked yet is missing. */
     nativeTokens: Map<Hex, boolean>;
   };
 };

@@ -33,7 +33,7 @@ import type { Pass } from "../pass.ts";
 import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
 /**
- * The number of each key's nonces that the ledger does not know, and the time at which the
+ * For each key: the number of nonces that the ledger does not contain, and the time at which the
  * transaction of such a nonce was last found.
  */
 export type UnknownNonces = {
@@ -48,15 +48,14 @@ export const openUnknownNonces = (): UnknownNonces => ({ unknownNonces: new Map(
  */
 const blocksPerPass = 8;
 
-/** The time after which a transaction that is not found is written off. */
+/** If a transaction is not found within this time, its nonce is written off. */
 const searchSeconds = 60;
 
 /**
  * Adopts the transactions that used the key's nonces between the ledger's next nonce and the
- * chain's nonce, if a quorum of endpoints shows that the chain is ahead. Transactions of earlier
- * days are skipped, because the budgets of those days no longer matter. Until all transactions are
- * found, the key sends nothing, and the highest possible cost is reserved for each unknown
- * transaction.
+ * chain's nonce, if a quorum of endpoints shows that the chain is ahead. Skips transactions of
+ * earlier days, because the budgets of those days no longer matter. Until all transactions are
+ * found, the key sends nothing, and the highest possible cost is reserved for each unknown nonce.
  *
  * @param nonce the key's nonce on chain
  * @returns whether purposes were added
@@ -100,14 +99,14 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
     for (let blocks = 0; next < reached && blocks < blocksPerPass; blocks++) {
       const nonce = next;
       const isSpent = async (number: number) => (await readNonceAt(pass, number)) > nonce;
-      // This pass's head may be behind the heads of the endpoints.
+      // The head of this pass may be lower than the heads of the endpoints.
       if (!(await isSpent(view.head.number))) break;
       block = await findFirst(view.head.number, block, isSpent);
       const found = (await readSpenders(pass, block))?.filter((each) => each.nonce >= nonce);
       if (found?.[0]?.nonce !== nonce) break;
       for (const each of found) {
         const adopted = await describe(pass, each.shown, block);
-        // Only deposits from other chains are unsigned, and deposits pay no gas on this chain.
+        // Only deposits from other chains are unsigned, and they pay no gas on this chain.
         if (!adopted) await recordForeign(pass, each.nonce, 0n, []);
         else await adopt(pass, adopted, []);
         next = each.nonce + 1;
@@ -161,7 +160,7 @@ export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
 
 /**
  * Adopts the transaction that used a purpose's nonce, if no transaction of the purpose has a
- * receipt. The purpose's jobs become free.
+ * receipt. Frees the purpose's jobs.
  *
  * @returns false if the transaction has too few confirmations, if too few endpoints agree on it, or
  * if it belongs to the purpose
@@ -184,7 +183,7 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   const adopted = await describe(pass, found.shown, block);
   if (adopted) await adopt(pass, adopted, updates);
   else {
-    // As in adoptFrom, the transaction is unsigned and paid no gas.
+    // As in adoptFrom, an unsigned transaction is a deposit and paid no gas.
     await recordForeign(pass, purpose.nonce, 0n, updates);
     parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: found.hash });
   }
@@ -192,7 +191,8 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
 }
 
 /**
- * Finds the lowest block that meets a condition. All higher blocks have to meet the condition too.
+ * Finds the lowest block that meets a condition, by binary search. If a block meets the condition,
+ * all higher blocks must meet it too.
  */
 async function findFirst(
   high: number,
@@ -200,8 +200,8 @@ async function findFirst(
   meets: (block: number) => Promise<boolean>,
 ): Promise<number> {
   let low = Math.max(0, Math.min(guess, high));
-  // If the head lagged when the transaction was signed, the nonce may have been used earlier, so
-  // search further back.
+  // The nonce may have been used before the guessed block, for example because the head lagged when
+  // the transaction was signed. So search further back.
   for (let step = 1; low > 0 && (await meets(low)); step *= 2) {
     high = low;
     low = Math.max(0, low - step);
@@ -339,7 +339,8 @@ async function describeCall(
   const payers = new Map(held.map((each) => [each.address, each]));
   const shares = addresses.map((address): Share => {
     const { accountId = noAccount, isClientId = false } = payers.get(address) ?? {};
-    // Tips reduce the charge, but the rest is not charged to the budget of insufficient tips.
+    // Tips reduce the charge, but `isTipped` is false, so the rest is charged to the usual budgets
+    // and not to the limit of losses.
     return {
       address,
       gas: Math.floor(gas / addresses.length),

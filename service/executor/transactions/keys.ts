@@ -1,5 +1,5 @@
-// Opens the keys that pay gas: from the settings, from keystores, or from a file that names several
-// keys. A key is read once, kept in memory, and never written to a log or an error.
+// Opens the keys that pay gas, from the settings, from keystores, or from a file that names several
+// keys. A key is read once and kept in memory. It never appears in a log or an error.
 //
 // A keystore is Web3 Secret Storage, version 3, with scrypt and aes-128-ctr, as geth and Foundry
 // write it: https://ethereum.org/developers/docs/data-structures-and-encoding/web3-secret-storage
@@ -26,10 +26,7 @@ export type KeySources = KeySource & {
   executorKeys?: string | undefined;
 };
 
-/**
- * The keys in the file. Each key has one source, which is converted to the settings of a single
- * key.
- */
+/** Parses the file of keys. Converts each key's source to the settings of a single key. */
 const keysFile = z
   .array(
     z.union([
@@ -44,7 +41,11 @@ const keysFile = z
   )
   .min(1);
 
-/** Opens the key of the settings, or the keys of the file. @throws as {@link openSigner} does */
+/**
+ * Opens the key of the settings, or the keys of the file.
+ *
+ * @throws the same errors as {@link openSigner}
+ */
 export function openSigners({ executorKeys, ...source }: KeySources): [Signer, ...Signer[]] {
   if (!executorKeys) return [openSigner(source)];
   const { executorKey, executorKeystore, executorSignerUrl, executorAddress } = source;
@@ -58,7 +59,7 @@ export function openSigners({ executorKeys, ...source }: KeySources): [Signer, .
   return signers as [Signer, ...Signer[]];
 }
 
-/** @throws an error without contents of the file, because a URL can contain a password */
+/** @throws an error that does not quote the file, because a URL can contain a password */
 function readKeys(file: string): KeySource[] {
   const text = readSecret(file, "EXECUTOR_KEYS");
   try {
@@ -74,7 +75,10 @@ function readKeys(file: string): KeySource[] {
 export type KeySource = {
   /** `0x` and 64 hex digits. */
   executorKey?: string | undefined;
-  /** A Web3 Secret Storage file, version 3, with scrypt, and the file of its password. */
+  /**
+   * A Web3 Secret Storage file, version 3, with scrypt. `executorPasswordFile` contains its
+   * password.
+   */
   executorKeystore?: string | undefined;
   executorPasswordFile?: string | undefined;
   /** The URL of a remote signer, and the address whose key it must use. */
@@ -93,7 +97,8 @@ export function openSigner(source: KeySource): Signer {
 
 /**
  * Creates a random key in the file `keystore`, encrypted with the password in `passwordFile`. If
- * there is no such file, it creates a random password in it. Only the owner can read the files.
+ * `passwordFile` does not exist, creates it with a random password. Only the owner can read both
+ * files.
  *
  * @returns the address that pays gas, lower case
  * @throws {Error} if `keystore` exists, because no key is ever overwritten
@@ -165,7 +170,10 @@ type Keystore = {
   mac: string;
 };
 
-/** geth's parameters. With them, a guess of the password takes a second and 256 MB. */
+/**
+ * geth's parameters. With these parameters, one guess of the password takes a second and 256 MB of
+ * memory.
+ */
 const work = { n: 262_144, r: 8, p: 1, dklen: 32 };
 
 /** Returns the text of a keystore. @param key `0x` and 64 hex digits */
@@ -187,7 +195,7 @@ function encryptKey(key: Hex, password: string): string {
   return `${JSON.stringify({ version: 3, id: randomUUID(), address, crypto })}\n`;
 }
 
-/** @throws an error without a secret that names the wrong setting */
+/** @throws an error that names the wrong setting and contains no secret */
 function decryptKey(text: string, password: string): Hex {
   const { kdfparams, ...parsed } = parse(text);
   const derived = derive(password, kdfparams);

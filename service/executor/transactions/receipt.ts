@@ -1,5 +1,5 @@
-// Reads receipts: the receipt that a quorum of endpoints agrees on, the outcomes of vaults
-// according to the factory's events, the gas that each address used, and the tips that it paid.
+// Reads receipts. Finds the receipt on which a quorum of endpoints agrees, the outcomes of vaults
+// from the factory's events, and the gas and the tips of each address.
 
 import type { Hex } from "executable-address";
 import { decodeFactoryEvent, transferOf } from "executable-address/status";
@@ -59,8 +59,8 @@ export function parseReceipt(value: unknown): Receipt | undefined {
 export type SentBatch = { sender: Hex; vaults: readonly Hex[] };
 
 /**
- * Returns the outcomes that the factory's events show. Events of other contracts are ignored, and
- * so are the `ItemFailed` events of batches that an intent's calls started.
+ * Returns the outcomes that the factory's events show. Ignores events of other contracts. Also
+ * ignores `ItemFailed` events of batches that an intent's calls started.
  *
  * @param factory lower case
  */
@@ -104,11 +104,11 @@ export function tipsIn(
 
 /**
  * Splits a batch's gas among its addresses if there is no trace. A failed item may have burned all
- * its gas, so an item that ran is charged at most its estimate, and the failed items are charged
+ * its gas. So a successful item is charged at most its estimate, and the failed items are charged
  * the rest.
  *
- * @returns the gas of each address; undefined if all items ran or all failed, so that the gas is
- * split in proportion to the estimates
+ * @returns the gas of each address; undefined if all items succeeded or all failed, in which case
+ *   the caller splits the gas in proportion to the estimates
  */
 export function divideGas(
   shares: readonly Pick<Share, "address" | "gas">[],
@@ -120,7 +120,8 @@ export function divideGas(
   const burned = shares.filter(({ address }) => failed.has(address));
   if (ran.length === 0 || burned.length === 0) return undefined;
   const proportional = gasUsed / sumGas(shares);
-  // `gas` is a share of the gas limit, which includes a margin. An estimate does not.
+  // `gas` is a share of the gas limit, which includes a margin, so it is divided by the margin to
+  // get the estimate.
   const gasByAddress = new Map(
     ran.map(({ address, gas }) => [
       address,
@@ -143,12 +144,15 @@ export const openTraceMemory = (): TraceMemory => ({
 
 /** The time limit of a trace, because the pass waits for it. */
 const traceMsMax = 2000;
-/** The pause after too few endpoints returned a trace, because some traces are slow. */
+/**
+ * After too few endpoints returned a trace, no trace is requested for this time, because the pass
+ * waits for traces and some are slow.
+ */
 const untracedMs = hourMs;
 
 /**
- * Reads the gas that each address used from traces. Returns undefined if too few endpoints agree,
- * so that the cost is split in proportion to the estimates.
+ * Reads the gas that each address used from traces. Returns undefined if too few endpoints agree.
+ * The caller then splits the cost without a trace.
  */
 export async function readGasUsed(
   { parts, memory, view }: TracePass,
@@ -171,7 +175,7 @@ export async function readGasUsed(
     if (vote && !places.includes(place)) clients[place]!.accuse(method);
   });
   const gas = traces[places[0]!]!;
-  // A fifth of the gas may have been refunded.
+  // Up to a fifth of the gas may have been refunded, so the sum can exceed `gasUsed` by a quarter.
   const isTooMuch = gas.reduce((sum, each) => sum + each, 0) > gasUsed * 1.25;
   if (gas.length !== vaults.length || isTooMuch) return undefined;
   return new Map(vaults.map((vault, index) => [vault, gas[index]!]));
@@ -191,9 +195,9 @@ function parseTrace(trace: unknown): number[] {
 
 /**
  * Finds the receipt on which a quorum of endpoints agrees in all fields that are used. An endpoint
- * without a receipt may lag, so it does not count as a contradiction. The result is "absent" if a
- * quorum has no receipt, regardless of the other endpoints, because a single endpoint could
- * otherwise block the nonce forever.
+ * without a receipt may lag, so it does not count as a contradiction. If a quorum has no receipt,
+ * the result is "absent", regardless of the other endpoints. Otherwise, a single endpoint could
+ * block the nonce forever.
  */
 export function compareReceipts(
   answers: readonly (Answer[] | undefined)[],

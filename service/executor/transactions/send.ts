@@ -1,5 +1,5 @@
-// Sends transactions: signs, stores, and only then broadcasts, so that the ledger contains every
-// transaction that a node can have.
+// Sends transactions. Signs and stores a transaction before it broadcasts it, so that the ledger
+// contains every transaction that a node can have.
 
 import type { Hex } from "executable-address";
 import { keccak256, size } from "viem/utils";
@@ -37,7 +37,7 @@ export type SendMemory = {
     dataFee: DataFee;
     /** The time of a transaction's last broadcast, by transaction hash. */
     sentMs: Map<Hex, number>;
-    /** IDs of purposes whose transactions enough endpoints refused as too cheap. */
+    /** The IDs of purposes whose transactions were refused as too cheap by enough endpoints. */
     underpriced: Set<string>;
     /**
      * The time in seconds of the first refusal, for each purpose whose transaction is refused as
@@ -74,7 +74,8 @@ const nothing = { data: "0x", gas: idleGas } as const;
 const transactionGasMax = 16_777_216n;
 
 /**
- * Returns the highest gas limit of a transaction: the chain's or `batchGasMax`, whichever is lower.
+ * Returns the highest gas limit of a transaction: the chain's limit or `batchGasMax`, whichever is
+ * lower.
  */
 export function gasMax({ view, parts }: Pick<Pass, "view" | "parts">): number {
   const { gasLimit } = view.head;
@@ -91,9 +92,9 @@ export type Purse = {
   nextBaseFee: bigint;
   /** The maximum fee for a byte of calldata. */
   perByte: bigint;
-  /** The median of the reported balances, or the higher one if there are two. */
+  /** The median of the reported balances, or the higher of two balances. */
   balance: bigint;
-  /** The median of the reported balances, or the lower one if there are two. */
+  /** The median of the reported balances, or the lower of two balances. */
   balanceSure: bigint;
   /** The highest cost of the transactions that are not mined. */
   reserved: bigint;
@@ -115,7 +116,7 @@ export function openPurse(pass: SendPass, unmined: readonly Purpose[]): () => Pr
 async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
   const nowMs = parts.clock();
-  // The gas price is the last call. It is only requested after enough endpoints refused a
+  // The last call requests the gas price. It is made only while enough endpoints refuse a
   // transaction as too cheap.
   const isTooCheap = memory.sending.underpriced.size > 0;
   const calls = [
@@ -165,7 +166,9 @@ type Sized = Pick<Order, "gas" | "data">;
 export const measureSize = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
 /**
- * Returns the highest cost of a purpose's transactions. @param perByte the current fee for a byte
+ * Returns the highest cost of a purpose's transactions.
+ *
+ * @param perByte the current fee for a byte
  */
 export function computeCostMax({ transactions, ...purpose }: Purpose, perByte: bigint): bigint {
   const costs = transactions.map(({ isFill, fee }) =>
@@ -179,7 +182,7 @@ export function canAfford({ balance, reserved, suggested, perByte }: Purse, size
   return balance >= reserved + 2n * computeCost(size, suggested.maxFee, perByte);
 }
 
-/** Does the same as {@link canAfford}, but with the lower one of two reported balances. */
+/** Does the same as {@link canAfford}, but uses the lower of two reported balances. */
 export const surelyAffords = (purse: Purse, size: Size): boolean =>
   canAfford({ ...purse, balance: purse.balanceSure }, size);
 
@@ -193,7 +196,7 @@ export type Order = {
 };
 
 /**
- * Signs, stores, and broadcasts a transaction. The caller has checked {@link canAfford}.
+ * Signs, stores, and broadcasts a transaction. The caller must check {@link canAfford} first.
  *
  * @throws {SignerFailed} before anything is stored
  */
@@ -212,13 +215,13 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
 
 /**
  * Replaces the transaction of `purpose` at the same nonce, with fees that are at least an eighth
- * higher. If the key cannot pay for the replacement, nothing changes, because nodes would refuse
- * it.
+ * higher. If the key cannot pay for the replacement, does nothing, because nodes would refuse the
+ * replacement.
  *
- * @param isMoot whether nothing in the purpose can succeed, so that a zero-value transfer replaces
- * it
- * @param isTooMuch returns whether a budget refuses an increase in wei, so that a zero-value
- * transfer is tried instead
+ * @param isMoot whether nothing in the purpose can succeed; a zero-value transfer then replaces the
+ *   transaction
+ * @param isTooMuch returns whether a budget refuses a cost increase in wei; a zero-value transfer
+ *   is then tried instead
  * @returns the increase of the highest cost, in wei
  */
 export async function replace(
@@ -230,7 +233,7 @@ export async function replace(
 ): Promise<bigint> {
   const { parts, memory, fence, view } = pass;
   const newest = purpose.transactions.at(-1)!;
-  // A transaction that no node accepted does not have to be outbid.
+  // No node accepted the transaction, so the replacement does not have to offer a higher fee.
   const isNew = memory.sending.hopeless.has(purpose.id);
   const { suggested } = purse;
   const fee = isNew
@@ -262,20 +265,23 @@ export async function replace(
 }
 
 /**
- * Returns the higher value of each fee. The newest transaction of a purpose must not offer less
- * than older ones, because the executor resends only the newest.
+ * Returns the higher value of each field. The newest transaction of a purpose must not offer less
+ * than older ones, because the executor resends only the newest transaction.
  */
 const noLess = (old: Fee, now: Fee): Fee => ({
   maxFee: max(old.maxFee, now.maxFee),
   priorityFee: max(old.priorityFee, now.priorityFee),
 });
 
-/** Thrown if the key did not sign, or is not used because it just failed to sign. */
+/**
+ * Thrown if the key did not sign, or if the key is skipped because it failed to sign a short time
+ * ago.
+ */
 export class SignerFailed extends Error {
   override name = "SignerFailed";
 }
 
-/** A key that did not sign is asked again after this time. */
+/** The time after which a key that did not sign is used again. */
 const signerRestMs = 15_000;
 
 export const isResting = ({ parts, memory, signer }: SendPass): boolean =>
@@ -313,8 +319,8 @@ async function sign(pass: SendPass, order: Order, fee: Fee) {
 type Sent = Pick<Purpose, "id" | "nonce"> & { transactions: readonly { signedBlock: number }[] };
 
 /**
- * Sends a transaction to every endpoint that is allowed to receive it. One endpoint that accepts it
- * is sufficient.
+ * Sends a transaction to every endpoint that is allowed to receive it. It is sufficient that one
+ * endpoint accepts the transaction.
  */
 export async function broadcast(
   pass: SendPass,
@@ -332,14 +338,13 @@ export async function broadcast(
     if (!answer || "result" in answer) return [];
     const { error } = answer;
     const kind = classifyError("eth_sendRawTransaction", error);
-    // Settling finds the transaction that used the nonce.
+    // The transaction that used the nonce is found during settlement.
     if (kind === "already_known" || kind === "nonce_used") return [];
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
     return [kind];
   });
-  // One refusal is not enough, unless there is no other endpoint. A refusal by a single relay never
-  // raises the fee. If the relay is right, the transaction becomes stuck, and is replaced for that
-  // reason.
+  // One refusal is not enough, unless there is only one endpoint. A refusal by a single relay never
+  // raises the fee. If the relay is right, the transaction becomes stuck and is then replaced.
   const answered = responses.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
   const underpriced = refusals.filter(
@@ -354,7 +359,7 @@ export async function broadcast(
 }
 
 /**
- * Sends to the relays if there are any. The endpoints also receive the calls if there are no
+ * Sends the calls to the relays, if there are any. Sends the calls to the endpoints if there are no
  * relays, or if the transaction has been pending for `sendFallbackBlocks`.
  */
 async function submit(
@@ -390,8 +395,9 @@ export async function readNonces({
 }
 
 /**
- * Returns the ledger's next nonce. If the nonce cannot be used, it returns the reason: the chain is
- * ahead of the ledger, or too few endpoints answer. The next pass adopts unknown transactions.
+ * Returns the ledger's next nonce. If this nonce cannot be used, returns the reason: the chain is
+ * ahead of the ledger, or too few endpoints answer. If the chain is ahead, the next pass adopts the
+ * unknown transactions.
  */
 export async function nextNonce(
   pass: SendPass,
@@ -405,7 +411,7 @@ export async function nextNonce(
     memory.nonces.delete(signer.address);
     return "earlier_nonces_unknown";
   }
-  // If one endpoint does not answer, the other endpoint is enough if it does not contradict the
+  // Too few endpoints answered, but their answers are sufficient if they do not contradict the
   // ledger.
   return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

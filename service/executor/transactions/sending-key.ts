@@ -38,12 +38,16 @@ export type SendingKey = {
   openPurse: () => Promise<Purse>;
 };
 
-/** The pass of one key: it settles, sends, and reads vaults. */
+/** The pass of one key, with the state that is needed to settle, to send, and to read vaults. */
 export type KeyPass = Pass<
   SettlePass["memory"] & SendPass["memory"] & UnknownNonces & { rest: { isAsleep: boolean } }
 >;
 
-/** Settles the key's final transactions, and returns the key's state. @param pass the key's pass */
+/**
+ * Settles the key's final transactions, and returns the key's state.
+ *
+ * @param pass the key's pass
+ */
 export async function openKey(pass: KeyPass): Promise<SendingKey> {
   const { parts, signer } = pass;
   const { chainId } = parts.chain;
@@ -76,8 +80,8 @@ export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): 
 }
 
 /**
- * The times for which a nonce that was read is reused: while no transaction is pending, and while
- * the chain sleeps.
+ * The time for which a nonce is cached while no transaction is pending (`idleNonceMs`), and while
+ * the chain sleeps (`asleepNonceMs`).
  */
 const idleNonceMs = 60_000;
 const asleepNonceMs = 6 * hourMs;
@@ -100,8 +104,8 @@ async function readKeyNonce(
 }
 
 /**
- * The maximum number of replacements per pass. Each replacement raises the cost, and after the
- * first ones the rest of the queue may be mined without replacements.
+ * The maximum number of replacements per pass. Each replacement raises the cost. After the first
+ * replacements, the rest of the queue may be mined without replacements.
  */
 const replacedPerPassMax = 4;
 
@@ -139,8 +143,8 @@ async function upkeep(
 }
 
 /**
- * Reopens confirmed and final purposes whose nonce is free again on a quorum of endpoints, because
- * a reorganization was deeper than the confirmations.
+ * Reopens confirmed and final purposes whose nonce is free again according to a quorum of
+ * endpoints. The cause is a reorganization that was deeper than the number of confirmations.
  */
 async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   const { parts, fence, view, signer } = pass;
@@ -149,7 +153,7 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   if (undone.length === 0) return;
   const nonces = await readNonces(pass);
   if (nonces.length < view.quorum) return;
-  // The median of three nonces, or the higher of two.
+  // `reached` is the median of three nonces, or the higher of two.
   const reached = nonces[Math.floor((nonces.length - 1) / 2)]!;
   for (const purpose of undone) {
     const isPast = (purpose.blockNumber ?? view.head.number) <= view.head.number;
@@ -199,9 +203,9 @@ async function resend(pass: KeyPass, unmined: readonly Purpose[]): Promise<void>
 }
 
 /**
- * The time in seconds after which a transaction that nodes refuse as too large for any block is
- * abandoned. The transaction's gas limit is below the gas limit of blocks, so such a refusal can be
- * a temporary fault of the nodes.
+ * The time in seconds after which a transaction is abandoned if nodes refuse it as too large for
+ * any block. The transaction's gas limit is below the gas limit of blocks, so the refusal can also
+ * be a temporary fault of the nodes.
  */
 const hopelessSeconds = 60;
 
@@ -209,8 +213,8 @@ const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =
   nowSeconds - (memory.sending.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
 
 /**
- * Returns whether the purpose's transaction may have to be replaced: no block can contain it, or a
- * block was mined without it and it is too cheap or overdue.
+ * Returns whether the purpose's transaction may have to be replaced. This is the case if no block
+ * can contain the transaction, or if it is too cheap or overdue and there was a block without it.
  */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
@@ -227,8 +231,8 @@ function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): bool
 }
 
 /**
- * Returns whether a new transaction would offer a higher fee. Refusals by nodes are not a
- * sufficient reason for a replacement, because nodes could then raise the fee in each block.
+ * Returns whether a new transaction would offer a higher fee. A replacement needs more than
+ * refusals by nodes. Otherwise, nodes could raise the fee in each block.
  */
 function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
   const { fee } = transactions.at(-1)!;

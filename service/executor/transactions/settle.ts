@@ -1,8 +1,8 @@
 // Ends a purpose with the receipt of any transaction that was signed for it. A quorum of endpoints
 // has to show the receipt, its block has to be in the chain, and the vaults have to have code. The
 // purpose's jobs continue when the receipt has enough confirmations, and its cost is charged when
-// the receipt's block is final. The executor assumes that another transaction used the nonce only
-// after it has found that transaction.
+// the receipt's block is final. The executor never assumes that a different transaction used the
+// nonce before it has found that transaction.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
@@ -33,8 +33,8 @@ export type ReceiptMemory = {
      */
     mined: Map<string, number>;
     /**
-     * The number of successive passes in which none of our transactions had a receipt, for each
-     * purpose whose nonce was used.
+     * For each purpose whose nonce was used: the number of successive passes in which none of its
+     * transactions had a receipt.
      */
     absent: Map<string, number>;
   };
@@ -48,8 +48,8 @@ export const openReceiptMemory = (): ReceiptMemory => ({
 export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
 /**
- * The number of successive passes without a receipt before the executor searches for another
- * transaction.
+ * The number of successive passes without a receipt after which the executor searches for a
+ * different transaction that used the nonce.
  */
 const absentPassesMin = 3;
 
@@ -65,8 +65,8 @@ export async function settle(
   const { parts, memory, view } = pass;
   const used = pending.filter((purpose) => purpose.nonce < usedBelow);
   if (used.length === 0) return;
-  // A purpose with a receipt above the newest anchor would stay settled even if a reorganization
-  // replaced the receipt's block.
+  // Reorganizations are detected only up to the newest anchor. A purpose with a receipt above the
+  // anchor would stay settled even if a reorganization replaced the receipt's block.
   const anchor = (await parts.ledger.findAnchor(parts.chain.chainId))?.number ?? -1;
   const below = used.filter((purpose) => !isOnlyAbove(anchor, purpose, view.head.number));
   if (below.length === 0) return;
@@ -105,8 +105,8 @@ export async function settle(
 }
 
 /**
- * `isFinal`: whether the purpose is settled. Otherwise, it is confirmed, and its cost is charged
- * later.
+ * `isFinal`: whether the purpose is settled now. Otherwise, it is confirmed now, and its cost is
+ * charged later.
  */
 type Mined = { purpose: Purpose; receipt: Receipt; isFinal: boolean };
 
@@ -123,8 +123,8 @@ async function awaitDepth(
 }
 
 /**
- * Returns whether the purpose's transactions can only be mined above the anchor. A `signedBlock`
- * above the head is wrong and is ignored.
+ * Returns whether the purpose's transactions can be mined only above the anchor. Ignores a
+ * `signedBlock` above the head, which must be wrong.
  */
 function isOnlyAbove(anchor: number, { transactions }: Purpose, head: number): boolean {
   const { signedBlock } = transactions[0]!;
@@ -132,8 +132,8 @@ function isOnlyAbove(anchor: number, { transactions }: Purpose, head: number): b
 }
 
 /**
- * Returns the newest final block, by the `finalized` tag or by confirmations. Confirmations also
- * decide if too few endpoints return the tag.
+ * Returns the newest final block, by the `finalized` tag or by confirmations. If too few endpoints
+ * support the tag, uses confirmations.
  */
 export async function readFinalBlock(
   view: Pick<View, "head" | "quorum" | "readEach">,
@@ -216,7 +216,9 @@ async function recordReceipt(pass: SettlePass, mined: Mined, evidence: Evidence)
   for (const outcome of outcomes) reportOutcome(pass, outcome, transactionHash);
 }
 
-/** Finds the gas that each address used, from a trace or else from the outcomes. */
+/**
+ * Finds the gas that each address used. Uses a trace if there is one, and otherwise the outcomes.
+ */
 async function findGasUsed(
   pass: SettlePass,
   { purpose, receipt }: Mined,
@@ -265,8 +267,8 @@ function decodeBatchVaults(data: Hex, factory: Hex): Hex[] {
 }
 
 /**
- * Returns the time of the receipt's block in seconds, or undefined if the block is not in the
- * chain, or if a vault that executed or was recovered has no code.
+ * Returns the time of the receipt's block in seconds. Returns undefined if the block is not in the
+ * chain, or if an executed or recovered vault has no code.
  */
 function verifyBlockTime(
   { parts }: SettlePass,
@@ -291,7 +293,10 @@ async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Prom
   return { address, state: "waiting", dueAtSeconds, reason: "replaced_by_nothing" };
 }
 
-/** Returns the update of a job: it is due now after a success, and otherwise after a backoff. */
+/**
+ * Returns the update of a job. After a success, the job is due now. After a failure, it is due
+ * after a backoff.
+ */
 async function computeUpdate(
   { parts, nowSeconds }: SettlePass,
   purpose: Purpose,
@@ -299,8 +304,7 @@ async function computeUpdate(
   outcomes: readonly VaultOutcome[],
   isOvertaken: boolean,
 ): Promise<JobUpdate> {
-  // A named token can fail on purpose, so its failures do not change the job's counts, which are
-  // about listed tokens.
+  // A named token can fail on purpose, so its failures do not count as failures of the job.
   if (purpose.kind === "return") {
     return { address, state: "waiting", dueAtSeconds: nowSeconds, reason: null };
   }
@@ -361,8 +365,8 @@ function reportOutcome({ parts }: SettlePass, outcome: VaultOutcome, hash: Hex):
 }
 
 /**
- * Adopts the transaction that used the purpose's nonce, if none of our transactions has had a
- * receipt for several passes.
+ * Adopts the transaction that used the purpose's nonce, if none of the purpose's transactions has
+ * had a receipt for several passes.
  */
 async function searchReplacement(pass: SettlePass, purpose: Purpose): Promise<void> {
   const { memory, view } = pass;

@@ -67,8 +67,8 @@ export function remoteSigner(
 }
 
 /**
- * Returns the signed transaction if its fields are exactly those of `wanted` and `address` signed
- * it.
+ * Returns the signed transaction if it was signed by `address` and its fields are exactly the
+ * fields of `wanted`.
  *
  * @throws {SignerRefused} otherwise
  */
