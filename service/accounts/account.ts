@@ -1,5 +1,5 @@
-// Accounts, which have credentials. A sign-up or an operator creates an account, and accounts are
-// never removed.
+// Creates and finds accounts. An account is created by a sign-up or by an operator, and is never
+// removed.
 
 import type { Kysely } from "kysely";
 import { z } from "zod";
@@ -23,7 +23,7 @@ export const normalizeEmail = (email: string) => email.trim().toLowerCase();
  * Creates an account with its client ID, but without an API key, because a key is shown only once,
  * when a person requests it. The call is idempotent for the same `accountId`.
  *
- * @param accountId given for a sign-up, because the user who signs up already has this ID
+ * @param accountId set only for a sign-up, because the new user already has this ID
  * @returns undefined if another account has this email
  */
 export async function createAccount(

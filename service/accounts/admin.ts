@@ -1,5 +1,5 @@
-// Operators' commands for accounts. They write to the database and take effect immediately, because
-// no server caches credentials or origins.
+// Defines the operator's commands for accounts. The commands write to the database. Their changes
+// take effect immediately, because no server caches credentials or origins.
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
@@ -83,7 +83,8 @@ const ofAccounts: Command[] = [
       const signIn = openSignIn(store, { publicUrl, signup: "closed", secret });
       const token = await signIn.makeResetToken(options.email as string, operator());
       if (!token) throw new Error(`no account has the email ${options.email}`);
-      // The token follows the #, so it is not sent to servers and does not appear in logs.
+      // The token follows the #, so browsers do not send it to servers, and it does not appear in
+      // logs.
       return { resetUrl: `${publicUrl}/reset#token=${token}` };
     },
   },
@@ -220,7 +221,10 @@ function parseNewKey({ name, expires }: Given["options"], rest: string[]) {
   return { name: name ?? wholeKey.name, scopes: [...new Set(chosen)], expiresAtMs };
 }
 
-/** Returns the prefix of the key that `text` begins with, or of the only key. */
+/**
+ * Returns the prefix with which `text` begins. Without `text`, returns the prefix of the account's
+ * only key.
+ */
 async function choosePrefix(db: Kysely<Tables>, accountId: string, text: string | undefined) {
   const held = (await listApiKeys(db, accountId)).map(({ prefix }) => prefix);
   const found = text === undefined ? held : held.filter((prefix) => text.startsWith(prefix));

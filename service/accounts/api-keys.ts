@@ -1,7 +1,7 @@
 // Adds, rotates, revokes, and lists the API keys of an account. Each key has a name, scopes, and
 // optionally an expiry, so that a server gets only the permissions that it needs. To replace a key
-// without downtime, an account adds a second key first. No server caches a key (spec §5, rule 5),
-// so a rotated or revoked key stops working immediately on every server.
+// without downtime, an account adds the new key before it revokes the old one. No server caches a
+// key (spec §5, rule 5), so a rotated or revoked key stops working immediately on every server.
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
@@ -38,8 +38,8 @@ export const wholeKey: NewApiKey = { name: "server", scopes, expiresAtMs: null }
 /**
  * Adds an API key to the account.
  *
- * @returns the new key, which cannot be read again, or undefined if another request added a key
- *   with the same number at the same time
+ * @returns the new key, which cannot be read again; undefined if a simultaneous request added a key
+ *   with the same number
  * @throws {InvalidError} if the account has `apiKeysMax` keys, or the expiry is not in the future
  */
 export async function addApiKey(
@@ -48,7 +48,7 @@ export async function addApiKey(
   { name, scopes, expiresAtMs }: NewApiKey,
   actor: Actor,
 ): Promise<Made | undefined> {
-  // NaN, which means that the time could not be parsed, also fails this comparison.
+  // NaN, the result for an invalid time, also fails this comparison.
   if (expiresAtMs !== null && !(expiresAtMs > actor.atMs)) throw expired(expiresAtMs);
   const { apiKey, prefix, digest } = drawKey();
   const addition = { accountId, event: "api_key_created", actor, detail: prefix } as const;
@@ -72,8 +72,8 @@ export async function addApiKey(
 
 /**
  * Replaces the key that begins with `prefix`, and keeps its name, scopes, and expiry. The
- * replacement is a compare-and-swap of one row, so the second of two simultaneous requests no
- * longer finds the key.
+ * replacement is a compare-and-swap of one row, so the second of two simultaneous requests does not
+ * find the key.
  *
  * @returns undefined if the account has no such key, or the key has expired
  */

@@ -1,16 +1,17 @@
-// Limits how often a password can be tried, in a way that does not let strangers lock an owner out.
+// Limits how often a password can be tried. Strangers must not be able to use up the limits to lock
+// the owner out.
 //
 // A browser that has never signed in to the account is limited by IP address, by network, by IP
-// address and account, and by account. The limit by account stops a guesser with many IP addresses.
-// But such a guesser could also use up this limit to lock the owner out, so the limit has two
-// parts. The first part is for the first three tries per day from each /24 of IPv4 or /48 of IPv6;
-// 200 such networks cannot use up the first part. The second part is for all other tries.
+// address and account, and by account. The limit by account stops an attacker with many IP
+// addresses. Such an attacker could also use up this limit to lock the owner out, so the limit has
+// two parts. The first part counts the first three tries per day from each /24 of IPv4 or /48 of
+// IPv6, and 200 such networks cannot use it up. The second part counts all other tries.
 //
-// A browser that has signed in before has a signed cookie that proves it. Its tries count by
-// cookie, by account, and by network, separately from the tries of other browsers. A limit by
-// cookie is not sufficient, because attackers can get any number of cookies for their own accounts.
-// A browser that has used up one of the three limits is treated like a browser that has never
-// signed in, so an attacker who uses up these limits does not lock out the owner.
+// A browser that has signed in to the account has a signed cookie. Tries with a cookie are limited
+// by cookie, by account, and by network, separately from tries without one. A limit by cookie only
+// would not be sufficient, because attackers can get any number of cookies for their own accounts.
+// If one of these three limits is used up, the browser is treated as if it had no cookie. So an
+// attacker who uses up these limits does not lock out the owner.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import ipaddr from "ipaddr.js";
@@ -21,21 +22,21 @@ const minuteMs = 60_000;
 const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
 /**
- * The limit of a network for all accounts together, so that an attacker gains nothing by trying
+ * Limits a network's tries for all accounts together, so that an attacker gains nothing by trying
  * many accounts.
  */
 const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
 /**
- * These two limits together allow 2,400 guesses per account and day from all networks. Passwords
- * have at least 12 characters.
+ * Together, these two limits allow 2,400 guesses per account and day from all networks, for
+ * passwords of at least 12 characters.
  */
 const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_000, burst: 700 };
 const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst: 100 };
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
 const perDevices: Policy = { name: "sign-in-devices", intervalMs: 3_000, burst: 20 };
 /**
- * The burst is less than the size of the queue for such browsers, so that one network never fills
+ * The burst is smaller than the queue of browsers with a cookie, so that one network never fills
  * the queue.
  */
 const perDeviceNetwork: Policy = {
@@ -59,7 +60,8 @@ export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
 export type Attempts = {
   trySignIn(attempt: Attempt): Promise<Leave>;
   /**
-   * Limits sign-ups, and uses of links that set a password. This limit applies only to networks.
+   * Limits sign-ups and the use of links that set a password. Counts only by IP address and
+   * network.
    */
   trySignUp(ip: string): Promise<Leave>;
   /**
@@ -68,8 +70,8 @@ export type Attempts = {
    */
   tryNewAccount(ip: string): Promise<number>;
   /**
-   * Returns the cookie for a browser that has just signed in: the cookie that it sent, if it
-   * belongs to the account, or else a new one.
+   * Returns the cookie for a browser that has just signed in: the sent cookie if it belongs to the
+   * account, and otherwise a new one.
    */
   deviceCookieFor(browser: Pick<Attempt, "email" | "deviceCookie">): string;
 };
@@ -103,7 +105,7 @@ export function limitAttempts(
       [perPair, `${network} ${email}`],
     ]);
     if (waitMs > 0) return waitMs;
-    // A first try counts even if it is refused, so an attacker cannot save up first tries.
+    // A first try counts even if it is refused, so that an attacker cannot save up first tries.
     const first = await take(limiter, perFirstTries, `${wideNetworkOf(ip)} ${email}`);
     if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
     return retryMs(await take(limiter, perAccount, email));
@@ -162,13 +164,14 @@ const take = (limiter: Limiter, policy: Policy, key: string) =>
 const retryMs = (verdict: LimitVerdict) => (verdict.admitted ? 0 : verdict.retryMs);
 
 /**
- * Returns an IPv4 address itself, or the /64 of an IPv6 address, which one customer usually gets.
+ * Returns the whole IPv4 address, or the /64 of an IPv6 address. A customer of a provider usually
+ * has one /64.
  */
 export const networkOf = (ip: string): string => prefixOf(ip, { v4: 4, v6: 4 });
 
 /**
- * Returns the /24 of an IPv4 address, or the /48 of an IPv6 address, which a small provider or one
- * site gets.
+ * Returns the /24 of an IPv4 address, or the /48 of an IPv6 address. A small provider or a site
+ * usually has one such network.
  */
 export const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
 

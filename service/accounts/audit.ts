@@ -71,11 +71,11 @@ export async function appendAudit(
 type AuditedChange = { accountId: string; event: AuditEvent; actor: Actor; detail?: string };
 
 /**
- * Makes a change and adds its audit entry in one transaction. To replace a credential, `change`
- * updates only a row that still contains the expected credential, so the second of two simultaneous
- * requests changes nothing.
+ * Makes a change and adds its audit entry in one transaction. A `change` that replaces a credential
+ * updates a row only if the row still contains the expected credential. So the second of two
+ * simultaneous requests changes nothing.
  *
- * @param change returns whether it changed anything; if not, no entry is added
+ * @param change makes the change, and returns whether anything changed; if not, no entry is added
  * @returns the result of `change`
  */
 export function audited(

@@ -1,7 +1,7 @@
 // The client ID of an account: its rotation and its settings. A rotation replaces the client ID
-// immediately on every server, because no server caches credentials (spec §5, rule 5). The rotation
-// is one compare-and-swap of one row: the request names the client ID to be replaced, so the second
-// of two simultaneous requests no longer finds that client ID.
+// immediately on every server, because no server caches credentials (spec §5, rule 5). A rotation
+// is a compare-and-swap of one row: the request names the client ID to replace. So the second of
+// two simultaneous requests does not find that client ID.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -9,8 +9,9 @@ import { type Actor, type AuditEvent, audited } from "./audit.ts";
 import { digestCredential, newClientId } from "./credentials.ts";
 
 /**
- * Replaces the account's client ID `expected`. @returns undefined if the account has a different
- * client ID
+ * Replaces the account's client ID `expected`.
+ *
+ * @returns undefined if the account has a different client ID
  */
 export async function rotateClientId(
   db: Kysely<Tables>,
@@ -35,8 +36,8 @@ export async function rotateClientId(
 
 /**
  * Sets whether the client ID is bound. A bound client ID creates only intents that the account's
- * server signed, so that readers of its page can create nothing else. A rotation keeps this
- * setting.
+ * server signed. So a visitor who copies the client ID from a page cannot create other intents. A
+ * rotation keeps this setting.
  */
 export function bindClientId(
   db: Kysely<Tables>,
@@ -48,7 +49,10 @@ export function bindClientId(
   return setClientId(db, accountId, { bound: Number(isBound) }, event, actor);
 }
 
-/** Sets whether creates by the client ID may have a reference. A rotation keeps this setting. */
+/**
+ * Sets whether create requests with the client ID may have a reference. A rotation keeps this
+ * setting.
+ */
 export function allowReferences(
   db: Kysely<Tables>,
   accountId: string,

@@ -2,7 +2,7 @@
 // file neither stores nor logs credentials.
 //
 // The last 8 hex digits of a credential are a checksum of everything before them. With the
-// checksum, the service refuses typos without a database query, and a scanner distinguishes a
+// checksum, the service can refuse typos without a database query, and a scanner can distinguish a
 // leaked key from any other 64 hex digits. docs/credentials.md has the pattern and an example.
 
 import { hash, randomBytes } from "node:crypto";
@@ -20,9 +20,9 @@ export const parseScopes = (text: string) => text.split(",") as Scope[];
 export type CredentialKind = "apiKey" | "clientId";
 
 /**
- * A credential is `valid` if its form and checksum are right, even if this service never issued it.
- * `bad_checksum` means that the form is right, but the credential was mistyped or invented.
- * Anything else is `malformed`.
+ * `valid`: the form and the checksum are right, even if this service never issued the credential.
+ * `bad_checksum`: the form is right, but the credential was mistyped or invented. `malformed`: the
+ * form is wrong.
  */
 type Spelling = "valid" | "bad_checksum" | "malformed";
 
@@ -121,9 +121,9 @@ type ClientIdRow = { accountId: string; bound: number; mayName: number; origin: 
 
 type ClientIdHolder = {
   accountId: string;
-  /** The client ID creates only addresses that a server of the account signed. */
+  /** Whether the client ID creates only addresses that a server of the account signed. */
   isBound: boolean;
-  /** Addresses that the client ID creates may have a reference. */
+  /** Whether addresses that the client ID creates may have a reference. */
   mayName: boolean;
   /** In ascending order. */
   origins: string[];

@@ -14,8 +14,8 @@ import type { CredentialKind } from "./credentials.ts";
 export type Policy = { name: string; intervalMs: number; burst: number };
 
 /**
- * Reads and checks with an API key have their own limit, so that they do not use up the limit of
- * creates.
+ * The limit of reads and checks with an API key. It is separate, so that they do not use up the
+ * limit of create requests.
  */
 export const readPolicy: Policy = { name: "api-key-read", intervalMs: 20, burst: 100 };
 
@@ -49,16 +49,17 @@ export type LimitVerdict = {
 export type Limiter = {
   /**
    * Admits or refuses one request of `key` now. The limiter uses its own clock. In any window of t
-   * ms, it admits at most burst + t / intervalMs + 1 requests. It always admits requests that
-   * arrive at most once per intervalMs. A refused request does not count.
+   * ms, admits at most burst + t / intervalMs + 1 requests. If at least intervalMs pass between
+   * requests, admits all of them. A refused request does not count.
    */
   take(key: string, policy: Policy): Promise<LimitVerdict>;
 };
 
 /**
- * Derives the verdict on one request.
+ * Returns the verdict on one request.
  *
- * @param dueInMs time until the full burst is available, including this request if it was admitted
+ * @param dueInMs the time until the full burst is available, after this request was counted if it
+ *   was admitted
  */
 function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVerdict {
   const spareMs = policy.burst * policy.intervalMs - dueInMs;
@@ -71,8 +72,9 @@ function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVer
 }
 
 /**
- * Returns the policy that allows `count` requests per day: all in one burst after a day without
- * requests, then at even intervals. In any 24 hours, it admits at most `2 * count` requests.
+ * Returns a policy that allows `count` requests per day. After a day without requests, all of them
+ * can arrive in one burst, and further requests at even intervals. In any 24 hours, it admits at
+ * most `2 * count` requests.
  */
 export const perDay = (name: string, count: number): Policy => ({
   name,
@@ -110,11 +112,11 @@ export function memoryLimiter(clock: () => number = () => performance.now()): Li
 }
 
 /**
- * Returns a limiter that uses `shared`, or `local` if `shared` fails. A fault of the shared limiter
- * never causes a refusal. While the shared limiter fails, the limit applies to each server
+ * Returns a limiter that uses `shared`, or `local` if `shared` fails. So a fault of the shared
+ * limiter never refuses a request. While the shared limiter fails, the limit applies to each server
  * separately.
  *
- * @param onFault called for each request for which the local limiter decides
+ * @param onFault called for each request that the local limiter decides
  */
 export function withLocalFallback(
   shared: Limiter,
@@ -145,7 +147,7 @@ const sweepIntervalMs = 600_000;
 /**
  * Returns the limiter that servers on one PostgreSQL share. The limiter stores one row for each
  * key, and uses the database's clock. One SQL statement checks all requests that arrive together.
- * The table is unlogged, so it does not wait for the disk, and a crash of the database resets all
+ * The table is unlogged, so writes do not wait for the disk, but a crash of the database resets all
  * limits.
  *
  * @param nowMicros replaces the database's clock in tests
@@ -180,8 +182,9 @@ function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: numb
 
 /**
  * Admits as many requests of each key as its limit allows. Rows are locked in the order of their
- * keys, so that two servers never deadlock. A `whole_at` that is later than a full burst plus ten
- * seconds can only come from a clock that was set back, and counts as an empty burst.
+ * keys, so that two servers never deadlock. A `whole_at` that is more than a full burst plus ten
+ * seconds in the future can only be the result of a clock that was set back. It is treated as if
+ * the burst was just used up.
  */
 async function spend(
   { prepared }: LimiterStore,
@@ -197,7 +200,7 @@ async function spend(
   return new Map((rows as LimitRow[]).map((row) => [row.key, row]));
 }
 
-/** This statement is prepared, because planning takes longer than execution. */
+/** A prepared statement, because its planning takes longer than its execution. */
 const spendLimits = `
   with clock as (select coalesce($1::bigint,
     (extract(epoch from clock_timestamp()) * 1000000)::bigint) as now)
@@ -218,7 +221,7 @@ const spendLimits = `
             / excluded.interval_us))::int as admitted) as a)
   returning key, whole_at, at, admitted`;
 
-/** Judges each request: the first requests of a key are admitted. */
+/** Returns the verdict on each request. The first requests of each key are admitted. */
 function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): LimitVerdict[] {
   const seen = new Map<string, number>();
   return requests.map(({ key, policy }) => {

@@ -1,5 +1,5 @@
-// Names of accounts, which payers read. Only the operator sets them, because an account that names
-// itself could request money under a well-known name.
+// Stores the account names that payers see. Only the operator sets a name, because otherwise an
+// account could request money under a well-known name.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -18,7 +18,7 @@ export const plainNames = `at most ${nameMax} plain characters with single space
 export const isPlainName = (text: string): boolean =>
   text.length <= nameMax && plainName.test(text);
 
-/** @param name plain text; undefined removes the name. The call is idempotent. */
+/** @param name plain text; undefined removes the name */
 export async function confirmName(
   db: Kysely<Tables>,
   accountId: string,

@@ -8,16 +8,16 @@ import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
 
 /**
- * The number of keys, newest first, that are tried for addresses that were created before a
- * rotation.
+ * The number of an account's newest keys that are tried, so that addresses from before a rotation
+ * are found.
  */
 const keysTried = 8;
 
 const newReferenceKey = () => `svc_ref_${randomBytes(32).toString("hex")}`;
 
 /**
- * Returns the account's keys, newest first. There is always at least one, because the first key is
- * generated when it is needed.
+ * Returns the account's keys, newest first. Always returns at least one key, because the first key
+ * is generated on demand.
  */
 export async function findReferenceKeys(
   db: Kysely<Tables>,
@@ -34,8 +34,7 @@ export async function findReferenceKeys(
  * Creates the key for new salts. Earlier keys still prove the references of addresses that were
  * created with these keys.
  *
- * @returns the key, which cannot be read again, or undefined if another request created a key at
- *   the same time
+ * @returns the key, which cannot be read again; undefined if a simultaneous request created a key
  */
 export async function rotateReferenceKey(
   db: Kysely<Tables>,

@@ -1,6 +1,6 @@
 // The tables of accounts, their credentials and origins, sign-ins, the usage of credentials, the
 // audit log, and the limits that servers share. Times are Unix milliseconds, except in the auth_
-// tables, whose columns are defined by better-auth and used only by sign-in/sign-in.ts.
+// tables. better-auth defines the columns of these tables, and only sign-in/sign-in.ts uses them.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -28,8 +28,8 @@ declare module "../store/tables.ts" {
       seen_in_browser_at: number | null;
     };
     /**
-     * A client ID is public, so `client_id` is stored in full. If `bound` is 1, it creates only
-     * signed addresses. If `may_name` is 0, its addresses cannot have a reference.
+     * A client ID is public, so `client_id` is stored in full. If `bound` is 1, the client ID
+     * creates only signed addresses. If `may_name` is 0, its addresses cannot have a reference.
      */
     client_ids: {
       account_id: string;
@@ -50,10 +50,7 @@ declare module "../store/tables.ts" {
     origins: { account_id: string; origin: string; created_at: number };
     /** The name of an account that payers see. The operator has confirmed it. */
     account_names: { account_id: string; name: string };
-    /**
-     * `hour` is the start of the hour. Counts are written once per batch of requests, not once per
-     * request.
-     */
+    /** `hour` is the start of the hour. Counts are written once per batch of requests. */
     usage: {
       account_id: string;
       hour: number;
@@ -117,7 +114,7 @@ export function statements(dialect: Dialect): TableStatement[] {
 }
 
 /**
- * This statement is a separate migration, because databases exist that were created with the
+ * This statement is a separate migration, because some databases were created with only the
  * statements above.
  */
 export const clientIdStatements = (): TableStatement[] => [
@@ -136,7 +133,10 @@ const appendOnlyPostgres = [
     for each statement execute function audit_refuse()`,
 ];
 
-/** The table is unlogged, so no commit waits for the disk. A crash only resets the limits. */
+/**
+ * The table is unlogged, so no commit waits for the disk. A crash resets the limits, but has no
+ * other effect.
+ */
 const limits = [
   sql`create unlogged table limits (key text primary key not null, whole_at bigint not null,
       at bigint not null, admitted int not null, interval_us bigint not null, burst int not null)

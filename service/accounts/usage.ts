@@ -1,6 +1,6 @@
-// Counts how often credentials are used, and when. Counts are collected in memory and written in
-// batches, so that no request waits for a write. A crash loses the counts of the last seconds; a
-// normal shutdown loses nothing.
+// Counts the uses of credentials, and records the time of the last use. Counts are collected in
+// memory and written in batches, so that no request waits for a write. A crash loses the counts of
+// the last seconds, but a normal shutdown loses nothing.
 
 import { type Kysely, sql } from "kysely";
 import { hourMs } from "../flow/days.ts";
@@ -10,8 +10,8 @@ import type { CredentialKind } from "./credentials.ts";
 
 const flushMs = 1_000;
 /**
- * The maximum number of keys with an `Origin` that are stored between two flushes. Anyone can send
- * unknown keys, which the flush ignores.
+ * The maximum number of API keys that are recorded between two flushes because they were sent with
+ * an `Origin`. Anyone can send unknown keys, which the flush ignores.
  */
 const inBrowserMax = 10_000;
 
@@ -21,7 +21,7 @@ type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: numb
 export type Usage = {
   /**
    * Records a use. `created` and `refused` are counted. `used` means that the request was served
-   * but created no address; only its time is stored.
+   * but created no address. For `used`, only the time is stored.
    */
   count(use: Use, outcome: "created" | "refused" | "used"): void;
   /**
@@ -51,7 +51,7 @@ const emptyBatch = (): Batch => ({
   inBrowser: new Map(),
 });
 
-/** @param onFault called for each failed flush. The next flush writes its counts again. */
+/** @param onFault called for each failed flush; the next flush writes the same counts again */
 export function countUsage(db: Kysely<Tables>, onFault: (error: unknown) => void): Usage {
   let batch = emptyBatch();
   let flushing = Promise.resolve();
@@ -152,10 +152,9 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
   : "last_used_at";
 
 /**
- * Sets a time of each credential to the latest time in the batch, with one statement for all
+ * Sets a time of all used credentials to the latest time in the batch. Uses one statement for all
  * credentials, because each statement is a round trip to the database. So a stored time can be too
- * late, at most by the time since the last successful flush. This is about a second, or more after
- * a failed flush.
+ * late, by at most the time since the last successful flush, which is usually about a second.
  */
 async function touch<Table extends "api_keys" | "client_ids">(
   db: Kysely<Tables>,

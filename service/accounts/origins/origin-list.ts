@@ -1,4 +1,5 @@
-// The origins that an account allows for its client ID: at most 20, in canonical form (origins.ts).
+// Stores the origins that an account allows for its client ID. There are at most 20, in canonical
+// form (origins.ts).
 
 import { InvalidError, type Issue } from "executable-address";
 import type { Kysely } from "kysely";
@@ -21,8 +22,8 @@ export async function listOrigins(db: Kysely<Tables>, accountId: string): Promis
 }
 
 /**
- * Allows another origin, in any spelling that judgeOrigin accepts. The call has no effect if the
- * origin is already allowed.
+ * Adds an origin, in any spelling that judgeOrigin accepts. Does nothing if the origin is already
+ * allowed.
  * @throws {InvalidError} if the entry is refused, or if it would be the 21st origin
  */
 export async function addOrigin(
@@ -62,7 +63,8 @@ export async function removeOrigin(
 
 /**
  * Replaces the whole list.
- * @throws {InvalidError} with the index of every refused entry; then the list does not change
+ * @throws {InvalidError} with the index of every refused entry; the list does not change in this
+ *   case
  */
 export async function setOrigins(
   db: Kysely<Tables>,

@@ -27,11 +27,15 @@ const defaultPorts: Record<string, string> = { http: "80", https: "443" };
 /**
  * Checks one entry of an account's list, as a person typed it.
  *
- * Accepted: `https://` with a host and an optional port; the same with `*.` before a domain that is
- * not a public suffix; `http://` with `localhost` or `127.0.0.1` and a port other than 80. Letter
- * case, Unicode names, the default port, and one trailing slash are converted to the canonical
- * form: what a browser sends as `Origin`, with `*.` before the host for a wildcard. A canonical
- * form is its own canonical form.
+ * Accepts the following forms:
+ *
+ * - `https://` with a host and an optional port
+ * - the same with `*.` before the host, which must not be a public suffix
+ * - `http://` with `localhost` or `127.0.0.1` and a port other than 80
+ *
+ * The canonical form is the text that a browser sends as `Origin`, with `*.` before the host for a
+ * wildcard. Letter case, Unicode names, the default port, and one trailing slash are converted to
+ * this form.
  */
 export function judgeOrigin(text: unknown): OriginVerdict {
   if (typeof text !== "string" || text === "") {
@@ -64,8 +68,8 @@ export function judgeOrigin(text: unknown): OriginVerdict {
 }
 
 /**
- * Returns a fault if the text has characters that no origin has and that a URL parser would drop or
- * convert.
+ * Returns a fault if the text contains characters that an origin cannot contain, and that a URL
+ * parser would drop or convert.
  */
 function judgeCharacters(text: string) {
   if (text === "null") {
@@ -87,7 +91,7 @@ function judgeCharacters(text: string) {
   return undefined;
 }
 
-/** Describes the fault of a text that has more than scheme, host, and port. */
+/** Describes the fault of a text that does not consist of only a scheme, a host, and a port. */
 function judgeShape(text: string) {
   const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/iu.exec(text)?.[1];
   if (rest === undefined) {
@@ -98,8 +102,8 @@ function judgeShape(text: string) {
 }
 
 /**
- * Returns the host as a browser writes it: in lowercase and Punycode, and addresses in their usual
- * form.
+ * Returns the host as a browser writes it: in lowercase and in Punycode. IP addresses are written
+ * in their usual form.
  */
 function canonicalHost(written: string) {
   if (written === "") return fault("host", "the host is missing");
@@ -121,7 +125,7 @@ function canonicalHost(written: string) {
         "begin and end with a letter or digit",
     );
   }
-  // Node keeps an invalid Punycode label as it is; browsers have no page at such a host.
+  // Node does not change an invalid Punycode label, but browsers cannot open such a host.
   const broken = domainToUnicode(host)
     .split(".")
     .find((part) => part.startsWith("xn--"));
@@ -141,8 +145,8 @@ function judgeWildcard(scheme: string, host: string) {
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
     return fault("wildcard", "an IP address has no subdomains");
   }
-  // Looking up a subdomain also finds rules such as *.kawasaki.jp, where kawasaki.jp itself is not
-  // a public suffix.
+  // The lookup of a subdomain also finds rules such as *.kawasaki.jp. kawasaki.jp itself is not a
+  // public suffix, but each of its subdomains is.
   const suffixes = [host, `x.${host}`].map(
     (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
   );
@@ -171,9 +175,9 @@ function judgeLocal(host: string, port: string | undefined): OriginVerdict {
 /**
  * Returns the entry of `allowed` that matches `origin`, or undefined.
  *
- * An exact entry must be equal. A wildcard matches if scheme and port are equal and the host ends
- * with the labels of the entry's domain and has at least one more label before them. Labels are
- * compared as a whole.
+ * An entry without a wildcard must be equal to `origin`. A wildcard matches if the scheme and the
+ * port are equal, and if the host has at least one label before the labels of the entry's domain.
+ * Labels are compared as a whole.
  *
  * @param origin the raw `Origin` header; a value that no browser would send matches nothing
  * @param allowed canonical entries of {@link judgeOrigin}
@@ -200,8 +204,8 @@ const covers = (entry: OriginParts | undefined, request: OriginParts) => {
 };
 
 /**
- * Splits an origin. Accepts only its serialized form: lowercase, without a path, without a default
- * port.
+ * Splits an origin. Accepts only the form that browsers send: lowercase, without a path, and
+ * without a default port.
  */
 function splitOrigin(origin: string): OriginParts | undefined {
   const match = /^(https?):\/\/([a-z0-9_.*-]+)(?::([1-9][0-9]{0,4}))?$/.exec(origin);
@@ -211,8 +215,8 @@ function splitOrigin(origin: string): OriginParts | undefined {
 }
 
 /**
- * Returns the canonical forms without repetitions, in the given order, or the issues, each with the
- * index of its entry.
+ * Returns the canonical forms in the given order, without repetitions. If an entry is rejected,
+ * returns the issues instead, each with the index of its entry.
  */
 export function canonicalList(entries: readonly unknown[]) {
   const issues: { path: (string | number)[]; code: string; message: string }[] = [];
@@ -229,7 +233,10 @@ export function canonicalList(entries: readonly unknown[]) {
   return issues.length === 0 ? { origins: [...canonical] } : { issues };
 }
 
-/** Returns examples, for a person, of origins that an accepted entry matches and does not match. */
+/**
+ * Returns examples of origins that an accepted entry matches, and of origins that it does not
+ * match.
+ */
 export function explainOrigin(canonical: string): { matches: string[]; matchesNot: string[] } {
   if (!isWildcard(canonical)) {
     const url = new URL(canonical);

@@ -1,4 +1,4 @@
-// The errors of sign-up, sign-in, and password changes: each code with the sentence that the
+// Lists the errors of sign-up, sign-in, and password changes. Each code has a sentence, which the
 // dashboard shows. http/errors.ts maps the codes to HTTP statuses.
 
 export const passwordCharactersMin = 12;

@@ -1,6 +1,5 @@
 // Lists and ends sessions of an account, and stores their tokens as digests. Each request reads its
-// session from the store (sign-in.ts), so a session that is ended becomes invalid immediately on
-// every server.
+// session from the store (sign-in.ts), so an ended session is invalid on every server immediately.
 
 import type { getAdapter } from "better-auth/db/adapter";
 import { type Kysely, sql } from "kysely";
@@ -12,7 +11,7 @@ import { digestCredential } from "../credentials.ts";
 export type Session = {
   id: string;
   createdAtMs: number;
-  /** The session is renewed when it is used, about once a day. */
+  /** The time of the last renewal. A session is renewed about once a day, when it is used. */
   renewedAtMs: number;
   expiresAtMs: number;
   userAgent: string | null;
@@ -52,7 +51,11 @@ export async function listSessions(
     .filter(({ expiresAtMs }) => expiresAtMs > nowMs);
 }
 
-/** Ends a session. @returns whether the account had it */
+/**
+ * Ends a session.
+ *
+ * @returns whether the account had this session
+ */
 export async function endSession(
   db: Kysely<Tables>,
   accountId: string,
@@ -74,10 +77,10 @@ type Adapter = Awaited<ReturnType<typeof getAdapter>>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /**
- * Returns better-auth's adapter with digests instead of session tokens in the store, so that nobody
- * who reads the database or a backup can use a session, although the database contains the secret
- * that signs cookies. better-auth itself writes and searches tokens, so each query contains a
- * token's digest instead of the token, and each result contains the token again.
+ * Returns better-auth's adapter, but with digests of session tokens in the store. So someone who
+ * reads the database or a backup cannot use a session, although the database contains the secret
+ * that signs cookies. better-auth writes and searches for tokens, so the adapter replaces each
+ * token in a query by its digest, and restores the token in the results.
  */
 export function storeDigests(adapter: Adapter): Adapter {
   return {
@@ -111,7 +114,9 @@ export function storeDigests(adapter: Adapter): Adapter {
 /** Returns the form of a token in `auth_sessions`: 64 hex digits. */
 const storedToken = (token: string) => digestCredential(`session ${token}`).toString("hex");
 
-/** Returns the search by digest, and a function that restores the tokens in its results. */
+/**
+ * Returns the same search, but by digest, and a function that restores the tokens in the results.
+ */
 function searchByDigest({ model, where = [] }: { model: string; where?: Where | undefined }) {
   const tokens = new Map<unknown, string>();
   const digestFor = (token: unknown) => {

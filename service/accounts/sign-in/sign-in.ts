@@ -2,12 +2,12 @@
 // file and sessions.ts use better-auth, so another library could replace it.
 //
 // The service uses better-auth's functions, but not its HTTP routes, which would return session
-// tokens in bodies and have many paths that the dashboard does not need. better-auth writes with
-// single statements, because a transaction around them would fail on SQLite whenever a create
-// commits in between.
+// tokens in bodies and have many paths that the dashboard does not need. better-auth runs its
+// statements without a transaction. On SQLite, a transaction would fail whenever the service
+// creates an address in between.
 //
-// better-auth is loaded by the first request that needs it. At the start of a server, it would be a
-// quarter of the loaded code.
+// better-auth is loaded by the first request that needs it. If it were loaded when a server starts,
+// it would be a quarter of the loaded code.
 
 import { randomBytes } from "node:crypto";
 import type { BetterAuthOptions } from "better-auth";
@@ -26,7 +26,10 @@ import {
 } from "./errors.ts";
 import { storeDigests } from "./sessions.ts";
 
-/** The browser's `Cookie` header, and `Set-Cookie` values for the response. */
+/**
+ * `Cookies` has the browser's `Cookie` header, and `SetCookies` has `Set-Cookie` values for the
+ * response.
+ */
 type Cookies = { cookie?: string | undefined };
 type SetCookies = { setCookies: string[] };
 type Login = { email: string; password: string };
@@ -37,7 +40,9 @@ export type SignIn = {
    *   fault of the email or password
    */
   signUp(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
-  /** @throws {SignInError} `invalid_email_or_password`, without saying which one is wrong */
+  /**
+   * @throws {SignInError} `invalid_email_or_password`, which does not say which of the two is wrong
+   */
   signIn(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /** Ends the session of these cookies, if there is one. */
   signOut(cookies: Cookies, actor: Actor): Promise<SetCookies>;
@@ -50,15 +55,15 @@ export type SignIn = {
   /** Ends every session of the account. @throws {SignInError} `invalid_token` */
   resetPassword(reset: { token: string; newPassword: string }, actor: Actor): Promise<void>;
   /**
-   * Finds the session of these cookies. Each call reads the store, so that a session that is ended
-   * becomes invalid on every server.
+   * Finds the session of these cookies. Each call reads the store, so that an ended session is
+   * invalid on every server.
    */
   findSession(
     cookies: Cookies,
   ): Promise<(SetCookies & { account: Account; sessionId: string }) | undefined>;
   /**
-   * Creates a token for one call of resetPassword within a day, even if the account never had a
-   * password.
+   * Creates a token that is valid for one call of resetPassword within a day. The account may never
+   * have had a password.
    */
   makeResetToken(email: string, actor: Actor): Promise<string | undefined>;
 };
@@ -119,8 +124,8 @@ function doors(
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
       if (!isEmail(email)) throw new SignInError("invalid_email");
-      // Otherwise a stranger who enters the email of an account that an operator created could
-      // claim that account.
+      // Otherwise a stranger could claim an account that an operator created, by signing up with
+      // its email.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       await refuseGuessable(password, email);
       const auth = await loadAuth();
@@ -128,7 +133,7 @@ function doors(
       const { headers, response } = await translate(
         auth.api.signUpEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
       ).catch(async (error) => {
-        // If two sign-ups are simultaneous, better-auth reports no reason for the failure of the
+        // If two sign-ups are simultaneous, better-auth gives no reason for the failure of the
         // second.
         if (await isUser(db, body.email)) throw new SignInError("user_already_exists");
         throw error;
@@ -232,8 +237,8 @@ const isUser = async (db: Kysely<Tables>, email: string) =>
   (await db.selectFrom("auth_users").select("id").where("email", "=", email).execute()).length > 0;
 
 /**
- * Creates the account of a user who has none, because a crash came between the two writes of a
- * sign-up.
+ * Creates the account of a user who has none. This can happen if the process crashes between the
+ * two writes of a sign-up.
  */
 const ensureAccount = async (
   db: Kysely<Tables>,
@@ -253,7 +258,7 @@ async function configure(
     import("better-auth/db/adapter"),
   ]);
   const isSecure = new URL(url).protocol === "https:";
-  // The name is specific to this service, because a browser shares cookies among all ports of a
+  // The names are specific to this service, because a browser shares cookies among all ports of a
   // host.
   const cookie = (name: string) => ({
     name: isSecure ? `__Host-${name}` : name,
@@ -274,8 +279,8 @@ async function configure(
     account: { modelName: "auth_passwords" },
     verification: { modelName: "auth_tokens", storeIdentifier: "hashed" },
     advanced: {
-      // Otherwise better-auth adds the prefix `__Secure-` to the names below, which guarantees less
-      // than `__Host-`.
+      // Otherwise better-auth adds the prefix `__Secure-` to the names below. This prefix
+      // guarantees less than `__Host-`.
       useSecureCookies: false,
       cookies: {
         session_token: cookie("eas-session"),
@@ -345,15 +350,15 @@ async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Pr
  */
 const scoreMin = 3;
 /**
- * The number of characters that are estimated, because the time of an estimate grows faster than
- * the length, and the estimate blocks the event loop.
+ * The number of characters that are included in an estimate. An estimate blocks the event loop, and
+ * its time grows faster than the length.
  */
 const estimatedCharactersMax = 40;
 
 let estimator: Promise<Estimator> | undefined;
 
 /**
- * Refuses passwords that attackers guess early. It estimates the number of guesses from lists of
+ * Refuses passwords that attackers can guess soon. Estimates the number of guesses with lists of
  * common passwords, keyboard patterns, dates, and repetitions.
  *
  * @throws {SignInError} `password_guessable`, for example if the password is derived from the
@@ -374,7 +379,7 @@ async function refuseGuessable(password: string, email: string): Promise<void> {
 
 type Estimator = { check(password: string, own: string[]): { score: number } };
 
-/** Loads half a megabyte of word lists. Called when the first password is chosen. */
+/** Loads half a megabyte of word lists. Called when the first password is set. */
 async function loadEstimator(): Promise<Estimator> {
   const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
     import("@zxcvbn-ts/core"),
