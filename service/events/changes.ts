@@ -1,6 +1,6 @@
-// Compares two statuses of an address, and writes the events that lead from one to the other. The
-// body of an event has the same bytes in an account's list and in its webhooks. All functions are
-// pure.
+// Compares two statuses of an address, and writes the events for the differences. An event has the
+// same body, byte for byte, in the account's list of events and in webhooks. No function in this
+// file has side effects.
 
 import type { Hex } from "executable-address";
 import {
@@ -23,7 +23,7 @@ import {
 } from "./paid.ts";
 
 /**
- * The last reported status of an address, with the values that are needed to find new events and
+ * The last reported status of an address, with the values that are needed to find new changes and
  * undone changes.
  */
 export type KnownStatus = {
@@ -34,7 +34,7 @@ export type KnownStatus = {
   recoveries: number;
   lastRecovery: string | null;
   recoverable: TokenAmount[];
-  /** The amounts of the token that are already included in the account's sums. */
+  /** The amounts of the token that the account's sums already include. */
   moved: Moved;
   payments: ReportedPayments;
 };
@@ -58,9 +58,9 @@ const toKey = (position: LogPosition | null | undefined) =>
 export type Change = { type: EventType; payment?: PaymentNews };
 
 /**
- * Returns the events that lead from `known` to `status`, in order, and the new known status. If a
- * reorganization undid a reported change, `address.reverted` is the first event, and the current
- * status is reported as if nothing had been reported before.
+ * Returns the events for the changes from `known` to `status`, in order, and the new known status.
+ * If a reorganization undid a reported change, `address.reverted` is the first event. The following
+ * events report the current status as if nothing had been reported before.
  */
 export function compareStatuses(
   known: KnownStatus,
@@ -106,7 +106,7 @@ export function compareStatuses(
 
 type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 
-/** Late payments can cause these events, so these events follow the payments. */
+/** The event types that late payments can cause. They are listed after the payments. */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
 /** Returns whether a reorganization undid a reported change. */

@@ -1,8 +1,8 @@
-// Finds money at an address on other chains than the intent's chain. The loop of each chain sees
-// the transfers, and the executor reads the balances and returns the money. A status reads both
-// transfers and balances from the database, and makes no call to a node.
+// Finds money at an address on chains other than the intent's chain. The loop of each chain finds
+// the transfers, and the executor reads the balances and returns the money. A status reads these
+// transfers and balances from the database, without a call to a node.
 //
-// Anybody can send dust to an address, so no part of a status depends only on the number of
+// Anyone can send dust to an address, so no part of a status depends only on the number of
 // transfers or on the newest transfer. The current amount is the sum of the balance that the
 // executor last read and the transfers since then.
 
@@ -16,13 +16,16 @@ import type { Tables } from "../store/tables.ts";
 /** An address on a chain. */
 export type AddressOf = { address: Hex; chainId: number };
 
-/** An amount at an address on another chain. `token` EIP-55, `amount` in base units. */
+/**
+ * An amount at an address on a chain other than the intent's chain. `token` is in EIP-55 case, and
+ * `amount` is in base units.
+ */
 type AmountElsewhere = { chainId: number; token: Hex; amount: string; blockNumber: number };
 
-/** A transfer to the address on another chain, or a recovery from it. */
+/** A transfer to the address on such a chain, or a recovery from the address. */
 export type MovedElsewhere = AmountElsewhere & { transactionHash: Hex };
 
-/** The transfers that arrived, and the last read balances with their blocks. */
+/** The transfers to the address, and the last balances that were read, with their blocks. */
 export type FoundElsewhere = {
   paid: readonly MovedElsewhere[];
   balances: readonly AmountElsewhere[];
@@ -33,7 +36,7 @@ export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
 
 /**
  * Saves balances at `blockNumber` on a chain that is not the intents' chain, unless newer balances
- * are saved. Saves no row for a token that never arrived and whose balance is zero.
+ * are saved. Saves no row for a token with a zero balance that the address never received.
  */
 export async function keepBalances(
   transaction: Transaction<Tables>,
@@ -99,8 +102,9 @@ export async function forgetBalancesAbove(
 }
 
 /**
- * Returns a function that finds the transfers to an address on other chains, oldest first on each
- * chain, and the balances on these chains. Calls in the same turn share two queries.
+ * Returns a function that finds the transfers to an address on other chains, and the balances on
+ * these chains. The transfers of each chain are in order, oldest first. Calls in the same turn of
+ * the event loop share two queries.
  */
 export function elsewhereFinder(
   db: Kysely<Tables>,
@@ -160,8 +164,8 @@ export function elsewhereFinder(
 
 /**
  * Returns the amounts at the address, the recoveries by our executor, and the amounts that somebody
- * else returned. An amount was returned by somebody else if it arrived, is no longer at the
- * address, and was not returned by our executor.
+ * else returned. An amount was returned by somebody else if it arrived at the address, is no longer
+ * there, and was not returned by our executor.
  *
  * @param returned the recoveries in the order of their blocks
  */
@@ -206,8 +210,8 @@ export function elsewhereOf(
 }
 
 /**
- * Returns the current amount: the last read balance and the movements since then, or all movements
- * if no balance was read.
+ * Returns the current amount. It is the sum of the last read balance and the movements since then.
+ * If no balance was read, it is the sum of all movements.
  */
 function heldOf(
   read: AmountElsewhere | undefined,
@@ -221,7 +225,8 @@ function heldOf(
 }
 
 /**
- * Returns the greatest transfer (the newest, if several are equal), so that dust cannot replace it.
+ * Returns the transaction of the greatest transfer, or of the newest one if several are equally
+ * great. Dust cannot replace the greatest transfer.
  */
 function greatestOf(transfers: readonly MovedElsewhere[]): Hex | null {
   const greatest = transfers.reduce<MovedElsewhere | undefined>(

@@ -1,6 +1,6 @@
 // Lists an account's addresses that meet filters. Scans one index in the order of the list, one
 // window of rows at a time. One statement reads the keys of the window, and a second statement
-// reads the rows that meet the filters. On SQLite, statements wait for each other, and a single
+// reads the rows that meet the filters. On SQLite, statements wait for each other, so a single
 // statement over a million rows would delay all other statements for seconds.
 
 import type { Hex } from "executable-address";
@@ -45,8 +45,8 @@ type AddressFilter = {
 export type AddressQuery = AddressFilter & {
   accountId: string;
   /**
-   * Rows are ordered by the time of creation or, if a filter has a time of settlement, by
-   * settlement.
+   * Rows are ordered by creation time. If a filter has a settlement time, they are ordered by
+   * settlement time.
    */
   order: "newest" | "oldest";
   /** The page begins after this row. */
@@ -68,7 +68,7 @@ export type ListedAddress = Named & {
   token: Buffer;
   /** In base units, decimal. */
   amount: string;
-  /** The amount that a payer is asked for, in base units. */
+  /** The amount that a payer is asked to pay, in base units. */
   askedAmount: string;
   /** Unix seconds. */
   expiresAt: number;
@@ -83,17 +83,16 @@ const windowRowsMax = 250;
 
 /**
  * If the oldest rows come first, rows younger than this are omitted. A row gets its time before it
- * is committed. Without this delay, it could appear before a cursor that has already passed, and be
- * skipped.
+ * is committed. Without this delay, a row could be committed at a position that a cursor has
+ * already passed, and would be skipped.
  */
 const settleMs = 15_000;
 
 type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
 
 /**
- * Returns a page of up to `limit` addresses, and the cursor of the next page if there is a next
- * page. If the oldest rows come first there is always a cursor, because new rows are added at the
- * end.
+ * Returns a page of up to `limit` addresses, and the cursor of the next page if there is one. If
+ * the oldest rows come first, there is always a cursor, because new rows are added at the end.
  */
 export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
   const { limit, order, turn = withoutQueue } = query;
@@ -111,7 +110,10 @@ export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Pr
   }
 }
 
-/** Returns one address (20 bytes) of the account, or undefined if it has not created it. */
+/**
+ * Returns one address (20 bytes) of the account, or undefined if the account has not created this
+ * address.
+ */
 export async function findListed(
   db: Kysely<Tables>,
   { address, ...query }: { accountId: string; address: Buffer; nowMs: number },
@@ -143,7 +145,8 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   const { time, from, times } = chooseWalk(query);
   const isNewest = order === "newest";
   const [direction, after] = isNewest ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
-  // The bounds include the cursor's time, because SQLite enters a view's index by a single range.
+  // The bounds include the cursor's time, because SQLite uses only a single range to search the
+  // index of a view.
   const least = isNewest ? times.from : Math.max(times.from, cursor?.atMs ?? 0);
   const end = isNewest ? (cursor?.atMs ?? times.until) + 1 : nowMs - settleMs;
   const at = sql.ref(`a.${time}`);
@@ -157,7 +160,7 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   return keys.rows.map((row) => ({ atMs: Number(row.at), address: Buffer.from(row.address) }));
 }
 
-/** The rows to scan, using the most selective index, and the time by which the rows are ordered. */
+/** The rows to scan with the most selective index, and the time by which they are ordered. */
 type Walk = {
   from: Sql;
   time: "created_at" | "settled_at";
@@ -182,8 +185,8 @@ function chooseWalk(query: AddressQuery): Walk {
   if (addresses?.from.equals(addresses.to)) {
     return byCreation(sql`${owners} a where ${own} and a.address = ${addresses.from}`);
   }
-  // An address that never received money has no watch, so for these two states all addresses are
-  // scanned.
+  // An address that never received money has no watch. So for the states `unfunded` and `expired`,
+  // all addresses are scanned.
   if (state !== undefined && state !== "unfunded" && state !== "expired") {
     return byCreation(sql`watches a where ${own} and a.state = ${state}`);
   }
@@ -232,19 +235,19 @@ async function readItems(
 }
 
 /**
- * Writes the state. An address without money is not observed again, so the clock decides whether
- * the address has expired.
+ * Writes the state in SQL. An address without money is not observed again, so this host's clock
+ * decides whether the address has expired.
  */
 const selectState = (nowMs: number) => sql`case
   when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
 /**
- * Writes all filters in SQL, including filters that the result of {@link chooseWalk} already
+ * Writes all filters in SQL, including the filters that the result of {@link chooseWalk} already
  * applies.
  *
- * If rows without a reference could not meet a filter, PostgreSQL might start from the references
- * and read all references of the account for each window. `coalesce` prevents that.
+ * If a filter on a reference excluded rows without a reference, PostgreSQL might start from the
+ * references and read all of the account's references for each window. `coalesce` prevents this.
  */
 function writeConditions(query: AddressQuery, { state, created }: { state: Sql; created: Sql }) {
   const { token, chainId, addresses, referenceContains } = query;
@@ -271,7 +274,7 @@ function writeConditions(query: AddressQuery, { state, created }: { state: Sql; 
 }
 
 /**
- * Writes a LIKE pattern that matches text containing `part`. No character of `part` is a wildcard.
+ * Writes a LIKE pattern that matches any text that contains `part`. Escapes wildcards in `part`.
  */
 const writePattern = (part: string) => `%${foldReference(part).replace(/[\\%_]/g, "\\$&")}%`;
 

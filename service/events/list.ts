@@ -11,7 +11,7 @@ export const eventsKeptMs = 30 * dayMs;
 
 export type EventQuery = {
   accountId: string;
-  /** The last position that was read; 0 to begin with the oldest event. */
+  /** The last position that was read. Zero starts with the oldest event. */
   after: number;
   limit: number;
   /** If empty, all types are listed. */
@@ -23,8 +23,9 @@ export type EventQuery = {
 type Found = { position: number; body: string }[];
 
 /**
- * Lists events, oldest first. `body` is exactly the text of webhooks. The result includes all
- * events of these `types` up to the last row, or up to `until` if fewer than `limit` were found.
+ * Lists events, oldest first. `body` is exactly the text that webhooks deliver. The result includes
+ * all events of these `types` up to the last row, or up to `until` if there are fewer than `limit`
+ * rows.
  */
 export async function listEvents(
   db: Kysely<Tables>,
@@ -40,7 +41,7 @@ export async function listEvents(
   }
 }
 
-/** Reads one window. `last`: the position at which the window ends, if more events can follow. */
+/** Reads one window. `last` is the position at which the window ends, if more events can follow. */
 async function readWindow(
   db: Kysely<Tables>,
   { accountId, after, limit, types = [] }: EventQuery,

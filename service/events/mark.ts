@@ -1,7 +1,8 @@
-// Marks addresses for observation. The executor's ledger marks an address in the transaction that
-// saves the address's payment or settlement. After a reorganization, addresses that were observed
-// on a replaced block are marked too. An address is due once the block has the required number of
-// confirmations. If the account has not set this number, the chain's default applies.
+// Marks addresses for observation, with the block that changed them. The executor's ledger marks an
+// address in the transaction that saves the address's payment or settlement. After a
+// reorganization, addresses that were observed at a replaced block are also marked. An address is
+// due when the marked block has enough confirmations. If the account has not set this number, the
+// chain's default applies.
 
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
@@ -10,16 +11,16 @@ import { findShared, firstOwners, laterOwners } from "../store/owners.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**
- * The maximum number of accounts that are notified about one address in addition to the first. It
- * is limited because anybody can create an address again, and each account adds a row. Accounts
- * that created the address earlier have priority.
+ * The maximum number of accounts, in addition to the first, that get events of one address. The
+ * number is limited because anyone can create an existing address again, and each account adds a
+ * row. Accounts that created the address earlier have priority.
  */
 const laterOwnersMax = 31;
 
 /**
- * Marks `addresses` for each account that created them. An address is due when `blockNumber` has
- * the confirmations that the account requires. Addresses whose intent is for another chain are
- * skipped, because their status is read from that chain.
+ * Marks `addresses` for each account that created them. An address is due when the block
+ * `blockNumber` has the confirmations that the account requires. Skips an address whose intent is
+ * for a different chain, because the status of such an address is read from that chain.
  */
 export async function markWatches(
   transaction: Transaction<Tables>,
@@ -48,7 +49,7 @@ export async function markObservedAbove(
   let from: ObservedAt = { block_number: block + 1, account_id: "", address: new Uint8Array() };
   for (;;) {
     const isAbove = sql<boolean>`chain_id = ${chainId} and ${key} > ${keySql(from)}`;
-    // A step returns only its last row. Otherwise a million rows would be copied.
+    // A step returns only its last row, because otherwise up to a million rows would be copied.
     const { rows } = await sql<ObservedAt & { unmarked: number }>`
       select block_number, account_id, address, unmarked from (
         select block_number, account_id, address,
@@ -58,8 +59,8 @@ export async function markObservedAbove(
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;
-    // The search does not skip rows that are already marked, because it would then scan all of
-    // them.
+    // The search also returns rows that are already marked, because a search that skips them would
+    // scan all of them.
     if (last.unmarked) {
       await db
         .updateTable("watches")
@@ -95,11 +96,11 @@ async function insert(
         then watches.due_block else excluded.due_block end`.execute(db);
 }
 
-/** Confirmations before an event, if neither the account nor the chain sets them. */
+/** The number of confirmations before an event, if neither the account nor the chain sets it. */
 const confirmationsDefault = 12;
 
 /**
- * Sets the confirmations of an account's events on a chain.
+ * Sets the number of confirmations before an account's events on a chain.
  *
  * @param confirmations null for the chain's default
  */
@@ -139,7 +140,7 @@ export async function listConfirmations(
   return rows.map(({ chain_id, confirmations }) => ({ chainId: chain_id, confirmations }));
 }
 
-/** Returns SQL for the confirmations of an account's events on a chain. */
+/** Returns SQL for the number of confirmations before an account's events on a chain. */
 export const selectConfirmations = (
   account: RawBuilder<unknown>,
   chainId: number,

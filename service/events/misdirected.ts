@@ -1,6 +1,6 @@
 // Stores look-alikes of listed tokens that an address received. There is one row for each address,
-// chain, and token, regardless of the number of transfers. A row remains after the money has left:
-// its only effect is that the balance is read.
+// chain, and token, regardless of the number of transfers. A row is kept after the money has left
+// the address, because its only effect is that the balance is read.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -11,7 +11,7 @@ import type { Tables } from "../store/tables.ts";
 
 /**
  * A token that an address received on `chainId`, in EIP-55 case. `transactionHash` and `payer`
- * belong to the newest transfer, and are null if a reorganization undid it.
+ * belong to the newest transfer. They are null if a reorganization undid that transfer.
  */
 export type Misdirected = {
   chainId: number;
@@ -97,7 +97,7 @@ export async function findTokensOf(
 
 /**
  * Returns a function that finds an address's misdirected tokens on all chains. Calls in the same
- * turn share a query.
+ * turn of the event loop share a query.
  */
 export function misdirectedFinder(
   db: Kysely<Tables>,

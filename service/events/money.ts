@@ -1,8 +1,8 @@
-// Computes an account's requested, paid, executed, and returned amounts by day and token. Payments
-// and executions are added to the sums in the transaction that stores an observation. Requested
+// Computes an account's requested, paid, executed, and returned amounts by day and token. The
+// transaction that stores an observation adds payments and executions to the sums. Requested
 // amounts are added when the dashboard reads the sums, starting with the first address that is not
-// included yet, so creates write no additional row. The account's times from creation to payment
-// and to execution are computed from its events.
+// included yet. So a create request writes no additional row. The times from creation to payment
+// and from payment to execution are computed from the account's events.
 
 import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -33,15 +33,15 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
 }
 
 /**
- * The sums of a day and token, in base units. Each has a count of the addresses with such a
- * movement.
+ * The names of the sums of a day and token, in base units, and of the corresponding counts of
+ * addresses.
  */
 const amounts = ["asked", "paid", "executed", "returned"] as const;
 const counts = ["askedCount", "paidCount", "executedCount", "returnedCount"] as const;
 type Amount = (typeof amounts)[number];
 type Count = (typeof counts)[number];
 
-/** An addition to the sums of a day and token. `token` has 20 bytes. */
+/** Amounts and counts to add to the sums of a day and token. `token` has 20 bytes. */
 type Sum = Record<Amount | Count, bigint> & {
   accountId: string;
   day: number;
@@ -55,7 +55,8 @@ const none = {
 };
 
 /**
- * Computes the amounts that an observation adds to the sums of its day; undefined if nothing moved.
+ * Computes the amounts that an observation adds to the sums of its day. Returns undefined if no
+ * amount changed.
  */
 export function movedSum(accountId: string, before: Moved, status: AddressStatus): Sum | undefined {
   const now = movedOf(status);
@@ -95,7 +96,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     ...{ asked: "0", paid: "0", executed: "0", returned: "0" },
     ...{ asked_count: 0, paid_count: 0, executed_count: 0, returned_count: 0 },
   };
-  // This statement changes nothing, but it locks the row until the sum is written.
+  // This statement does not change an existing row, but locks it until the sum is written.
   const held = await db
     .insertInto("money_days")
     .values({ account_id, day, chain_id, token, ...zero })
@@ -125,8 +126,8 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
 const stepsMax = 80;
 
 /**
- * Adds the requested amounts of up to 8,000 addresses that were created since the last call, but
- * not in the last 15 s.
+ * Adds the requested amounts of up to 8,000 addresses that were created since the last call. Omits
+ * addresses that are younger than 15 s.
  *
  * @returns whether there are more addresses
  */
@@ -185,7 +186,10 @@ type MoneyDay = {
 } & Record<Count, number> &
   Record<Amount, string>;
 
-/** Returns the days from `fromDay` on with any movement or request, oldest first. */
+/**
+ * Returns the days from `fromDay` on with at least one requested, paid, executed, or returned
+ * amount, oldest first.
+ */
 export async function listMoney(
   db: Kysely<Tables>,
   accountId: string,
@@ -226,7 +230,7 @@ async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) 
   );
 }
 
-/** The number of newest events from which the pace is computed, of any type. */
+/** The number of newest events, of any type, from which the pace is computed. */
 const pacedEvents = 1_000;
 
 /**
@@ -234,7 +238,8 @@ const pacedEvents = 1_000;
  * A time is null if it cannot be computed from the newest 1,000 events.
  */
 export async function readPace(db: Kysely<Tables>, accountId: string) {
-  // A limit shows PostgreSQL's planner how few rows are joined; a range of positions does not.
+  // From a limit, PostgreSQL's planner knows that few rows are joined. From a range of positions,
+  // it does not.
   const page = db
     .selectFrom("events")
     .select(["account_id", "address", "type", "created_at as at", "position"])

@@ -1,11 +1,11 @@
-// The observer of a chain. It reads the status of each due address at the depth that the account
-// has chosen, and saves changes as events. The observer's passes run in the turns of the chain's
-// loop. Several processes can run an observer simultaneously: if two observe the same change, only
-// the first observation is saved.
+// The observer of a chain. It reads the status of each due address at a block with the
+// confirmations that the account has chosen, and saves changes as events. The observer's passes run
+// in the turns of the chain's loop. Several processes can run an observer simultaneously: if two
+// observe the same change, only the first observation is saved.
 //
 // The observer reads no block above the newest anchor of the chain's loop. If a reorganization
-// replaces an anchor, the loop detects that, and makes all addresses due that were observed above
-// the newest remaining anchor.
+// replaces an anchor, the loop detects this. It then makes all addresses due that were observed
+// above the newest remaining anchor.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
 import {
@@ -53,7 +53,7 @@ type ChainParts = {
 type ObserverParts = Omit<ObserveParts, "store" | "onFault"> &
   ChainParts & { store: Pick<Store, "db">; log: Logger };
 
-/** Starts the observer. `stop` resolves when the running passes have ended. */
+/** Starts the observer. `stop` resolves after the current passes have ended. */
 export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
   const ends = parts.chains.known.map((chain) =>
     parts.chainLoop(chain.chainId).subscribe(openPasses(parts, chain)),
@@ -67,7 +67,9 @@ export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
 
 type KnownChain = ObserverParts["chains"]["known"][number];
 
-/** Returns a function that runs one pass. It never rejects, and pauses after a failure. */
+/**
+ * Returns a function that runs one pass. The function never rejects, and pauses after a failure.
+ */
 function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain) {
   const { store, now } = parts;
   const log = parts.log.child({ chainId });
@@ -122,8 +124,8 @@ export function openObservedChain(
 }
 
 /**
- * Saves the chain's default confirmations, which mark.ts uses for accounts that have not chosen a
- * number.
+ * Saves the chain's default number of confirmations, which mark.ts uses for accounts that have not
+ * chosen a number.
  */
 async function keepDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
   await db
@@ -195,7 +197,10 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
 
 type Read = { watch: Watch; status: AddressStatus | Error };
 
-/** Reads each address at the depth of its account. A failed read does not affect the others. */
+/**
+ * Reads each address at the block that its account's confirmations require. A failed read does not
+ * affect other addresses.
+ */
 async function readDue(
   parts: ObserveParts,
   chain: ObservedChain,
@@ -279,9 +284,9 @@ function decodeSubject(
 }
 
 /**
- * Returns when to read an address again, or null. A payment marks the watch, but other changes are
- * found only by another read. For example, anybody can execute a funded address or empty a closed
- * address, and open addresses expire.
+ * Returns the time at which to read an address again, or null if that is not needed. A payment
+ * makes a watch due, but other changes are found only by reading again. For example, anyone can
+ * execute a funded address or empty a closed address, and open addresses expire.
  */
 function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;

@@ -1,5 +1,5 @@
 // Decides which payments to an address are reported, and how each payment relates to the requested
-// amount. All functions are pure.
+// amount. No function in this file has side effects.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { type AddressStatus, type EventReference, isSame } from "executable-address/status";
@@ -11,9 +11,7 @@ import { type KeptPayment, paymentsMax } from "./payments.ts";
 export type Paid = {
   /** The payments in the order of the chain. Some may be above the status's block. */
   payments: readonly KeptPayment[];
-  /**
-   * Whether the blocks up to the last payment have been read again after that payment was found.
-   */
+  /** Whether the blocks up to the last payment were read again after that payment was found. */
   isSwept: boolean;
   /** The blocks after the expiry that contain payments. */
   lateBlocks: ReadonlySet<number>;
@@ -34,12 +32,12 @@ export const nothingReported: ReportedPayments = {
   growths: 0,
 };
 
-/** The maximum number of such events, because anybody can send coin repeatedly. */
+/** The maximum number of such events. It is limited because anyone can send coin repeatedly. */
 const growthsMax = 16;
 
 /**
  * Returns the key of a payment: 48 bits of the block's hash, and the log index. Keys are short,
- * because an address can have 64 keys.
+ * because up to 64 keys are stored per address.
  */
 const keyOf = ({ blockHash, logIndex, claim }: KeptPayment) =>
   `${blockHash.slice(2, 14)}.${logIndex}${claim === 0 ? "" : `.${claim}`}`;
@@ -59,7 +57,7 @@ export function unreported(
   return payments.filter((payment) => !before.has(keyOf(payment)));
 }
 
-/** Returns whether tokens arrived whose log was not found yet but can still be found. */
+/** Returns whether tokens arrived without a known log, but the log may still be found. */
 export const isWaitingForSweep = (before: ReportedPayments, status: AddressStatus, paid: Paid) =>
   !paid.isSwept && unexplainedOf(status, paid).token > BigInt(before.unexplained.token);
 
@@ -103,10 +101,11 @@ export function newPayments(
 
 /**
  * Finds logs whose amount was already reported as a growth of the balance. Such a log explains the
- * reported amount. It gets no event of its own, because a receiver that adds amounts would count
- * the amount twice.
+ * reported amount. It gets no event, because a receiver that adds up amounts would count the amount
+ * twice.
  *
- * @returns the keys of such logs, and the reported base units that still have no known log
+ * @returns the keys of such logs, and the reported amount, in base units, that still has no known
+ *   log
  */
 function foundLate(before: ReportedPayments, status: AddressStatus, paid: Paid) {
   const now = unexplainedOf(status, paid).token;
@@ -143,8 +142,8 @@ const isAfter = (payment: KeptPayment, place: EventReference) =>
     : payment.blockNumber > place.blockNumber;
 
 /**
- * Returns events for money without a log. This is native coin, which a status shows once the
- * address is closed, and tokens that were paid before the address was created here. The payer and
+ * Returns events for money without a log. Such money is native coin, which a status shows after the
+ * address is closed, or tokens that were paid before the address was created here. The payer and
  * the transaction are unknown.
  */
 function growthsOf(before: ReportedPayments, status: AddressStatus, paid: Paid, isOver: boolean) {
@@ -189,7 +188,8 @@ function coinOf({ recoverable, recoveries }: AddressStatus): bigint {
 const listedMax = 8;
 
 /**
- * Returns the payments that led to an execution or a recovery. Small payments are omitted first.
+ * Returns the payments that led to an execution or a recovery. If there are too many, omits the
+ * small payments first.
  */
 export function listPayments(
   type: EventType,

@@ -1,11 +1,13 @@
-// Stores the payments in logs of listed tokens, in the transaction that wakes the executor. Anybody
-// can pay an address any number of times, so only the first `paymentsMax` payments of each class
+// Stores the payments in logs of listed tokens, in the transaction that wakes the executor. Anyone
+// can pay an address any number of times. So only the first `paymentsMax` payments of each class
 // have a row, and only payments with a row have an event. One class is look-alikes. Another class
 // is small payments: below a hundredth of the amount, in a different token, or on a chain that is
-// not the intent's. After that, a payment still gets a row if fewer than two stored payments of its
-// token have the same or a greater size in bits. To hide a payment, a stranger therefore has to
-// send as much of the same token. A token has at most twice as many rows as the greatest amount has
-// bits.
+// not the intent's.
+//
+// A payment above the limit of its class still gets a row if fewer than two stored payments of its
+// token have at least its size in bits. So a stranger who wants to hide a payment has to send about
+// as much of the same token twice. In addition to the limits, a token has at most two rows for each
+// bit of its greatest amount.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -21,8 +23,8 @@ const ofSizeMax = 2;
 
 /**
  * A stored payment. Hashes are lowercase. `payer` and `token` are in EIP-55 case. If endpoints
- * showed several transfers at the same index, `claim` numbers the transfers from 0. At most one of
- * these transfers is real.
+ * contradict each other about the transfer at a log index, all transfers are stored, and `claim`
+ * numbers them from 0. At most one of them is real.
  */
 export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
 
@@ -30,10 +32,11 @@ export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: 
 const claimFactor = 2 ** 32;
 
 /**
- * Stores payments to addresses on this chain, up to the limit of each address. It is idempotent.
+ * Stores payments to addresses on this chain, up to the limit of each address. The call is
+ * idempotent.
  *
  * @param payments at most a few hundred
- * @returns the payments in look-alikes that the intent of their address does not request
+ * @returns the payments of look-alikes, except look-alikes that the address's intent requests
  */
 export async function keepPayments(
   transaction: Transaction<Tables>,
@@ -132,7 +135,10 @@ const rowOf = (chainId: number, payment: Payment) => ({
   amount: payment.amount,
 });
 
-/** Deletes payments in replaced blocks above `number`. The loop reads the new blocks again. */
+/**
+ * Deletes payments in blocks above `number`, which a reorganization replaced. The chain's loop then
+ * reads the new blocks.
+ */
 export async function forgetPaymentsAbove(
   db: Kysely<Tables>,
   chainId: number,

@@ -1,5 +1,5 @@
-// The tables of the observed states of addresses that received money, of their events, and of the
-// sums of each day. Times are Unix milliseconds. Blocks are block numbers of the row's chain.
+// The tables of the observed addresses that received money, of their payments and events, and of
+// the sums of each day. Times are Unix milliseconds. Blocks are block numbers of the row's chain.
 
 import { sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -9,9 +9,9 @@ declare module "../store/tables.ts" {
   interface Tables {
     /**
      * One row for each account and address that received money. The columns from `state` to
-     * `settled_at` contain the last reported status, and `sequence` counts the events. The address
-     * is observed again from block `due_block` on, or at the time `look_at`. If both are null, the
-     * row waits for money. `marked_block` is the last payment's block.
+     * `settled_at` contain the last reported status. `sequence` counts the address's events. The
+     * address is observed again from block `due_block` on, or at the time `look_at`. If both are
+     * null, the row waits for money. `marked_block` is the last payment's block.
      */
     watches: {
       account_id: string;
@@ -69,8 +69,8 @@ declare module "../store/tables.ts" {
       payer: Bytes | null;
     };
     /**
-     * The balances that the executor last read of addresses on other chains than their intents'.
-     * `amount` is decimal, in base units. The zero address means the native coin.
+     * The last balances that the executor read of addresses on chains other than their intent's
+     * chain. `amount` is decimal, in base units. The zero address means the native coin.
      */
     balances: {
       address: Bytes;
@@ -110,7 +110,8 @@ declare module "../store/tables.ts" {
       chain_id: number;
       token: Bytes;
       /**
-       * The numbers of addresses that were created, were paid, were executed, and returned money.
+       * The numbers of addresses that were created, that were paid, that were executed, and that
+       * returned money.
        */
       asked_count: number;
       paid_count: number;
@@ -121,7 +122,7 @@ declare module "../store/tables.ts" {
       executed: string;
       returned: string;
     };
-    /** The last address of each account that is included in the requested sums. */
+    /** For each account, the position of the last address that the requested sums include. */
     money_places: { account_id: string; created_at: number; address: Bytes };
   }
 }
@@ -136,7 +137,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         version bigint not null, sequence bigint not null, state text not null,
         block_number bigint, block_hash text, block_time bigint, transaction_hash text,
         settled_at bigint, known text, primary key (account_id, address))`,
-    // Watches that are due are read by account, and after a reorganization by block.
+    // Due watches are read by account. After a reorganization, watches are read by block.
     sql`create index watches_due on watches (chain_id, due_block, account_id, address)`,
     sql`create index watches_look on watches (chain_id, look_at, account_id, address)`,
     sql`create index watches_block on watches (chain_id, block_number, account_id, address)`,
@@ -147,7 +148,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         transaction_hash ${bytes} not null, payer ${bytes} not null, token ${bytes} not null,
         amount text not null, is_small smallint not null,
         primary key (address, chain_id, block_number, log_index))`,
-    // A reorganization undoes the payments above a block.
+    // After a reorganization, payments above a block are deleted.
     sql`create index payments_block on payments (chain_id, block_number)`,
     sql`create table event_chains (chain_id bigint primary key not null,
         confirmations bigint not null)`,
@@ -181,7 +182,7 @@ export function lookalikeStatements(dialect: Dialect): TableStatement[] {
     sql`create table misdirected (address ${bytes} not null, chain_id bigint not null,
         token ${bytes} not null, block_number bigint not null, transaction_hash ${bytes},
         payer ${bytes}, primary key (address, chain_id, token))`,
-    // A reorganization undoes the transfers above a block.
+    // After a reorganization, transfers above a block are removed.
     sql`create index misdirected_block on misdirected (chain_id, block_number)`,
   ];
 }
@@ -193,7 +194,7 @@ export function balanceStatements(dialect: Dialect): TableStatement[] {
     sql`create table balances (address ${bytes} not null, chain_id bigint not null,
         token ${bytes} not null, amount text not null, block_number bigint not null,
         primary key (address, chain_id, token))`,
-    // A reorganization undoes the balances above a block.
+    // After a reorganization, balances above a block are deleted.
     sql`create index balances_block on balances (chain_id, block_number)`,
   ];
 }

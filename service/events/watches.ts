@@ -22,7 +22,7 @@ import { selectConfirmations } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";
 
-/** An address of an account whose status must be read. `terms` are not verified. */
+/** An account's address whose status must be read. `terms` are not verified yet. */
 export type Watch = {
   accountId: string;
   address: Buffer;
@@ -51,7 +51,7 @@ export type NewEvent = {
 /** Called in the transaction that saves the events, so that every saved event is delivered. */
 export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
 
-/** Returns whether a watch is due by the clock, or waits for a block. */
+/** Returns whether a watch is due according to the clock, or waits for a block. */
 export async function mayBeDue(
   db: Kysely<Tables>,
   chainId: number,
@@ -162,8 +162,8 @@ type Saving = {
 };
 
 /**
- * Saves observations together with their events. A watch that another observer has saved meanwhile
- * is skipped, so a repeated call reports nothing twice.
+ * Saves observations together with their events. Skips a watch that another observer has saved
+ * meanwhile, so a repeated call reports nothing twice.
  */
 export function saveObservations(
   db: Kysely<Tables>,
@@ -259,7 +259,7 @@ async function updateWatch(
       ...(isSettled ? (wasSettled ? {} : { settled_at: nowMs }) : { settled_at: null }),
       known: JSON.stringify(known),
       look_at: readAgainAtMs,
-      // A payment above the block of this status still has to be read.
+      // If there is a payment above the block of this status, the address must be read again.
       due_block: sql<number | null>`case when marked_block > ${number}
         then marked_block + ${watch.confirmations} end`,
     })
@@ -270,7 +270,10 @@ async function updateWatch(
   return Boolean(numUpdatedRows);
 }
 
-/** Increments the position while its row is locked, so that positions are committed in order. */
+/**
+ * Increments the account's position. The row stays locked until the commit, so positions are
+ * committed in order.
+ */
 async function nextPosition(
   transaction: Transaction<Tables>,
   accountId: string,
@@ -289,7 +292,7 @@ async function nextPosition(
   return Number(position);
 }
 
-/** Postpones watches after a failed read. Marks that were made meanwhile remain. */
+/** Postpones watches after a failed read. Does not change watches that were marked meanwhile. */
 export async function postponeWatches(
   db: Kysely<Tables>,
   watches: readonly { watch: Watch; readAgainAtMs: number | null }[],
@@ -309,9 +312,9 @@ export async function postponeWatches(
 export type Closed = { seq: number; isEnd: boolean };
 
 /**
- * Reads the records after `seq`, and stops at the first open one. A record is closed if its intent
- * is for another chain, or if it is expired or settled. If the walk does not reach the end, the
- * chain has an open address.
+ * Reads the records after `seq`, and stops at the first open record. A record is closed if its
+ * intent is for a different chain, or if its address is expired or settled. If the walk does not
+ * reach the end, the chain has an open address.
  *
  * @param expiredSeconds records with a later expiry are open; seconds of the chain's clock
  */
