@@ -1,6 +1,6 @@
-// Stores the anchors of a chain: the newest 256 blocks up to which the chain was read, with their
-// hashes. After a reorganization, facts from blocks above the newest anchor that is still in the
-// chain are undone. Reading then continues a little below that anchor.
+// Stores the anchors of a chain. An anchor is a block, with its hash, up to which the chain was
+// read. The newest 256 anchors are kept. After a reorganization, facts from blocks above the newest
+// anchor that is still in the chain are undone. Reading then continues a little below that anchor.
 
 import type { Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -28,7 +28,10 @@ export async function findAnchor(
   return row && { number: row.number, hash: row.hash as Hex };
 }
 
-/** Saves an anchor. The call is idempotent. Another hash for the same number replaces the first. */
+/**
+ * Saves an anchor. A different hash for the same number replaces the earlier hash. The call is
+ * idempotent.
+ */
 export async function keepAnchor(
   db: Kysely<Tables>,
   chainId: number,
@@ -56,8 +59,9 @@ export async function keepAnchor(
 }
 
 /**
- * Returns whether the anchor is still stored. The row is also written, which locks it on both
- * databases, so the anchor cannot be removed until the end of the transaction.
+ * Returns whether the anchor is still stored, and locks its row until the end of the transaction,
+ * so that the anchor cannot be removed. Locks the row with a write, which works on both SQLite and
+ * PostgreSQL.
  */
 export async function lockAnchor(
   transaction: Transaction<Tables>,
@@ -87,8 +91,8 @@ export async function forgetAnchorsAbove(
 }
 
 /**
- * Reading starts this much before the oldest record. No payment to search for is older than the
- * oldest record, but clocks can differ.
+ * Reading starts this number of seconds before the creation of the oldest record. Earlier payments
+ * are not searched for, but the clocks of the host and the chain can differ.
  */
 const startMarginSeconds = 3600;
 /**
@@ -97,7 +101,7 @@ const startMarginSeconds = 3600;
  */
 const deepReorgBlocks = 256;
 
-/** The position at which a turn reads. */
+/** The position from which a turn reads. */
 export type Position = {
   /** The next block to read. */
   next: number;
@@ -106,7 +110,7 @@ export type Position = {
 };
 
 /**
- * Undoes facts from replaced blocks, and finds the position at which to read.
+ * Undoes facts from replaced blocks, and finds the position from which to read.
  *
  * @returns the position, and the number of blocks by which the newest anchor was above the head
  *   (negative if it was below)
@@ -152,7 +156,10 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
 
 const linksMax = 64;
 
-/** Stores the head's parent, and deletes stored blocks that are not ancestors of the head. */
+/**
+ * Stores the hashes of the head and its parent. Deletes all other stored hashes if they may belong
+ * to a different chain.
+ */
 export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
   const { number, hash, parentHash } = view.head;
   if (links.get(number - 1) !== parentHash && !(await isSecondNext(view, links))) links.clear();
@@ -163,8 +170,8 @@ export async function noteLinks({ view, memory: { links } }: Turn): Promise<void
 }
 
 /**
- * Returns whether two blocks contradict each other. The blocks that are read here are not stored,
- * so a false answer of an endpoint can only discard information.
+ * Returns whether the head is two blocks above a stored block. Reads the block between them to find
+ * out, but does not store it.
  */
 async function isSecondNext({ head, read }: View, links: FollowMemory["links"]): Promise<boolean> {
   const { number, parentHash } = head;
@@ -185,8 +192,8 @@ export async function stands({ view, memory }: Turn, { number, hash }: Anchor): 
 }
 
 /**
- * Finds the start if there is no anchor. It is before the oldest record, or the head if there are
- * no records.
+ * Returns the block at which to start if there is no anchor: a block before the oldest record, or
+ * the head if there are no records.
  */
 async function startBlock({ store, tuning, view }: Turn, target: number): Promise<number> {
   const oldest = await store.findOldestCreation();

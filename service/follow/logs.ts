@@ -1,18 +1,18 @@
-// Requests the transfers of listed tokens in a range of blocks from one endpoint. Of two forms of
-// the query, uses the form that costs fewer bytes, and the other if the endpoint refuses that form.
+// Requests the transfers of listed tokens in a range of blocks from one endpoint. The query has two
+// forms. Uses the form that costs fewer bytes, or the other form if the endpoint refuses the first.
 // A single block can also be read in other ways.
 //
 // One form requests all transfers of the listed tokens. The other form requests only the transfers
 // to the store's addresses. A busy chain has hundreds of transfers of a listed token in each block,
 // so a query by recipients costs less for few addresses, and a query by tokens costs less for many
 // addresses. Both forms find the same payments. The list of recipients is read after the head is
-// known, and records are never deleted, so the list contains each address whose balance was checked
+// known, and records are never deleted. So the list contains each address whose balance was checked
 // in an earlier turn. If a record is created while logs are read, its balance is checked later, at
-// a head that is not below the blocks that were read.
+// this head or a higher one.
 //
-// The same query requests look-alikes of the listed tokens. If an endpoint refuses the query but
-// answers it without look-alikes, the look-alikes are omitted for a while, so that a flood of a
-// look-alike's transfers does not delay payments.
+// The same query also requests look-alikes of the listed tokens. If an endpoint refuses this query,
+// but answers the query without look-alikes, the look-alikes are omitted for a while. So a flood of
+// transfers of a look-alike does not delay payments.
 
 import type { Hex } from "executable-address";
 import { topicOf, toQuantity, transferOf, transferTopic } from "executable-address/status";
@@ -62,9 +62,9 @@ const absent: LogsAnswer = { kind: "absent" };
 const unanswered = "answers, but not this, or not in time";
 
 /**
- * Reads the transfers of a range, including look-alikes. If the endpoint refuses a query of all
- * tokens, requests the look-alikes in a separate query. If the endpoint refuses that query too,
- * later turns omit look-alikes for a while.
+ * Reads the transfers of a range, including look-alikes. If the endpoint refuses a query for all
+ * tokens, requests the listed tokens and the look-alikes in separate queries. If the endpoint
+ * refuses only the look-alikes, later turns omit them for a while.
  */
 export async function askRange(
   client: EndpointClient,
@@ -110,8 +110,8 @@ function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
 }
 
 /**
- * Requests tokens in the form with fewer bytes, or in the other form. If an endpoint refuses one
- * form and accepts the other, the refused form is not used again.
+ * Requests transfers of `tokens` in the form with fewer bytes, or in the other form. If an endpoint
+ * refuses one form and accepts the other, the refused form is not used again for this endpoint.
  */
 async function askTokens(
   client: EndpointClient,
@@ -141,7 +141,7 @@ async function askTokens(
  * Requests the transfers of a range in one form. The hash of the range's last block must be the
  * same before and after, because an endpoint that is behind returns an empty list for blocks that
  * it does not have. At the head, the hash is not requested, because the endpoint has just shown the
- * head, and later turns read the block again.
+ * head, and later turns read this block again.
  */
 function askIn(
   form: Form,
@@ -182,8 +182,10 @@ function refusalOf(error: CallError, { from, to }: Range): LogsAnswer {
 
 /**
  * Returns the transfers since `anchor` that each endpoint of a quorum shows, with one call per
- * endpoint. Asks the first endpoint whether the anchor is still in the chain. @returns undefined if
- * the anchor is not in the chain, or if an endpoint does not answer or refuses the range
+ * endpoint. Asks the first endpoint whether the anchor is still in the chain.
+ *
+ * @returns undefined if the anchor is not in the chain, or if an endpoint does not answer or
+ *   refuses the range
  */
 export async function transfersSince(
   { view, chain, ...of }: Pick<Turn, "view" | "chain" | "memory" | "tuning">,
@@ -211,7 +213,10 @@ export async function transfersSince(
   }
 }
 
-/** Reads one block: first with one query per token and then, if refused, by its receipts. */
+/**
+ * Reads one block, with one query per token. If the endpoint refuses these queries, reads the
+ * block's receipts.
+ */
 async function askBlock(
   client: EndpointClient,
   turn: Turn,
@@ -237,7 +242,8 @@ async function askBlock(
 }
 
 /**
- * Runs a query. A block that cannot be read or that the endpoint does not have counts as absent.
+ * Runs a query. The answer is `absent` if the block cannot be read or the endpoint does not have
+ * it.
  */
 async function ask(
   client: EndpointClient,
@@ -276,7 +282,7 @@ function logsIn(result: unknown): unknown[] {
 }
 
 /**
- * Returns the payments among `logs`, and the number of transfers. Logs of another shape are not
+ * Returns the payments among `logs`, and the number of transfers. Logs of a different form are not
  * payments. A transfer of a look-alike that is too small to be returned is not a payment, unless an
  * open address requests the token.
  */
@@ -319,15 +325,16 @@ type Form = readonly Hex[] | undefined;
 
 /** The bytes of a recipient in a request, and of a log in a response. */
 const bytes = { recipient: 69, log: 630 };
-/** The number of logs that a refused range is assumed to have. It is a usual limit of providers. */
+/** The assumed number of logs in a refused range. It is a common limit of providers. */
 const refusedLogs = 10_000;
 /**
- * While transfers are requested by recipients, the known number of logs per block decreases by this
- * factor, so that it is measured again later.
+ * While transfers are requested by recipients, the number of logs per block is not measured. The
+ * last measured number is multiplied by this factor each time, so that it is measured again after a
+ * while.
  */
 const kept = 0.995;
 
-/** Reads the addresses of the store, up to one more than can be requested. */
+/** Reads the addresses of the store. Stops after one address more than a query can contain. */
 export async function noteRecipients({ store, tuning, memory }: ListOf): Promise<void> {
   const { recipients } = memory;
   const room = tuning.recipientsMax + 1 - recipients.list.length;
@@ -339,14 +346,14 @@ export async function noteRecipients({ store, tuning, memory }: ListOf): Promise
 }
 
 /**
- * The maximum number of tokens that are requested although they are no longer listed, because the
- * size of a query is limited.
+ * The maximum number of unlisted tokens that are requested. It is limited because the size of a
+ * query is limited.
  */
 const delistedMax = 32;
 
 /**
- * Finds the tokens of open addresses that the operator no longer lists, or lists as look-alikes.
- * The first turn reads all records before it reads a block. Later turns read the new records.
+ * Finds tokens of open addresses that the operator no longer lists, or lists as look-alikes. The
+ * first turn reads all records before it reads a block. Later turns read only new records.
  */
 export async function noteDelisted({ chain, store, memory }: Turn): Promise<void> {
   const { delisted } = memory;

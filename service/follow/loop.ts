@@ -1,12 +1,12 @@
-// The loop of one chain in one process: everything that depends on the chain's newest block runs in
-// its turns. A turn starts when a new block is seen, and again when the executor has saved the
-// payments up to that block. A turn also starts at every poll, because some work becomes due by the
-// clock, and a chain may produce no blocks.
+// The loop of one chain in one process. All work that depends on the chain's newest block runs in
+// the turns of this loop. A turn starts when a new block is seen, and again when the executor has
+// saved the payments up to that block. A turn also starts at every poll, because some work becomes
+// due at a certain time, and a chain may produce no blocks.
 //
 // In a process with an executor, the executor's passes record the heads that they read, and this
-// loop requests no heads. It requests heads only if the passes were silent for two polls: during a
-// long pass, without the lease, or while the chain sleeps. In a process without an executor, the
-// loop requests every head itself.
+// loop requests no heads. The loop requests heads only if the passes have recorded none for two
+// polls: during a long pass, without the lease, or while the chain sleeps. In a process without an
+// executor, the loop requests every head itself.
 
 import { AsyncResource } from "node:async_hooks";
 import type { BlockReference } from "executable-address/status";
@@ -20,7 +20,7 @@ export type ChainLoop = {
    * @returns a function that ends the subscription, and resolves after the current run has ended
    */
   subscribe(run: () => Promise<void>): () => Promise<void>;
-  /** Starts a turn now, because payments up to a newer anchor have been saved. */
+  /** Starts a turn now. Called after payments up to a newer anchor were saved. */
   startTurn(): void;
   /**
    * Returns the newest block. Requests it only if the next block is expected by now.
@@ -47,8 +47,8 @@ export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
         timer = setTimeout(startTurn, pollMs).unref();
       }
       const runs = openRuns(run);
-      // Otherwise, if a request's read of a head starts a turn, the turn would be part of that
-      // request's trace.
+      // A request can start a turn by reading a head. Without this binding, the turn would then be
+      // part of the request's trace.
       const start = AsyncResource.bind(runs.start);
       starts.add(start);
       start();

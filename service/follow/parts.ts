@@ -14,7 +14,7 @@ export type Range = { from: number; to: number };
 /** A payment to `address`. */
 export type Touched = { address: Hex; blockNumber: number };
 
-/** A payment in a token's log. `amount` is decimal, in base units. All hex is lowercase. */
+/** A payment that a token's log shows. `amount` is decimal, in base units. All hex is lowercase. */
 export type Payment = Touched & {
   blockHash: Hex;
   transactionHash: Hex;
@@ -32,7 +32,7 @@ export type FollowEvent =
   | { kind: "gap"; blockNumber: number; message: string };
 
 export type FollowTuning = {
-  /** The number of blocks per call. */
+  /** The maximum number of blocks per call. */
   rangeBlocksMax: number;
   /** The maximum number of calls for ranges per turn. */
   rangesPerPass: number;
@@ -42,7 +42,7 @@ export type FollowTuning = {
    */
   resweepBlocks: number;
   /**
-   * The maximum number of records for queries by recipients, because nodes accept 1,000 topics. 0
+   * The maximum number of recipients in a query by recipients. Nodes accept 1,000 topics. 0
    * disables such queries.
    */
   recipientsMax: number;
@@ -55,11 +55,11 @@ export type FollowTuning = {
 type FollowStore = {
   /** Returns which of `addresses` have a record. */
   matchAddresses(addresses: readonly Hex[]): Promise<Hex[]>;
-  /** Returns up to `limit` records after `seq`. 0 is before the first record. */
+  /** Returns up to `limit` records after `seq`. If `seq` is 0, starts with the first record. */
   findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
   /**
    * Returns the tokens, in lowercase, that the chain's open records after `seq` request, and the
-   * last `seq` that was read. `isEnd`: there are no further records.
+   * last `seq` that was read. `isEnd`: whether there are no further records.
    */
   findAskedTokens(seq: number): Promise<AskedTokens>;
   /** Returns the time when the oldest record was created, in Unix seconds. */
@@ -72,7 +72,7 @@ type FollowStore = {
    *   must be read
    */
   keep(anchor: Anchor | undefined, payments: readonly Payment[], isGap: boolean): Promise<void>;
-  /** Makes addresses due whose payments are saved later. */
+  /** Makes addresses due before their payments are saved. */
   wake(addresses: readonly Hex[]): Promise<void>;
   /**
    * Undoes everything that depends on blocks above `number`, and deletes the anchors of these
@@ -87,7 +87,9 @@ export type Turn = {
     chainId: number;
     /** The listed tokens, in lowercase. */
     tokens: readonly Hex[];
-    /** Look-alikes in lowercase, each with the base units below which a transfer is ignored. */
+    /**
+     * Look-alikes in lowercase. A transfer of fewer than the given number of base units is ignored.
+     */
     lookalikes: ReadonlyMap<Hex, bigint>;
     /** The number of blocks that must follow a payment before it counts. */
     paymentConfirmations: number;
@@ -104,7 +106,7 @@ export type FollowMemory = {
   turn: number;
   /** The hash of the head up to which all blocks were read. */
   readHead: Hex | undefined;
-  /** The newest block that was read although the history below it was not read yet. */
+  /** The newest block that was read before the history below it. */
   tip: number;
   /** A block whose logs no endpoint returns, and the number of turns in which it was requested. */
   refused: { number: number; turns: number } | undefined;
@@ -123,9 +125,9 @@ export type FollowMemory = {
    */
   recipients: { seq: number; list: Hex[] };
   /**
-   * Tokens that the operator no longer lists, but that are the intent's token of an open address
-   * among the records up to `seq`. Their transfers are requested in the same way as transfers of
-   * listed tokens.
+   * Tokens that the operator no longer lists, but that intents of open addresses request, from the
+   * records up to `seq`. Their transfers are requested in the same way as transfers of listed
+   * tokens.
    */
   delisted: { seq: number; tokens: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes in a block. */

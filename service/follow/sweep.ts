@@ -1,17 +1,18 @@
-// Finds payments. A turn reads the Transfer logs of listed tokens since the cursor, and marks the
-// addresses of the store that received them. A log only makes an address due, and the address's
-// balance decides what happens. So a false log causes only an unnecessary read. But a missing log
-// would hide a payment. So if there are at least two endpoints, the cursor moves over a block only
-// after two endpoints have returned its logs.
+// Finds payments. A turn reads the Transfer logs of listed tokens since the cursor, and makes the
+// recipients due that are addresses of the store. A log only makes an address due, and the
+// address's balance decides what happens. So a false log causes only an unnecessary read. But a
+// missing log would hide a payment. So if there are at least two endpoints, the cursor moves past a
+// block only after two endpoints have returned the block's logs.
 //
-// No limit of a provider stops the reading. If an endpoint refuses a range, the range is requested
-// in smaller parts, and each part is saved. If no endpoint returns the logs of a block in any way,
-// the block becomes a gap: the cursor moves over the block, and the balances of all records are
-// read. The same applies to a block that only one endpoint shows while the others refuse.
+// A provider's limits never stop the reading. If an endpoint refuses a range, the range is
+// requested in smaller parts, and each part is saved. If no endpoint returns the logs of a block in
+// any way, the block becomes a gap: the cursor moves past the block, and the balances of all
+// records are read. The same applies to a block that only one endpoint shows while the others
+// refuse it.
 //
-// If one query does not reach from the cursor to the head, the newest blocks are read first, so
-// that a new payment does not wait until the history below is read. The logs of these blocks only
-// make addresses due. The cursor does not move, and the blocks are read again when the history
+// If the blocks from the cursor to the head do not fit in one query, the newest blocks are read
+// first. So a new payment does not wait until the history below is read. The logs of these blocks
+// only make addresses due. The cursor does not move, and the blocks are read again when the history
 // reaches them.
 
 import type { Hex } from "executable-address";
@@ -28,18 +29,18 @@ import { askRange, type LogsAnswer, noteDelisted, noteRecipients } from "./logs.
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
 
 /**
- * An anchor that only one endpoint showed is saved only if it is at least this number of blocks
+ * If only one endpoint showed an anchor, it is saved only if it is at least this number of blocks
  * below the head.
  */
 const uncorroboratedBlocksMax = 256;
 /**
- * If at most this number of blocks is above the cursor, each turn reads them from a single
- * endpoint.
+ * If there are at most this number of blocks between the cursor and the head, each turn reads them
+ * from a single endpoint.
  */
 const tipBlocksMax = 32;
 /**
- * If the head is further below the cursor than this, the endpoint is not just behind: the chain was
- * reset, or the cursor was false.
+ * If the head is more than this number of blocks below the cursor, the endpoint is not just behind.
+ * Instead, the chain was reset or the cursor was wrong.
  */
 const lagBlocksMax = 64;
 /**
@@ -53,7 +54,8 @@ const refusalsMax = 3;
 /**
  * Reads up to the newest block that is deep enough.
  *
- * @returns the last block that was read, and whether the head is below blocks that were read before
+ * @returns the last block that was read, and whether the head is below a block that was read in an
+ *   earlier turn
  */
 export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean }> {
   const { chain, memory, view, tuning } = turn;
@@ -68,11 +70,11 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   if (!(await readTip(turn, cursor, target))) return { upTo: cursor, isOld: false };
   const steps: Steps = {
     target,
-    // Near the head, only the endpoint that has shown the fewest blocks is asked, so that soon two
-    // endpoints have shown each block.
+    // Near the head, each turn asks only the endpoint that has shown the fewest blocks. After a few
+    // turns, two endpoints have shown each block.
     count: target - cursor <= tipBlocksMax ? 1 : view.quorum,
-    // If the head is below the cursor, an endpoint is behind or the chain was rolled back. Anchors
-    // above this head may be replaced later, and a newer anchor would hide that.
+    // If the head is below the cursor, an endpoint is behind or the chain was rolled back. Stored
+    // anchors above this head may turn out to be replaced. A new anchor would hide that.
     savesAnchors: aheadBlocks <= 0,
   };
   for (let ranges = 0; ranges < tuning.rangesPerPass && position.next <= target; ranges++) {
@@ -125,8 +127,9 @@ async function readNext(turn: Turn, position: Position, steps: Steps): Promise<b
 }
 
 /**
- * Reads the newest blocks if one query does not reach from the cursor to the head. These are the
- * blocks since the last turn, and a few blocks below, whose logs an endpoint may have indexed late.
+ * Reads the newest blocks if one query does not reach from the cursor to the head. The newest
+ * blocks are the blocks since the last turn, and a few blocks below, whose logs an endpoint may
+ * have indexed late.
  *
  * @returns whether the turn can continue: false if an endpoint is slow or requires fewer calls
  */
@@ -143,7 +146,7 @@ async function readTip(turn: Turn, cursor: number, target: number): Promise<bool
     const known = await store.matchAddresses([...paid]);
     if (known.length > 0) await store.wake(known);
     if (refusal) {
-      // A single block that is refused becomes a gap when the history reaches it.
+      // If even a single block is refused, it becomes a gap later, when the history reaches it.
       if (range.from === to) return true;
       shrinkRange(turn, shown, refused, range);
       return !refusal.isSlow && !refusal.isLimited;
@@ -164,7 +167,7 @@ type RangeAnswer = LogsAnswer & { client: EndpointClient };
 type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
 /**
- * Reads a range from `count` endpoints, or from fewer if not enough show it.
+ * Reads a range from `count` endpoints, or from fewer if not enough endpoints show it.
  *
  * @throws {ChainUnavailable} if no endpoint answers, or if two show different blocks
  */
@@ -211,8 +214,8 @@ function findAgreedHash(answers: readonly RangeAnswer[], count: number): Hex | u
 }
 
 /**
- * If `count` endpoints show the same chain, ignores endpoints that show another chain, so one lying
- * endpoint does not stop the reading.
+ * If `count` endpoints show the same chain, ignores endpoints that show a different chain. So a
+ * single endpoint that returns false blocks does not stop the reading.
  */
 function acceptAgreed(answers: RangeAnswer[], count: number): RangeAnswer[] {
   const agreed = findAgreedHash(answers, count);
@@ -235,10 +238,10 @@ function assertOneEnd(shown: readonly Shown[]): void {
 }
 
 /**
- * Returns whether a range that at least one endpoint showed must be read again in smaller parts. It
- * is not read again if enough other endpoints can confirm it later. It is not read again either if
- * the endpoints that refused the range also refuse single blocks, because each block would become a
- * gap.
+ * Returns whether a range that some endpoints showed and others refused must be read again in
+ * smaller parts. This is not necessary if enough other endpoints can show the range later. It would
+ * be harmful if the endpoints that refused the range also refuse single blocks, because each block
+ * would then become a gap.
  *
  * @param failed the number of endpoints that did not show the range
  */
@@ -257,7 +260,8 @@ async function mustReadSmaller(
 
 /**
  * Returns whether each of the `refused` endpoints also refuses a query for only the last block, so
- * that a smaller range would not help. In this case, these endpoints are not asked for a while.
+ * that a smaller range would not help. In this case, these endpoints are not asked for logs for a
+ * while.
  */
 async function refuseSingleBlock(
   turn: Turn,
@@ -273,15 +277,15 @@ async function refuseSingleBlock(
 }
 
 /**
- * Returns the endpoints to ask, in ascending order of the blocks that they have shown. Endpoints
- * that allow fewer blocks than the range come last, because they would refuse the call.
+ * Returns the endpoints to ask. The endpoints that have shown the fewest blocks come first.
+ * Endpoints that allow fewer blocks than the range come last, because they would refuse the call.
  */
 function orderEndpoints(turn: Turn, blocks: number): EndpointClient[] {
   const isNarrow = ({ record }: EndpointClient) => Number(record.logs.rangeBlocks < blocks);
   return findWilling(turn).toSorted((a, b) => isNarrow(a) - isNarrow(b));
 }
 
-/** Returns all endpoints except endpoints that recently were slow or refused all logs. */
+/** Returns all endpoints except those that were recently slow or refused all logs. */
 function findWilling(turn: Turn): EndpointClient[] {
   const { memory, view } = turn;
   const all = view.clients(memory.turn);
@@ -304,8 +308,8 @@ function computeRangeBlocks(turn: Turn): number {
 }
 
 /**
- * Shortens the range limit of every endpoint that did not show the range: to the limit in its
- * refusal, or by half.
+ * Reduces the range limit of every endpoint that did not show the range. The new limit is the
+ * number of blocks that the refusal states, or about half of the range if it states none.
  */
 function shrinkRange(
   turn: Turn,
@@ -322,8 +326,8 @@ function shrinkRange(
 }
 
 /**
- * Returns a text that names the endpoints that refuse all logs, if fewer than a quorum of endpoints
- * remain.
+ * If too many endpoints refuse all logs, so that the others are fewer than a quorum, returns a text
+ * that names them.
  */
 function explainNoQuorum(turn: Turn): string | undefined {
   const { view } = turn;
@@ -334,8 +338,9 @@ function explainNoQuorum(turn: Turn): string | undefined {
 }
 
 /**
- * Counts a refusal of the block, and returns whether the block becomes a gap. It does so after
- * several turns, or immediately if one endpoint shows it or if the block below is a gap.
+ * Counts a refusal of the block, and returns whether the block becomes a gap. A block becomes a gap
+ * after refusals in several turns. It becomes a gap immediately if one endpoint shows it, or if the
+ * block below is a gap.
  */
 function isGapDue({ memory }: Turn, shown: readonly Shown[], number: number): boolean {
   const before = memory.refused;
@@ -373,7 +378,7 @@ async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | un
   return undefined;
 }
 
-/** Saves the transfers to addresses of the store, and the anchor. */
+/** Saves the anchor, and the transfers whose recipients are addresses of the store. */
 async function saveTransfers(
   turn: Turn,
   anchor: Anchor | undefined,
