@@ -1,4 +1,5 @@
-// The operator's command `launch`, which starts with a funded key and ends with a proved payment.
+// Defines the operator's command `launch`, which starts with a funded key and ends with a proved
+// payment.
 
 import type { Config } from "../config.ts";
 import type { Command } from "../store/command.ts";

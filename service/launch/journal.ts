@@ -1,5 +1,5 @@
 // Records the steps of a launch, so that an interrupted launch can be repeated. Each signed
-// transaction is stored before it is sent, and the intent before its address is shown.
+// transaction is stored before it is sent. The intent is stored before its address is shown.
 
 import type { Hex, Intent } from "executable-address";
 import { deterministicDeployer, factoryAddress, periphery } from "executable-address-contracts";
@@ -35,8 +35,9 @@ export type Journal = {
 };
 
 /**
- * Reads the journal from `file`, or starts a new one. @throws an error that names both wallets if
- * the file belongs to a launch with a different key
+ * Reads the journal from `file`, or starts a new journal.
+ *
+ * @throws an error that names both wallets if the file belongs to a launch with a different key
  */
 export async function openJournal(
   file: string,
@@ -61,8 +62,7 @@ export async function openJournal(
 }
 
 /**
- * Replaces a stored transaction with the result of `change`. A result of null removes the
- * transaction.
+ * Replaces a stored transaction with the result of `change`, or removes it if the result is null.
  */
 export async function changeSent(
   journal: Journal,
@@ -91,7 +91,7 @@ export async function noteReceipt(
   });
 }
 
-/** Computes what the mined transactions cost so far, in wei. */
+/** Returns the cost of all mined transactions, in wei. */
 export const spentWei = ({ sent }: LaunchState): bigint =>
   sent.reduce((sum, { mined }) => sum + BigInt(mined?.wei ?? 0), 0n);
 
@@ -115,7 +115,7 @@ function createdBy(raw: Hex): Hex | undefined {
 }
 
 /**
- * Returns the address that has code after the transaction took effect, or undefined for a transfer.
+ * Returns the address that has code if the transaction took effect, or undefined for a transfer.
  */
 export const codeAfter = (raw: Hex): Hex | undefined => {
   const { to, data } = parseTransaction(raw);

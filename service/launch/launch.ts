@@ -1,6 +1,6 @@
-// Takes an operator from a funded key to a proved payment on a chain, in repeatable steps: check
-// endpoints and cost, deploy the contracts, create an address, wait for its payment, execute it,
-// and prove the outcome. journal.ts stores the state that cannot be read from the chain.
+// Launches the service on a chain, in repeatable steps: check the endpoints and the cost, deploy
+// the contracts, create an address, wait for a payment to it, execute it, and prove the outcome.
+// journal.ts stores the state that cannot be read from the chain.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -50,7 +50,9 @@ import {
 import { inspectSent, settleSent } from "./sending.ts";
 
 /**
- * Runs a launch. @throws an error whose message says in one sentence what the operator must change
+ * Runs a launch.
+ *
+ * @throws an error whose message says in one sentence what the operator must change
  */
 export async function launch(options: LaunchOptions, outside: Outside) {
   const { config, say } = outside;
@@ -102,7 +104,7 @@ async function carryOut(run: Launch) {
 }
 
 /**
- * Deploys the missing contracts. A step whose transaction was mined is repeated only if a
+ * Deploys the missing contracts. If the transaction of a step was mined, repeats the step only if a
  * reorganization removed the transaction.
  */
 async function bringContracts(run: Launch) {
@@ -211,8 +213,8 @@ function showAddress({ chain, config, say }: Launch, record: AddressRecord): voi
 }
 
 /**
- * The maximum number of attempts, which take about a minute. Endpoints may briefly have different
- * newest blocks, or an endpoint may not respond.
+ * The maximum number of attempts, which together take about a minute. An attempt can fail because
+ * endpoints briefly have different newest blocks, or because an endpoint does not respond.
  */
 const attemptsMax = 30;
 
@@ -258,7 +260,7 @@ async function execute(
   readState: () => Promise<AddressStatus>,
 ): Promise<void> {
   const { chain, key, request, wallet } = run;
-  // Without the factory, the execution would succeed and do nothing.
+  // If the factory were missing, the execution would succeed and do nothing.
   await bringContracts(run);
   const data = toHex(encodeExecution(intent));
   if (hasSucceeded(run.journal.state, data)) {
@@ -282,7 +284,7 @@ async function execute(
 }
 
 /**
- * Proves the outcome at blocks on which a quorum of endpoints agrees, verifies the proof, and
+ * Proves the outcome at blocks on which a quorum of endpoints agrees. Then verifies the proof and
  * writes it to a file.
  */
 async function proveOutcome(run: Launch, record: AddressRecord) {

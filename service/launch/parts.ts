@@ -41,7 +41,7 @@ export type Launch = {
    * it is mined.
    */
   request: ReturnType<typeof journaled>;
-  /** All endpoints. When the address is read, `quorum` endpoints must give the same answer. */
+  /** All endpoints. When the address is read, `quorum` of them must give the same answer. */
   rpcs: readonly Rpc[];
   quorum: number;
   pollMs: number;
@@ -132,7 +132,7 @@ export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promis
   };
 }
 
-/** Returns the address's status on which a quorum of the endpoints agrees. */
+/** Returns the status of the address on which a quorum of the endpoints agrees. */
 export async function readState({ chain, rpcs, quorum }: Launch, record: AddressRecord) {
   const agreed = await blockHashOf(rpcs, { quorum, chainId: chain.chainId });
   return readAgreed(record, agreed, { rpcs, quorum });

@@ -1,4 +1,4 @@
-// Checks that a launch can succeed before any coin is spent. It checks the features of each
+// Checks, before any coin is spent, that a launch can succeed. Checks the features of each
 // endpoint, whether the chain supports the contracts, the remaining cost, and the wallet's balance.
 
 import { type AddressRecord, encodeExecution, type Hex, toHex } from "executable-address";
@@ -42,8 +42,9 @@ export async function inspectEndpoints(chain: Chain): Promise<EndpointReport[]> 
 }
 
 /**
- * Checks that a launch with these endpoints can succeed. @throws an error with the first reason why
- * it would fail
+ * Checks that a launch with these endpoints can succeed.
+ *
+ * @throws an error with the first reason why the launch would fail
  */
 export function requireEndpoints(reports: readonly EndpointReport[]): void {
   const hosts = new Set(reports.map(({ endpoint }) => endpoint));
@@ -93,8 +94,8 @@ export type CostEstimate = {
   gasPriceWei: string;
   estimatedWei: string;
   /**
-   * The balance that the wallet needs. It is higher than the cost, because the gas limits are
-   * higher than the gas used, and the offered prices are higher than the prices paid.
+   * The balance that the wallet needs. It is higher than the cost, because gas limits are higher
+   * than the used gas, and offered prices are higher than the paid prices.
    */
   neededWei: string;
   balanceWei: string;
@@ -109,7 +110,7 @@ type Estimated = {
 };
 
 /**
- * The gas of an execution with one transfer, rounded up. It is used if no node can simulate the
+ * The gas of an execution with one transfer, rounded up. Used if no node can simulate the
  * execution.
  */
 const executionGasUsual = 110_000n;
@@ -173,7 +174,10 @@ async function estimateExecution(chain: Chain, rpc: ChainRpc, { address, intent 
   return gasUsed ? BigInt(gasUsed) : undefined;
 }
 
-/** Reads the fee of an OP Stack chain for publishing these bytes. It is zero on other chains. */
+/**
+ * Reads the fee that an OP Stack chain charges for publishing these bytes. On other chains, returns
+ * zero.
+ */
 async function readDataFee(rpc: ChainRpc, chainId: number, data: Hex): Promise<bigint> {
   const fee = 1_000_000_000n;
   const unsigned = {
@@ -203,8 +207,9 @@ export function estimateLines(cost: CostEstimate): string {
 }
 
 /**
- * Checks that the wallet has the required balance. @throws an error with the wallet, its balance,
- * and the required balance
+ * Checks that the wallet has the required balance.
+ *
+ * @throws an error with the wallet, its balance, and the required balance
  */
 export function requireBalance(wallet: Hex, { neededWei, balanceWei }: CostEstimate): void {
   if (BigInt(balanceWei) >= BigInt(neededWei)) return;

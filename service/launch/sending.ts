@@ -1,9 +1,9 @@
 // Sends the transactions of a launch, and waits until they are mined. Sends a transaction again if
-// an endpoint forgot it, and raises a fee that is too low.
+// an endpoint lost it, and raises its fee if the fee is too low.
 //
 // No transaction takes effect twice. Each transaction uses the nonce after the newest mined
-// transaction, so all pending transactions have the same nonce, and only one can be mined. A
-// transaction with the same recipient, value, and calldata as a mined transaction is not signed
+// transaction. So all pending transactions have the same nonce, and only one of them can be mined.
+// A transaction with the same recipient, value, and calldata as a mined transaction is not signed
 // again, even if an endpoint lags and does not show the effect of the mined transaction yet.
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -44,23 +44,24 @@ export type Sending = {
   say: (line: string) => void;
 };
 
-/** Thrown if the nonce of a launch's transaction was used by another transaction of the key. */
+/** Thrown if a different transaction of the key used the nonce of a launch's transaction. */
 class NonceTaken extends StepError {}
 
-/** Thrown if the endpoint refuses a transaction, which is then in no known mempool. */
+/** Thrown if the endpoint refuses a transaction, so that no known mempool contains it. */
 class SendRefused extends CallRefused {}
 class NotSent extends StepError {}
 
 /**
- * Wraps `request` for the launch's wallet. A transaction is stored before it is sent, and the call
- * that sends a transaction resolves after it is mined, with the hash of the mined transaction.
+ * Wraps `request` for the launch's wallet. A transaction is stored before it is sent. The call that
+ * sends a transaction resolves after a version of the transaction is mined, with the hash of that
+ * version.
  */
 export function journaled(sending: Sending): ChainRpc["request"] {
   const { request, journal } = sending;
   return async (method, params) => {
     if (method === "eth_getTransactionCount" && isText(params[0], journal.state.wallet)) {
       const { sent } = journal.state;
-      // An endpoint that lags behind counts fewer transactions than were mined.
+      // An endpoint that lags behind returns a nonce that is too low.
       const known = sent.reduce(
         (next, each) => (each.mined ? Math.max(next, each.nonce + 1) : next),
         0,
@@ -92,7 +93,7 @@ const withNonce = ({ journal }: Sending, nonce: number) =>
 
 async function send(sending: Sending, raw: Hex): Promise<Hex> {
   const { journal, say } = sending;
-  // Nobody has the key of this transaction's sender, so the transaction does not use the wallet's
+  // Nobody has the key of this transaction's sender. So the transaction does not use the wallet's
   // nonces, and its fee cannot change.
   if (raw === deterministicDeployer.transaction) return sendKeyless(sending, raw);
   const { nonce = 0 } = parseTransaction(raw);
@@ -104,7 +105,9 @@ async function send(sending: Sending, raw: Hex): Promise<Hex> {
   return awaitMined(sending, sent);
 }
 
-/** Stores a transaction. If its fee exceeds the chain's maximum, it is signed with a lower fee. */
+/**
+ * Stores a transaction. If its fee exceeds the chain's maximum, signs it again with a lower fee.
+ */
 async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   const { journal, fees } = sending;
   const { nonce = 0, type } = parseTransaction(raw);
@@ -119,12 +122,12 @@ async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   return sent;
 }
 
-/** @throws unless the mined transaction is known to have had no effect */
+/** @throws if the mined transaction may have had an effect */
 async function assertGone(sending: Sending, sent: Sent): Promise<void> {
   const receipt = await readReceipt(sending, sent.hash);
   const address = codeAfter(sent.raw);
   if (receipt && address) {
-    // If a reorganization moved the transaction before the deployer's deployment, the transaction
+    // If a reorganization moved the transaction to a position before the deployer's deployment, it
     // succeeded without an effect.
     const at = { blockHash: receipt.blockHash };
     const code = await sending.request("eth_getCode", [address, at]).catch(() => undefined);
@@ -158,7 +161,8 @@ const pollsMax = 1_800;
 const refusalsMax = 3;
 
 /**
- * Calls `attempt` until its result is defined. Reports every minute why it is still undefined.
+ * Calls `attempt` until its result is defined. Every minute, reports the reason why the result is
+ * still undefined.
  *
  * @throws after an hour, or if the endpoint refuses a call several times in a row
  */
@@ -194,7 +198,8 @@ async function wait<Result>(
     if (poll >= quietPolls && (poll - quietPolls) % pollsPerLine === 0) {
       say(`waiting for ${name}: ${why}. You can stop the command and run it again later`);
     }
-    // A chain that mines a block for each transaction shows the receipt immediately.
+    // The first waits are short, because a chain that mines a block for each transaction has the
+    // receipt immediately.
     await sleep(Math.min(pollMs, 100 * 2 ** poll));
   }
   throw new StepError(`${name} was not mined within an hour: run the same command again later`);
@@ -209,7 +214,7 @@ const signaturesMax = 10;
 const raiseFactorMax = 10n;
 /**
  * Polls for the receipt of a transaction that the endpoint counts as mined. After 10 s, the launch
- * looks for another transaction with the nonce; after 3 minutes, the launch fails.
+ * searches for a different transaction with the nonce. After 3 minutes, the launch fails.
  */
 const lagPolls = 5;
 const lagPollsMax = 90;
@@ -217,7 +222,8 @@ const lagPollsMax = 90;
 /**
  * Sends a stored transaction until its nonce is used. Returns the mined transaction's hash.
  *
- * @throws {NonceTaken} if the mined transaction is not the launch's, or has another effect
+ * @throws {NonceTaken} if the mined transaction does not belong to the launch, or has a different
+ *   effect
  */
 async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promise<Hex> {
   let signedAt: number | undefined;
@@ -278,7 +284,11 @@ async function settle(sending: Sending, nonce: number): Promise<Sent | undefined
   return undefined;
 }
 
-/** Returns false if the endpoint demands a higher fee. @throws {SendRefused} otherwise */
+/**
+ * Returns false if the endpoint requires a higher fee.
+ *
+ * @throws {SendRefused} if the endpoint refuses the transaction for a different reason
+ */
 async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> {
   try {
     await request("eth_sendRawTransaction", [raw]);
@@ -294,7 +304,8 @@ async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> 
 }
 
 /**
- * Signs a transaction again with a higher fee. If the fee is limited, returns the reason instead.
+ * Signs a transaction again with a higher fee. If a limit does not allow a higher fee, returns the
+ * reason instead.
  */
 async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<Sent | string> {
   const { journal, request, fees, say } = sending;
@@ -330,7 +341,10 @@ function feeOf(raw: Hex): Fee {
   return { maxFee: maxFeePerGas, priorityFee: maxPriorityFeePerGas };
 }
 
-/** Signs a transaction again with another fee, and also stores the new version. */
+/**
+ * Signs a transaction again with a different fee, and stores the new version in addition to the old
+ * one.
+ */
 async function signStored({ key, journal }: Sending, raw: Hex, fee: Fee): Promise<Sent> {
   const { chainId, nonce = 0, to, data, gas, value } = parseTransaction(raw);
   const signed = await privateKeyToAccount(key).signTransaction({
@@ -342,7 +356,9 @@ async function signStored({ key, journal }: Sending, raw: Hex, fee: Fee): Promis
   return sent;
 }
 
-/** @throws {NonceTaken} if a block shows another transaction of the wallet with this nonce */
+/**
+ * @throws {NonceTaken} if a block contains a different transaction of the wallet with this nonce
+ */
 async function assertNotTaken(sending: Sending, nonce: number, head: number): Promise<void> {
   const { journal } = sending;
   const taker = await findTaker(sending, nonce, head);
@@ -359,7 +375,7 @@ async function assertNotTaken(sending: Sending, nonce: number, head: number): Pr
 
 /**
  * Finds the wallet's transaction that used `nonce`. Searches backward from the block `head`,
- * because an endpoint may have the state of recent blocks only.
+ * because an endpoint may have only the state of recent blocks.
  */
 async function findTaker(sending: Sending, nonce: number, head: number) {
   try {
@@ -393,7 +409,7 @@ const removed =
 
 /**
  * Checks the receipt of each stored transaction, even if it was mined before, and waits for each
- * transaction in a mempool. Other transactions are sent again by the steps that need them.
+ * transaction in a mempool. The steps that need other transactions send them again.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, say } = sending;
@@ -420,7 +436,10 @@ export async function settleSent(sending: Sending): Promise<void> {
 const nonces = ({ journal }: Sending) =>
   [...new Set(journal.state.sent.map(({ nonce }) => nonce))].sort((a, b) => a - b);
 
-/** Checks each stored transaction, and lists the unmined ones with the reasons. Saves nothing. */
+/**
+ * Checks each stored transaction, and returns the unmined transactions with the reasons. Saves
+ * nothing.
+ */
 export async function inspectSent(sending: Sending) {
   const journal: Journal = {
     state: sending.journal.state,
