@@ -56,9 +56,9 @@ async function run(command: Command, given: Given, config: Config): Promise<void
 }
 
 /**
- * Refuses a missing database, unless the command can start without a database; then prints a
- * message. Without this check, SQLite would create an empty database, and a backup of that database
- * would look valid.
+ * Throws if the database is missing, unless the command can create one; in this case, prints a
+ * message. Without this check, SQLite would create an empty database, and a backup of the empty
+ * database would look valid.
  */
 function requireDatabase({ makesDatabase }: Command, directory: string): void {
   if (existsSync(sqliteFile(directory))) return;

@@ -1,4 +1,4 @@
-// Reads all settings of the operator from the environment, once at startup.
+// Reads all of the operator's settings from the environment, once at startup.
 //
 // To add a setting, add one line. Its schema defines the valid values and the error message.
 // Defaults are for development, and secrets have no default.
@@ -14,14 +14,14 @@ import { defaultLimits, type Limits } from "./http/limits.ts";
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Settings in the environment are invalid. Each line of the message contains one setting, its
- * value, and the valid values.
+ * Thrown if settings in the environment are invalid. Each line of the message contains one setting,
+ * its value, and the valid values.
  */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-/** @throws {ConfigError} that names every invalid variable */
+/** @throws {ConfigError} with every invalid variable */
 export function readConfig(environment: NodeJS.ProcessEnv) {
   const readers = readersOf(environment);
   const { faults, known } = readers;
@@ -106,7 +106,7 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorMirrors,
     executorPays,
     /**
-     * Zero if the executor is paid by tips, because no tip pays for the return of a named token.
+     * Zero if only tips pay for transactions, because no tip pays for the return of a named token.
      */
     executorNamedTokensPerDay: executorPays === "tips" ? 0 : namedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
@@ -115,7 +115,10 @@ function executorSettings({ read, optional, secret }: Readers) {
 
 type Readers = ReturnType<typeof readersOf>;
 
-/** Returns functions that read settings. They collect faults and the names of the settings. */
+/**
+ * Returns functions that read settings. The functions collect the faults and the names of the
+ * settings.
+ */
 function readersOf(environment: NodeJS.ProcessEnv) {
   const faults: string[] = [];
   const known = new Set<string>();
@@ -144,7 +147,7 @@ function readersOf(environment: NodeJS.ProcessEnv) {
 
 type Combined = { workers: number; role: string; limits: Limits };
 
-/** Returns the contradictions between settings that are valid separately. */
+/** Returns the contradictions between settings that are each valid on their own. */
 function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): string[] {
   const faults: string[] = [];
   if (config.limits.expirySecondsMin > config.limits.expirySecondsMax) {
@@ -167,8 +170,8 @@ function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): 
 }
 
 /**
- * Reports unknown names that begin with `EXECUTOR_`, and names that probably are misspelled
- * settings. Ignores letter case.
+ * Returns faults for unknown names that begin with `EXECUTOR_`, and for names that are probably
+ * misspelled settings. Ignores letter case.
  */
 function unknownNames(names: string[], known: Set<string>): string[] {
   return names.flatMap((name) => {
@@ -198,7 +201,7 @@ function slips(a: string, b: string): number {
 
 const defaultChainsFile = fileURLToPath(new URL("chains.json", import.meta.url));
 
-// The message of each schema continues "expected …".
+// The message of each schema completes the sentence "expected …".
 
 const text = (expected: string) => z.string(expected);
 

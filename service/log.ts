@@ -4,7 +4,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DestinationStream, type Logger, pino } from "pino";
 
-/** Matches a URL, up to a character that neither a URL nor a JSON string with a URL contains. */
+/**
+ * Matches a URL, up to the first character that cannot be part of a URL or of a URL in a JSON
+ * string.
+ */
 const urlPattern = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'`\\<>|(){}]+)/gi;
 
 /** Returns `text` with each URL shortened to scheme, host, and port. */
@@ -28,8 +31,8 @@ export function openLog(
 const unreadMsMax = 1_000;
 
 /**
- * Exits the process after its log is written. Without this, pino writes the rest when the process
- * exits, and tries forever if the reader has exited.
+ * Exits the process after its log is written. Without this function, pino writes the rest of the
+ * log during the exit, and tries forever if the reader of the log has exited.
  */
 export async function exitLogged(log: Logger, code: number): Promise<void> {
   const stdout = (log as unknown as Record<symbol, SonicBoom>)[pino.symbols.streamSym]!;

@@ -1,6 +1,6 @@
 // The program. It reads its configuration, and then starts the configured roles or several workers.
-// The code of roles and workers is loaded after the configuration was read, so that an invalid
-// setting is reported immediately.
+// It loads the code of roles and workers only after that, so that an invalid setting is reported
+// immediately.
 
 import cluster from "node:cluster";
 import { parseArgs } from "node:util";
@@ -30,8 +30,8 @@ try {
 }
 
 /**
- * Reads `--from-mirror URL`, which can be repeated. It starts an executor for the records of
- * mirrors.
+ * Reads the option `--from-mirror URL`, which can be repeated. With this option, the program runs
+ * an executor for the records of mirrors.
  */
 function flagsOf(args: string[]): NodeJS.ProcessEnv {
   const options = { "from-mirror": { type: "string", multiple: true } } as const;

@@ -1,4 +1,4 @@
-// Converts an error at startup to a sentence that says what the operator can change.
+// Converts an error at startup to a sentence that says what the operator has to change.
 
 import type { Config } from "./config.ts";
 
@@ -43,7 +43,8 @@ const isSqliteOpen = (code: string | undefined) =>
   code === "SQLITE_CANTOPEN" || code === "SQLITE_READONLY" || code === "SQLITE_NOTADB";
 
 /**
- * Returns whether the error is PostgreSQL's: a refused connection, or a five-character SQLSTATE.
+ * Returns whether the error comes from PostgreSQL: the connection failed, or the code is a
+ * five-character SQLSTATE.
  */
 const isPostgres = ({ code }: SystemError) =>
   /^(ECONNREFUSED|ETIMEDOUT|[0-9A-Z]{5})$/.test(code ?? "");

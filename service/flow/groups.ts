@@ -3,20 +3,22 @@
 
 /**
  * The maximum number of rows in one statement or one short commit. It is limited because other
- * statements wait: on SQLite all statements except creates and lookups, and on PostgreSQL
- * statements that need the same rows. Limits that have other reasons are defined where they are
- * used.
+ * statements wait for a statement: on SQLite, all statements except those of create requests and
+ * lookups, and on PostgreSQL, statements that need the same rows. Limits that have other reasons
+ * are defined where they are used.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */
   short: 100,
-  /** Rows that are in several indexes, take several statements, or stand for several rows each. */
+  /**
+   * Rows that are in several indexes, that take several statements, or that each add several rows.
+   */
   costly: 50,
-  /** Rows of an index that a search scans to return only a few rows. */
+  /** Rows of an index that a search scans but mostly does not return. */
   walked: 1_000,
   /**
-   * Rows with terms, of up to 24,576 bytes each. On PostgreSQL, reading 300 watches in groups of 25
-   * rows took 1.6 times as long as in groups of 50. On SQLite, groups of 25, 50, and 100 rows take
+   * Rows with terms, of up to 24,576 bytes each. On PostgreSQL, reading 300 watches takes 1.6 times
+   * as long in groups of 25 rows as in groups of 50. On SQLite, groups of 25, 50, and 100 rows take
    * the same time.
    */
   withTerms: 50,
@@ -39,11 +41,11 @@ export async function inGroups<Item, Found>(
 }
 
 /**
- * Returns the first item of each owner, then the second item of each owner, and so on. An owner of
- * many items thus does not delay another owner's first item.
+ * Returns the first item of each owner, then the second item of each owner, and so on. So an owner
+ * with many items does not delay the first items of other owners.
  *
  * @param ownerOf returns the owner of an item
- * @param among compares items of the same round; by default these keep the order of `items`
+ * @param among compares items of the same round; by default, they keep the order of `items`
  */
 export function roundRobin<Item>(
   items: readonly Item[],

@@ -1,16 +1,18 @@
-// Limits log lines, because an outage would otherwise log a line for each request.
+// Limits the number of log lines, because an outage would otherwise log a line for each request.
 
 const everyMs = 60_000;
-/** The number of kinds that have their own limit. All further kinds share one limit. */
+/** The maximum number of kinds with a separate limit. All further kinds share one limit. */
 const kindsMax = 100;
 
-/** Returns `text` without numbers and hex, so that repetitions of a message are equal. */
+/**
+ * Returns `text` with numbers and hex replaced by `#`, so that messages of the same kind are equal.
+ */
 export const messageKind = (text: string): string =>
   text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200);
 
 /**
  * Returns a function that calls `log` at most once a minute for each kind of event. `log` receives
- * the number of events that were skipped since its last call.
+ * the number of events that were skipped since the last line of that kind.
  *
  * @param nowMs never goes back
  */

@@ -1,6 +1,6 @@
 // Shares work between requests. Requests that arrive in the same turn of the event loop form a
 // group, and a group shares one commit, one round trip, or one message. Requests for the same
-// result share one answer. All such groups of the service are made here.
+// result share one answer. All of the service's shared work uses this file.
 
 import { LRUCache } from "lru-cache";
 
@@ -20,18 +20,18 @@ type TogetherOptions = {
   /** The maximum number of items in a group. */
   sizeMax: number;
   /**
-   * The number of groups that run simultaneously; 1 by default. Items that arrive while the maximum
-   * number of groups run form the next group.
+   * The number of groups that run simultaneously; 1 by default. Items that arrive while this number
+   * of groups run form the next group.
    */
   runningMax?: number;
 };
 
 /**
- * Collects items until the event loop has read the sockets' data, or until there are `sizeMax`
- * items. Then runs the items as one group. No timer is used, so a single item does not wait.
+ * Collects items until the event loop has read the data of all sockets, or until there are
+ * `sizeMax` items. Then runs the items as one group. Uses no timer, so a single item does not wait.
  *
- * @param run returns the answers in the order of its items. An Error as an answer fails only that
- *   item. A rejection fails every item of the group
+ * @param run returns the answers in the order of its items. an Error as an answer fails only that
+ *   item; a rejection fails every item of the group
  */
 export function together<Item, Answer>(
   run: (items: Item[]) => (Answer | Error)[] | Promise<(Answer | Error)[]>,
@@ -88,7 +88,8 @@ export function together<Item, Answer>(
 /**
  * Groups the items of one turn by `keyOf`. The groups of all keys run simultaneously.
  *
- * @param run returns the answers in the order of its items; a rejection fails only that key's items
+ * @param run returns the answers in the order of its items; a rejection fails only the items of the
+ *   same key
  */
 export function togetherBy<Item, Answer>(
   keyOf: (item: Item) => string,
@@ -108,8 +109,7 @@ export function togetherBy<Item, Answer>(
 }
 
 /**
- * @returns a function that returns the earlier result of `ask` for `key`, if it did not fail, and
- *   otherwise calls `ask`
+ * @returns a function that caches the results of `ask` by `key`; results that failed are not cached
  */
 export function recalled<Found>(max: number) {
   const answers = new LRUCache<string, Promise<Found>>({ max });

@@ -1,6 +1,8 @@
-// Functions that let work wait for a free slot, until a timeout, or before a retry.
+// Functions for waiting: for a free slot, until a timeout, or before a retry.
 
-/** Returns a function that runs at most `max` tasks simultaneously, in the order of the calls. */
+/**
+ * Returns a function that runs tasks in the order of the calls, at most `max` tasks simultaneously.
+ */
 export function openGate(max: number) {
   let running = 0;
   const waiting: (() => void)[] = [];
@@ -36,8 +38,8 @@ export function within<Done>(ms: number, promise: Promise<Done>, late: () => Err
 }
 
 /**
- * Returns the wait after attempt number `attempt`, which starts at 1. The wait doubles with each
- * attempt, from `first` up to `longest`. All times have the same unit.
+ * Returns the time to wait after attempt number `attempt`. The first attempt has number 1. The wait
+ * doubles with each attempt, from `first` up to `longest`. All times have the same unit.
  */
 export const backoff = (attempt: number, first: number, longest: number): number =>
   Math.min(longest, first * 2 ** Math.min(attempt - 1, 30));

@@ -1,4 +1,5 @@
-// Operators' commands for all records: export, import, mirror, backup, and copy to PostgreSQL.
+// Defines the operator's commands for all records: export, import, mirror, backup, and copy to
+// PostgreSQL.
 
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
@@ -96,7 +97,7 @@ async function* linesOf(store: Store, sinceMs: number, report: Terminal["report"
 
 /** Writes a consistent copy of the SQLite file. The copy is durable when the call resolves. */
 async function backUp({ db }: Store, file: string): Promise<void> {
-  // The copy contains the same secrets as the database, so only its owner may ever read it.
+  // The copy contains the same secrets as the database, so only the file's owner may read it.
   process.umask(0o077);
   await sql`vacuum into ${file}`.execute(db);
   chmodSync(file, 0o600);

@@ -1,6 +1,6 @@
-// Exports and imports records as lines of JSON: for a backup that any program can read, for a move
-// to a different database, or for a mirror. Each line is the body of a lookup. Each record is
-// verified at export and at import.
+// Exports and imports records as lines of JSON, for example for a backup that any program can read,
+// for a move to a different database, or for a mirror. Each line is the body of a lookup. Each
+// record is verified at export and at import.
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -12,8 +12,8 @@ import { CorruptError, type Store } from "../store/store.ts";
 export const batchSize = 500;
 
 /**
- * The maximum size of a line. It is more than the size of any record, which contains terms of up to
- * 24,576 bytes as hex, and the intent as JSON.
+ * The maximum size of a line. No record is larger, because a record contains terms of up to 24,576
+ * bytes as hex, and the intent as JSON.
  */
 export const lineBytesMax = 1_048_576;
 
@@ -95,9 +95,9 @@ type Imported = { saved: number; repaired: number; refused: number };
 
 /**
  * Verifies the record of each line with the trusted factory, and saves the record as created by
- * `accountId`. The call is idempotent. An invalid line is reported and omitted. If the database has
- * different terms for the address, the verified terms of the line replace them, and the replacement
- * is reported.
+ * `accountId`. The call is idempotent. Reports and skips invalid lines. If the database has
+ * different terms for the address, replaces them with the verified terms of the line, and reports
+ * the replacement.
  *
  * @param isWanted returns whether to save a record
  */
@@ -151,8 +151,8 @@ export async function importRecords(
 }
 
 /**
- * Yields the lines of `input`, with undefined for a line that is too long. Does not keep the rest
- * of such a line in memory.
+ * Yields the lines of `input`. Yields undefined for a line that is too long, and does not keep such
+ * a line in memory.
  */
 async function* linesOf(input: Input): AsyncGenerator<string | undefined> {
   let kept: Uint8Array[] = [];

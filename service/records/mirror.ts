@@ -1,7 +1,7 @@
-// Writes and reads mirrors. A mirror is a static copy of the records that any web server can serve.
-// It contains a file for each lookup, and a list with a line for each record. A client can verify
-// each record, so the client does not have to trust the server. A separate file contains the
-// position up to which records were copied.
+// Writes and reads mirrors. A mirror is a static copy of the records, which any web server can
+// serve. It contains one file for each record's lookup, and a list with one line for each record.
+// Clients verify each record, so they do not have to trust the server. A separate file, the note,
+// contains the position up to which records were copied.
 
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
@@ -18,16 +18,16 @@ import {
   readRecords,
 } from "./export.ts";
 
-/** The file in which the writer stores the last copied record. Readers do not need it. */
+/** The file of the note, which only the writer needs. */
 const noteFile = ".mirror.json";
 
 /** The file with a line for each record. It only grows. */
 const listFile = "records.jsonl";
 
 /**
- * `corrupt` contains the addresses up to `seq` whose records are corrupt; they are retried. `bytes`
- * is the list's length when the note was written. The writer truncates data after this length,
- * which a crash can leave.
+ * `corrupt` contains the addresses of corrupt records up to `seq`, which are tried again. `bytes`
+ * is the length of the list when the note was written. The writer truncates the list to this
+ * length, because a crash can leave additional data.
  */
 type Note = { readonly seq: number; readonly corrupt: readonly Hex[]; readonly bytes: number };
 
@@ -39,7 +39,8 @@ const headers = {
 };
 
 /**
- * The headers, by prefix of the path. A cache must revalidate the list, because the list can grow.
+ * The response headers, by the prefix of the path. Caches must revalidate the list, because the
+ * list can grow.
  */
 const places: Record<string, Record<string, string>> = {
   "/v1/address/": headers,
@@ -67,8 +68,8 @@ const nginx = `${eachPlace((place, { "Content-Type": type, ...others }) => {
 })}location = /${noteFile} {\n  return 404;\n}\n`;
 
 /**
- * The Caddy configuration, for `import` in a site whose root is the mirror. A 404 must not be
- * cached, because the file can be written later.
+ * The Caddy configuration, for `import` in a site whose root is the mirror. Caches must not store a
+ * 404 response, because the file may be written later.
  */
 const caddy = `${eachPlace((place, headers) => {
   const matcher = `@${basename(place, ".jsonl")}`;
@@ -79,8 +80,8 @@ const caddy = `${eachPlace((place, headers) => {
 type Mirrored = { written: number; corrupt: number };
 
 /**
- * Writes the records that are new since the last call. After a crash, records that the note does
- * not count are written again with the same bytes. A folder belongs to one database, because the
+ * Writes the records that are new since the last call. After a crash, records that are not covered
+ * by the note are written again with the same bytes. A folder belongs to one database, because the
  * position is a row number of that database.
  */
 export async function writeMirror(
@@ -96,8 +97,7 @@ export async function writeMirror(
   const note = join(folder, noteFile);
   const fresh: Note = { seq: 0, corrupt: [], bytes: 0 };
   const kept = await readNote<Partial<Note>>(note, fresh);
-  // A note without a length was written by an earlier version. In this case, all records are
-  // written again.
+  // An earlier version wrote notes without a length. In this case, all records are written again.
   const last = kept.bytes === undefined ? fresh : (kept as Note);
   let { seq, bytes } = last;
   await appendFile(list, "");
@@ -125,8 +125,8 @@ export async function writeMirror(
     seq = page.seq;
     await write(page);
     unnoted += page.records.length + page.corrupt.length;
-    // A note contains each corrupt address. To keep notes cheap, the next note is written only
-    // after at least as many records as there are corrupt addresses.
+    // A note contains each corrupt address. To limit the cost of notes, at least as many records as
+    // there are corrupt addresses are written before the next note.
     if (unnoted < corrupt.length) continue;
     await keepNote();
     unnoted = 0;
@@ -151,14 +151,17 @@ export async function writeNote(file: string, note: unknown): Promise<void> {
 }
 
 /**
- * The maximum number of bytes per read. With the pause after each read, a mirror that sends invalid
- * data costs at most 2 MiB per second.
+ * The maximum number of bytes per read. Because of the pause after each read, a mirror that sends
+ * invalid data costs at most 2 MiB per second.
  */
 const readBytesMax = 4 * lineBytesMax;
 const pauseMs = 2_000;
 const readMsMax = 30_000;
 
-/** The owner of mirrored records, for budgets. No account has this ID, so no events are sent. */
+/**
+ * The owner of mirrored records, to which their costs are charged. No account has this ID, so
+ * nobody gets events of these records.
+ */
 const owner = "mirror";
 
 export type MirrorParts = {
@@ -205,7 +208,9 @@ async function follow(mirror: string, parts: MirrorParts, stopping: AbortSignal)
 }
 
 /**
- * Saves the valid records of the lines after `offset`. @returns the offset of the next line to read
+ * Saves the valid records of the lines after `offset`.
+ *
+ * @returns the offset of the next line to read
  */
 async function readOn(
   mirror: string,
@@ -216,7 +221,8 @@ async function readOn(
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(readMsMax)]);
   const read = await readBytes(`${mirror}/${listFile}`, offset, signal);
   if (read === "replaced") return 0;
-  // The last line may be incomplete. A line that fills the whole read is not a record.
+  // The last line may be incomplete, so it is read again. A line that fills the whole read cannot
+  // be a record, so it is skipped.
   const end = read.length < readBytesMax ? 0 : read.length;
   const lines = read.subarray(0, read.lastIndexOf(10) + 1 || end);
   await importRecords(store, owner, [lines], (fault) => onFault(mirror, fault), isWanted);

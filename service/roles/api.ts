@@ -1,4 +1,4 @@
-// The role `api`: the HTTP API and the dashboard.
+// Starts the role `api`: the HTTP API and the dashboard.
 
 import type { AddressInfo } from "node:net";
 import { factoryAddress } from "executable-address";
@@ -13,8 +13,9 @@ import { readLabels } from "../http/pages/labels.ts";
 import type { RoleParts } from "./parts.ts";
 
 /**
- * Starts the HTTP server. Resolves when the server listens. @param draining aborts when the process
- * begins to stop
+ * Starts the HTTP server. Resolves when the server listens.
+ *
+ * @param draining aborts when the process begins to stop
  */
 export async function startApi(config: Config, parts: RoleParts, draining: AbortSignal) {
   const { log, stops, metrics, keccak, store, chains, statusReader, chainLoop } = parts;

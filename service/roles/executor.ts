@@ -1,4 +1,4 @@
-// The role `executor`: executions and recoveries, events of addresses, and webhooks.
+// Starts the role `executor`: executions and recoveries, events of addresses, and webhooks.
 
 import { factoryAddress } from "executable-address";
 import type { Config } from "../config.ts";

@@ -12,8 +12,8 @@ import type { Store } from "../store/store.ts";
 import * as webhooks from "../webhooks/tables.ts";
 
 /**
- * Opens PostgreSQL if there is a `databaseUrl`, otherwise SQLite in `dataDirectory`, which is
- * created if its parent exists. All migrations have run when the call resolves.
+ * Opens PostgreSQL if there is a `databaseUrl`. Otherwise opens SQLite in `dataDirectory`, and
+ * creates this directory if its parent exists. All migrations have run when the call resolves.
  *
  * @param isServer false for an operator's command, which can run next to the server
  * @throws {InUseError} if another server uses the directory
@@ -26,7 +26,7 @@ export async function openStore(
     const { openPostgres } = await import("../store/postgres.ts");
     return openPostgres(config.databaseUrl, rooms);
   }
-  // Parent directories are not created, so that a misspelled path is rejected.
+  // Parent directories are not created, so that a misspelled path causes an error.
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
   accessSync(config.dataDirectory, constants.W_OK);
   const file = sqliteFile(config.dataDirectory);

@@ -24,13 +24,14 @@ export type RoleParts = {
   keccak: Keccak;
   store: Store;
   chains: Chains;
-  /** Returns the process's reader for a chain, which is opened at the first call. */
+  /** Returns this process's status reader of a chain. Opens the reader at the first call. */
   statusReader: (chainId: number) => StatusReader;
   chainLoop: (chainId: number) => ChainLoop;
 };
 
 /**
- * @param stops receives the functions that close the parts, even if a later part cannot be opened
+ * @param stops receives the functions that close the opened parts, even if a later part cannot be
+ *   opened
  * @throws if a part that the configuration names cannot be opened
  */
 export async function openParts(

@@ -16,7 +16,7 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
   const draining = new AbortController();
   try {
     const parts = await openParts(config, log, stops);
-    // The listener is set before the first request can arrive. Until then, a signal ends the
+    // Signals are handled before the first request can arrive. Before this point, a signal ends the
     // process immediately.
     stopOnSignal(stops, draining, log);
     stops.push(await startMetrics(parts.metrics, config, log));
@@ -30,8 +30,10 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
 }
 
 /**
- * Serves the metrics on a separate port. A worker instead reports them to the process that started
- * it. @returns a function that closes the server
+ * Serves the metrics on a separate port. A worker instead reports its metrics to the process that
+ * started it.
+ *
+ * @returns a function that closes the server
  */
 async function startMetrics({ registry }: Metrics, config: Config, log: Logger) {
   const { metricsHost, metricsPort } = config;
@@ -44,7 +46,7 @@ async function startMetrics({ registry }: Metrics, config: Config, log: Logger) 
   return () => server.close();
 }
 
-/** The first signal drains; a later one ends the process immediately. */
+/** Drains the process at the first signal. A later signal ends the process immediately. */
 function stopOnSignal(stops: RoleParts["stops"], draining: AbortController, log: Logger): void {
   const drain = async (signal: string) => {
     log.info({ signal }, "draining");
@@ -56,7 +58,11 @@ function stopOnSignal(stops: RoleParts["stops"], draining: AbortController, log:
   onStopSignals(drain, () => process.exit(1));
 }
 
-/** Calls all functions in reverse order. @returns false, and logs the error, if a function fails */
+/**
+ * Calls all functions in reverse order. If a function fails, logs the error.
+ *
+ * @returns whether all functions succeeded
+ */
 async function stopAll(stops: RoleParts["stops"], log: Logger): Promise<boolean> {
   try {
     for (const each of stops.toReversed()) await each();

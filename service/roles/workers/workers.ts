@@ -1,9 +1,9 @@
-// If WORKERS is above 1, several processes listen on one port, each on its own core, with one
-// PostgreSQL database. The process of this file serves no requests: it distributes connections to
-// the workers in turn (node:cluster), restarts workers that exit, forwards signals, and adds up the
-// workers' metrics.
+// Runs several worker processes that listen on one port and share one PostgreSQL database, if
+// WORKERS is above 1. Each worker can use a core. The process that runs this file serves no
+// requests. It distributes connections among the workers in turn (node:cluster), restarts workers
+// that exit, forwards signals, and adds up the workers' metrics.
 //
-// The executor is a separate process and the only process that has the key.
+// The executor is a separate process, and only that process has the key.
 
 import cluster, { type Worker } from "node:cluster";
 import type { Logger } from "pino";
@@ -24,7 +24,7 @@ const restartMsMax = 30_000;
  * reset.
  */
 const soundMs = 60_000;
-/** The maximum time after the drain to close everything else. */
+/** The maximum time for closing everything else after the drain. */
 const stopMsMax = 10_000;
 
 const noKey = {
