@@ -1,6 +1,6 @@
-// The responses of the dashboard's API. The dashboard's pages import only the types;
-// answers.test.ts checks every route against its shape. Times are ISO 8601. The operations of
-// /webhooks are shared with the public API.
+// The responses of the dashboard's API. The dashboard's pages import only the types.
+// answers.test.ts checks the response of every route against its shape. Times are ISO 8601. The
+// public API has the same operations of /webhooks.
 
 import {
   address,
@@ -69,9 +69,9 @@ const gasDay = object({
   gasWei: wei,
   /** The tips received, converted to wei. */
   tipsWei: wei,
-  /** The gas that tips did not cover, which the account's budget limits. */
+  /** The gas that tips did not cover. The account's budget limits it. */
   wei,
-  /** The part of `wei` for addresses that its client ID created. */
+  /** The part of `wei` for addresses that the account's client ID created. */
   clientIdWei: wei,
   /** The part of `wei` for executions that tips were supposed to pay for. */
   failedTipsWei: wei,
@@ -123,7 +123,7 @@ const clientId = object({
   clientId: text,
   /** Whether the client ID can create only intents that the account's server signed. */
   bound: flag,
-  /** Whether creates with the client ID can have a reference. */
+  /** Whether create requests with the client ID can have a reference. */
   mayName: flag,
 });
 export type ClientId = TypeOf<typeof clientId>;
@@ -136,7 +136,7 @@ const credentials = object({
 });
 export type Credentials = TypeOf<typeof credentials>;
 
-/** Only the response that creates a secret contains it. */
+/** A new secret. Only the response to the request that creates a secret contains it. */
 export type Made<Secret extends "apiKey" | "clientId" | "referenceKey"> = Record<Secret, string>;
 
 const origins = object({
@@ -180,7 +180,7 @@ export type Pace = TypeOf<typeof pace>;
 const money = object({
   items: list(moneyDay),
   pace,
-  /** Whether some addresses are not counted yet. If so, request the amounts again. */
+  /** Whether some addresses are not counted yet. If so, repeat the request. */
   isMore: flag,
 });
 export type Money = TypeOf<typeof money>;

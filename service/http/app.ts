@@ -1,4 +1,4 @@
-// The HTTP service: the table of routes, and the rules that apply to every response.
+// Builds the HTTP service: the table of routes, and the rules that apply to every response.
 //
 // Every /v1 response, regardless of its status, has CORS `*` and X-Request-Id. Every refusal,
 // including the framework's own, has the form that spec/service.md §7 defines.
@@ -41,13 +41,17 @@ import { sent } from "./status/sent.ts";
 import { openStatuses, returns, type Statuses, status } from "./status/status.ts";
 
 /**
- * The maximum size of a body. No valid intent is larger, even if every character is escaped twice.
+ * The maximum size of a body. Every valid intent fits, even if each of its characters is escaped
+ * twice.
  */
 export const bodyBytesMax = 192 * 1024;
 
 const apiPrefix = "/v1";
 
-/** Every method that some path accepts. The dashboard uses no methods other than the API's. */
+/**
+ * Every method that at least one path accepts. The dashboard uses only methods that the API also
+ * uses.
+ */
 const allow = allowedMethods([
   ...new Set(Object.values(operations).map(({ method }) => method)),
 ]).join(", ");
@@ -105,8 +109,8 @@ export function buildApp(parts: Parts): FastifyInstance {
 type Work = { statuses: Statuses; intents: Intents; creates: Admission };
 
 /**
- * Mounts the operations of spec/service.md §4. A GET of a public operation ignores credentials and
- * query fields.
+ * Mounts the operations of spec/service.md §4. A GET request for a public operation ignores
+ * credentials and query fields.
  */
 function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   api.addHook("onRequest", apiHeaders);
@@ -114,7 +118,8 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   const describedRoute = (id: OperationId) => addDescribed(operations[id], routes[id]);
   const described = Object.entries(operations) as [OperationId, Operation][];
   for (const [path, found] of Map.groupBy(described, ([, { path }]) => path)) {
-    // A GET of such a path, for example /address/create, is a lookup of an invalid address.
+    // A GET request for such a path, for example /address/create, is a lookup of an invalid
+    // address.
     const other = found.every(([, { body }]) => body === "intent") && {
       GET: describedRoute("lookUpAddress"),
     };
@@ -124,8 +129,8 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
 }
 
 /**
- * Adds to a route the `Cache-Control` that its operation describes, and the refusal of fields that
- * the operation does not describe.
+ * Adds two hooks to a route: one sets the `Cache-Control` that the operation describes, and one
+ * refuses fields that the operation does not describe.
  */
 function addDescribed(operation: Operation, route: Route): Route {
   const { before = [], whenRead = [], handler } = route;

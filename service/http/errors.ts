@@ -1,5 +1,5 @@
-// Defines all refusals: one table maps codes to statuses, and one function converts any error to a
-// response. spec/service.md §7.
+// Defines all refusals (spec/service.md §7): one table maps codes to statuses, and one function
+// converts any error to a response.
 
 import { InvalidError, type Issue } from "executable-address";
 import { ProofError } from "executable-address/proof";
@@ -47,18 +47,21 @@ export const statuses = {
 export type Code = keyof typeof statuses;
 type Headers = Record<string, string>;
 
-/** The media type of JSON that is sent as text; Fastify sets it for JSON that it serializes. */
+/**
+ * The media type for JSON that a route sends as text. For JSON that Fastify serializes, Fastify
+ * sets it.
+ */
 export const jsonType = "application/json; charset=utf-8";
 
-/** A header of every response: a browser must not guess a different type. */
+/** A header of every response. It forbids browsers to guess a different media type. */
 export const noSniff = { "x-content-type-options": "nosniff" };
 
 /** A header of responses that are private or change at any time. */
 export const noStore = { "cache-control": "no-store" };
 
 /**
- * A request that is refused, and why. `headers` are sent with the response; their names can have
- * any case.
+ * Thrown to refuse a request, with the reason. `headers` are sent with the response; their names
+ * can have any case.
  */
 export class Refusal extends Error {
   override name = "Refusal";
@@ -110,15 +113,15 @@ export const errorBody = object({ error: errorDetails });
 
 /**
  * `headers` contains all headers except CORS. `body` is the JSON text. `isOurs` is true if the
- * service is at fault: then the error is logged, and the response shows no details.
+ * service is at fault. In this case, the error is logged, and the response shows no details.
  */
 type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
 
 const issuesMax = 20;
 
 /**
- * @param request the request, if there is one. The message quotes the part that the framework
- *   refused.
+ * @param request the request, if there is one; the message quotes the part that the framework
+ *   refused
  */
 export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer {
   const refusal = toRefusal(error, request);
@@ -143,8 +146,7 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
       headers: { "retry-after": "1" },
     });
   }
-  // The error of a node may contain the node's host name, so the response does not include the
-  // error.
+  // A node's error may contain the node's host name, so the response does not quote the error.
   if (error instanceof ChainUnavailable) {
     const message = "the chain cannot be read right now; try again";
     return new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
@@ -156,8 +158,8 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
 }
 
 /**
- * Shows the reason only if the library wrote it, because a node's error can contain the node's host
- * name.
+ * Returns a refusal that shows the reason only if the library wrote it. A node's error can contain
+ * the node's host name.
  */
 function unproved(error: ProofError): Refusal {
   const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
@@ -176,7 +178,7 @@ function fromIssues(issues: Issue[]): Refusal {
   });
 }
 
-/** Fastify and Node refuse these before a route is called. */
+/** The refusals of Fastify and Node before a route is called, by the code of the error. */
 const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, string]> = {
   FST_ERR_BAD_URL: (request) => [
     "invalid_request",
@@ -198,8 +200,8 @@ const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, str
 };
 
 /**
- * Returns the refusal of a request without a body, if its route expects an intent. A request with a
- * Content-Type never gets this refusal, because even its empty body is parsed.
+ * Returns the refusal of a request without a body, for a route that expects an intent. A request
+ * with a Content-Type never gets this refusal, because its body is parsed even if it is empty.
  */
 export function missingBody(): Refusal {
   const wanted = "expected Content-Type: application/json and an intent as the body";
@@ -208,7 +210,7 @@ export function missingBody(): Refusal {
 
 /**
  * Describes a caller's input in a refusal: the quoted text if it is short and plain, otherwise its
- * length. Never pass text that may be secret.
+ * length. Never pass a text that may be secret.
  */
 export function foundText(text: unknown): string {
   if (typeof text !== "string") return text === undefined ? "nothing" : "several";

@@ -1,5 +1,5 @@
-// Parses the parts of a request: the address in its path, its query, and its body. Each has one
-// interpretation, and every fault is reported with its path.
+// Parses the parts of a request: the address in its path, its query, and its body. Each input has
+// only one interpretation, and every fault is reported with its path.
 
 import { isUtf8 } from "node:buffer";
 import {
@@ -28,7 +28,7 @@ export function addressDigits(text: string | undefined): string {
 
 /**
  * Parses `value` with the schema. Refuses text with a NUL character, because PostgreSQL does not
- * accept such text and the whole statement would fail.
+ * accept it and the whole statement would fail.
  *
  * @throws {InvalidError} with the schema's messages
  */
@@ -50,8 +50,8 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
 /**
  * Parses a request's query.
  *
- * @throws {InvalidError} as {@link parseInput}, and for percent-encoding that is not UTF-8, because
- *   the framework would leave it undecoded
+ * @throws {InvalidError} the same errors as {@link parseInput}, and an error for percent-encoding
+ *   that is not UTF-8, which the framework would not decode
  */
 export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest) {
   const { url = "" } = request.raw;
@@ -69,8 +69,8 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: Fa
 const noFields = z.strictObject({});
 
 /**
- * Returns a preHandler hook. It refuses all query fields if the operation describes no query, and
- * all body fields if the operation describes no body.
+ * Returns a preHandler hook. If the operation describes no query, the hook refuses all query
+ * fields. If it describes no body, the hook refuses all body fields.
  */
 export const refuseFields =
   ({ query, body }: { query?: unknown; body?: unknown }) =>
@@ -132,8 +132,9 @@ export function parseJsonBody(
 }
 
 /**
- * The maximum number of fields in a body. An intent has 7, and 3 in each of at most 32 calls.
- * Parsing more fields, and listing the unknown ones in an error, would delay other requests.
+ * The maximum number of fields in a body. An intent has 7 fields, and each of its at most 32 calls
+ * has 3. Parsing more fields, and listing the unknown fields in an error, would delay other
+ * requests.
  */
 const membersMax = 200;
 
@@ -188,8 +189,8 @@ const isExponent = (bytes: Buffer, at: number) =>
 /**
  * Scans a JSON text before it is parsed, ignoring the content of strings. `members` is the number
  * of colons, which equals the number of members of all objects. `marks` is the number of commas and
- * opening brackets; the text has at most one more value. `isExact` is true if all numbers are plain
- * integers.
+ * opening brackets. The text contains at most `marks` + 1 values. `isExact` is true if all numbers
+ * are plain integers.
  *
  * @param bytes UTF-8
  */
@@ -210,7 +211,10 @@ function scan(bytes: Buffer): { members: number; marks: number; isExact: boolean
   return { members, marks, isExact };
 }
 
-/** Parsers read `31337.0` and `3133.7e1` as the integer 31337, but other readers may not. */
+/**
+ * Returns an issue for each number that is not a plain integer. `JSON.parse` reads `31337.0` and
+ * `3133.7e1` as the integer 31337, but other programs may not.
+ */
 function inexactNumbers(text: string): Issue[] {
   const issues: Issue[] = [];
   JSON.parse(text, function (this: unknown, key, value, context?: { source?: string }) {

@@ -5,16 +5,16 @@ export type Limits = {
   expirySecondsMin: number;
   expirySecondsMax: number;
   /**
-   * The maximum number of creates in progress, and of lookups in progress. A request above the
-   * limit is refused immediately with 503.
+   * The maximum number of create requests in progress, and the maximum number of lookups in
+   * progress. A request above the limit is refused immediately with 503.
    */
   createsInFlightMax: number;
   lookupsInFlightMax: number;
-  /** The maximum number of creates per account and day; 0 means no limit. */
+  /** The maximum number of create requests per account and day; 0 means no limit. */
   addressesPerAccountDay: number;
   /**
-   * The maximum number of calls per minute that simulations make to a chain's endpoints. Servers on
-   * one PostgreSQL database share this limit.
+   * The maximum number of calls per minute to a chain's endpoints for simulations. Servers on one
+   * PostgreSQL database share this limit.
    */
   simulationCallsPerMinute: number;
   /**
@@ -23,11 +23,11 @@ export type Limits = {
    */
   headersMsMax: number;
   /**
-   * The maximum number of open connections, including idle connections. Above the limit, the 1%
-   * that have been idle longest are closed.
+   * The maximum number of open connections, including idle connections. Above the limit, the
+   * connections that have been idle longest are closed, up to 1% of the limit.
    */
   connectionsMax: number;
-  /** The maximum number of bytes of verified records that are cached for lookups. */
+  /** The maximum size of the cache of verified records for lookups, in bytes. */
   lookupCacheBytesMax: number;
 };
 
@@ -74,8 +74,8 @@ export type EventLimits = {
 };
 
 /**
- * Limits streams to half of all connections, because a stream is never closed to make room for
- * another connection. One client can have at most an eighth of these streams.
+ * Limits streams to half of all connections, because a stream is never closed to make room for a
+ * new connection. One client can have at most an eighth of these streams.
  */
 export function eventLimitsWithin(
   connectionsMax: number,

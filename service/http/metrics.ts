@@ -39,7 +39,7 @@ export function createMetrics() {
     }),
     createsAdmitted: new Gauge({
       name: "http_creates_admitted_max",
-      help: "Maximum number of simultaneous creates, adjusted to recent response times",
+      help: "Maximum number of simultaneous create requests, adjusted to recent latencies",
       registers,
     }),
     countResponses: responseMetrics(registry),
@@ -47,7 +47,10 @@ export function createMetrics() {
   };
 }
 
-/** The limits of the chains' providers, which are read when the metrics are collected. */
+/**
+ * Returns the metrics of the chains' providers. Their limits are read when the metrics are
+ * collected.
+ */
 function providerMetrics(registry: Registry) {
   const shared = { labelNames: ["chain", "rpc"], registers: [registry] };
   const labels = ({ chainId, name }: { chainId: number; name: string }) => ({
@@ -133,10 +136,10 @@ export function serveWorkersMetrics(at: MetricsAddress, log: Logger): Promise<Se
   return serve(registry.contentType, () => registry.clusterMetrics(), at, log);
 }
 
-/** Sends a worker's metrics, including Node's own, to the process that started it. */
+/** Sends a worker's metrics, including Node's own, to the process that started the worker. */
 export function reportMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry });
-  // The maximum of all workers, because an average would hide one slow worker.
+  // Uses the maximum of all workers, because an average would hide one slow worker.
   Object.assign(registry.getSingleMetric(lagMetric)!, { aggregator: "max" });
   AggregatorRegistry.setRegistries([registry]);
   new AggregatorRegistry();

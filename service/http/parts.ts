@@ -22,13 +22,15 @@ export type Parts = {
   accounts: Accounts;
   chains: Chains;
   /**
-   * Returns the reader of a chain's statuses. @throws {ChainUnavailable} if the chain is not
-   * configured
+   * Returns the status reader of a chain.
+   *
+   * @throws {ChainUnavailable} if the chain is not configured
    */
   statusReader: (chainId: number) => StatusReader;
   /**
-   * Returns the process's loop for a chain. @throws {ChainUnavailable} if the chain is not
-   * configured
+   * Returns this process's loop of a chain.
+   *
+   * @throws {ChainUnavailable} if the chain is not configured
    */
   chainLoop: (chainId: number) => ChainLoop;
   desk: ExecutorDesk;
@@ -47,8 +49,8 @@ export type Parts = {
   /** The hosts to which webhooks may be sent; `any` is for development. */
   webhookTargets?: "public" | "any";
   /**
-   * Proxies whose `X-Forwarded-For` is trusted. If there are none, the peer of the connection is
-   * the client.
+   * Proxies whose `X-Forwarded-For` header is trusted. If there are none, the peer of a connection
+   * counts as the client.
    */
   trustedProxies?: string | undefined;
   limits: Limits;
@@ -58,26 +60,29 @@ export type Parts = {
   log: Logger;
   /** Unix milliseconds. */
   now: () => number;
-  /** Aborts when the server begins to drain: streams end, and `/readyz` returns 503. */
+  /** Aborts when the server begins to drain. Streams then end, and `/readyz` returns 503. */
   draining: AbortSignal;
 };
 
 /** Gives routes access to the executor, which can be another process on the same database. */
 type ExecutorDesk = {
   /**
-   * Reads the executor's work in progress for the address of `status`, or null if there is none. If
-   * the status shows money that the executor does not know of, notifies the executor first.
+   * Returns the executor's work in progress for the address of `status`, or null if there is none.
+   * If the status shows money that the executor does not know about, notifies the executor first.
    */
   readProgress(status: AddressStatus): Promise<ExecutorProgress | null>;
-  /** Returns whether an executor leads the chain and may send transactions. */
+  /** Returns whether an executor has the lease of the chain and is not paused. */
   isActive(chainId: number): Promise<boolean>;
-  /** Reads the address's recoveries on chains other than its intent's chain. */
+  /** Returns the recoveries from an address on chains other than the intent's chain. */
   findReturns(asked: AddressOf): Promise<MovedElsewhere[]>;
   /**
    * Queues the return of tokens that are on no list. Returns the fate of each token, in the order
    * of `tokens`. The call is idempotent.
    */
   nameTokens(named: NewNames): Promise<NamedFate[]>;
-  /** Reads the gas spent for an account by chain and day: the newest 31 rows, newest first. */
+  /**
+   * Returns the gas spent for an account, with one row per chain and day. Returns the newest 31
+   * rows, newest first.
+   */
   readGasSpent(accountId: string): Promise<GasDay[]>;
 };

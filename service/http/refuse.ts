@@ -11,7 +11,7 @@ import { type Limits, requestMsMax } from "./limits.ts";
 import type { Parts } from "./parts.ts";
 import { corsHeaders, headerValues, isApi } from "./routes.ts";
 
-/** Converts every error of every path to its response. */
+/** Returns the error handler of all paths, which converts any error to a response. */
 export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {
   const logLimited = limitLogs();
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
@@ -41,7 +41,7 @@ const cutOff = ({ headers }: FastifyRequest) => {
 };
 
 /**
- * Returns the kind of an error, by which log lines are limited. Numbers and hex digits are removed
+ * Returns the kind of an error. Log lines are limited by kind. Numbers and hex digits are removed
  * from the text, so that the errors of one outage have the same kind.
  */
 function kindOfError(error: unknown): string {
@@ -54,11 +54,12 @@ function kindOfError(error: unknown): string {
 const restBytesMax = 8 * 2 ** 20;
 
 /**
- * A client that writes its whole body before it reads would get a reset instead of the response if
- * the connection closed immediately. So the rest of the body is read and discarded, up to a limit.
+ * Reads and discards the rest of a refused body, up to a limit. Some clients write their whole body
+ * before they read. If the connection closed immediately, such a client would get a connection
+ * reset instead of the response.
  */
 function takeRest(request: IncomingMessage, reply: FastifyReply): void {
-  // If the request asked to close the connection, Node would close it with the response. Here, it
+  // If the request asked to close the connection, Node would close it after the response. Here, it
   // closes after the end of the body.
   if (!reply.raw.shouldKeepAlive) request.once("end", () => request.socket.end());
   reply.removeHeader("connection");
@@ -70,7 +71,7 @@ function takeRest(request: IncomingMessage, reply: FastifyReply): void {
   });
 }
 
-/** Node's own response to an unknown Expect has no body. */
+/** Refuses an unknown Expect header. Node's own response has no body. */
 export function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
   const found = foundText(request.headers.expect);
   refuseRaw(
@@ -107,7 +108,10 @@ const socketHeaders = { connection: "close", ...corsHeaders };
 /** The time that a client has to read a last response and to close the connection. */
 const lingerMs = 1000;
 
-/** Answers requests that Node's HTTP parser refuses, for which there is no request object. */
+/**
+ * Returns a function that answers requests that Node's HTTP parser refuses. There is no request
+ * object for them.
+ */
 export const answerClientError = ({ headersMsMax }: Pick<Limits, "headersMsMax">) => {
   const refusals: Record<string, [Code, string]> = {
     HPE_HEADER_OVERFLOW: [
@@ -128,7 +132,11 @@ export const answerClientError = ({ headersMsMax }: Pick<Limits, "headersMsMax">
   };
 };
 
-/** Node's own response to CONNECT is to close the connection. @param allow all methods */
+/**
+ * Refuses CONNECT. Without this function, Node closes the connection without a response.
+ *
+ * @param allow all methods
+ */
 export const refuseConnect = (allow: string) => (_request: IncomingMessage, socket: Duplex) => {
   const message = `this server is not a proxy: expected one of the methods ${allow}, found CONNECT`;
   endWith(socket, new Refusal("method_not_allowed", message, { headers: { allow } }));

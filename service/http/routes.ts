@@ -1,5 +1,6 @@
-// Mounts a path: its own methods, the preflight, and 405 for every other method. Reads the raw
-// headers of requests, and sets the headers of every response, with lowercase names as in Fastify.
+// Mounts the methods of a path, its preflight, and the refusal 405 of all other methods. Reads the
+// raw headers of requests, and sets the headers of every response. Header names are in lowercase,
+// as in Fastify.
 
 import type {
   FastifyInstance,
@@ -16,8 +17,8 @@ import type { Metrics } from "./metrics.ts";
 
 /**
  * The hooks in `before` run in order before the body is read, and the hooks in `whenRead` run after
- * it. A route for GET also handles HEAD. `handler` returns the response instead of the reply,
- * because a reply is thenable, so Fastify would wait for the reply.
+ * that. A route for GET also handles HEAD. `handler` must return the response and not the reply,
+ * because a reply is thenable, and Fastify would wait for it.
  */
 export type Route = {
   before?: onRequestHookHandler[];
@@ -43,8 +44,8 @@ export function mount(
   app.route({
     method: others as HTTPMethods[],
     url: path,
-    // Runs before the body is parsed; otherwise the media type would be refused instead of the
-    // method.
+    // Runs before the body is parsed. Otherwise, a request with a wrong method and a wrong media
+    // type would be refused because of its media type.
     onRequest: (request) => {
       throw new Refusal(
         "method_not_allowed",
@@ -66,8 +67,8 @@ export const allowedMethods = (methods: readonly string[]): string[] => [
 ];
 
 /**
- * Returns an onRequest hook that sets a header of the route. A refusal replaces the route's
- * `Cache-Control` with its own.
+ * Returns an onRequest hook that sets a header of the route. If the request is refused, the
+ * `Cache-Control` of the refusal replaces the route's.
  */
 export const setHeader =
   (name: string, value: string): onRequestHookHandler =>
@@ -77,8 +78,8 @@ export const setHeader =
   };
 
 /**
- * Returns an onRequest hook that refuses unknown paths. It runs before the body is parsed;
- * otherwise the media type would be refused instead of the path.
+ * Returns an onRequest hook that refuses unknown paths. The hook runs before the body is parsed.
+ * Otherwise, a request for an unknown path could be refused because of its media type.
  *
  * @param allow the methods of all paths
  */
@@ -108,8 +109,8 @@ export function countAnswers(metrics: Metrics, route: string): onResponseHookHan
 }
 
 /**
- * Answers a preflight: allows pages to send the headers of spec §5, and browsers to skip further
- * preflights for two hours.
+ * Answers a preflight. Allows pages to send the headers of spec §5, and allows browsers to skip
+ * further preflights for two hours.
  */
 const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
   reply
@@ -132,9 +133,9 @@ function unreachable(): never {
 const headersMax = 64;
 
 /**
- * Returns every value of a header, in order. Node's `headers` keeps the first of two
- * `Authorization` headers and joins two `X-Client-Id` or `Origin` headers, which hides that there
- * were two.
+ * Returns every value of a header, in order. In contrast, Node's `headers` hides repeated headers:
+ * it keeps only the first of two `Authorization` headers, and joins two `X-Client-Id` or `Origin`
+ * headers.
  *
  * @param rawHeaders names and values in turn, as Node provides them
  * @param name in lowercase
@@ -151,8 +152,8 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
 }
 
 /**
- * An onRequest hook for every path. It sets common headers, and refuses a request with too many
- * headers, because Node would silently drop those above its own limit.
+ * An onRequest hook for every path. Sets common headers. Refuses a request with too many headers,
+ * because Node would silently drop the headers above its own limit.
  */
 export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.header("x-request-id", request.id).headers(noSniff);
@@ -174,8 +175,11 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
 }
 
 /**
- * @throws {Refusal} instead of ignoring a header that the client relies on. @param cure how to
- *   repeat without it
+ * Refuses the header `Idempotency-Key`, because the client would rely on it, but this service
+ * ignores it.
+ *
+ * @param cure how to repeat the request safely without the header
+ * @throws {Refusal} if the header is present
  */
 export function refuseIdempotencyKey(request: FastifyRequest, cure: string): void {
   if (request.headers["idempotency-key"] === undefined) return;
@@ -183,7 +187,7 @@ export function refuseIdempotencyKey(request: FastifyRequest, cure: string): voi
 }
 
 /**
- * Sets the header `etag`, which must not contain a comma. If `ifNoneMatch` contains the tag or is
+ * Sets the header `etag`. The tag must not contain a comma. If `ifNoneMatch` contains the tag or is
  * `*`, sets the status 304 and returns true. Tags are compared weakly (RFC 9110 §13.1.2).
  */
 export function isKnown(etag: string, ifNoneMatch: string | undefined, reply: FastifyReply) {

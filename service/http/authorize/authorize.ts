@@ -1,6 +1,6 @@
 // Authenticates a request and applies its limit: spec/service.md §5. Nothing here is cached: each
-// request reads the primary store, so a rotated credential or a removed origin is refused
-// immediately everywhere.
+// request reads the primary store. So all servers refuse a rotated credential or a removed origin
+// immediately.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import {
@@ -24,14 +24,15 @@ import { headerValues } from "../routes.ts";
  */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
 /**
- * `whose` names the rate limit. Each API key has its own limit, which a rotation does not reset.
+ * `whose` identifies the rate limit. Each API key has its own limit, and a rotation of the key does
+ * not reset it.
  */
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set by the route's `before`, once the credential has passed. */
+    /** Set by a hook in the route's `before`, after the credential was accepted. */
     caller?: Caller;
   }
 }
@@ -51,23 +52,27 @@ type Use = keyof typeof uses;
  * Returns the account of the request's only credential. Applies these rules in order. A header that
  * is present but empty counts as present.
  *
- * 1. both `Authorization` and `X-Client-Id`, or either header twice: 400 `invalid_request` 2.
- * neither: 401 `unauthorized` 3. `Authorization: Bearer` and any `Origin`, including `null` and an
- * empty value: 403 `api_key_in_browser`. The key is not looked up first, so the response reveals
- * nothing about the key. 4. a scheme other than `Bearer`, or a credential that is malformed, has a
- * wrong checksum, is unknown, or has expired: 401 `unauthorized`. Only an unknown or expired
- * credential costs a database query. 5. an API key without the scope that `use` needs: 403
- * `scope_required`; a client ID without `Origin`: 403 `origin_required` 6. an `Origin` that the
- * account does not allow, or more than one: 403 `origin_not_allowed` 7. over the credential's
- * limit: 429 `rate_limited`
+ * 1. Both `Authorization` and `X-Client-Id`, or either header twice: 400 `invalid_request`.
+ * 2. Neither header: 401 `unauthorized`.
+ * 3. `Authorization: Bearer` with any `Origin`, including `null` and an empty value: 403
+ *    `api_key_in_browser`. The key is not looked up first, so the response reveals nothing about
+ *    the key.
+ * 4. A scheme other than `Bearer`, or a credential that is malformed, has a wrong checksum, is
+ *    unknown, or has expired: 401 `unauthorized`. Only an unknown or expired credential costs a
+ *    database query.
+ * 5. An API key without the scope that `use` needs: 403 `scope_required`. A client ID without
+ *    `Origin`: 403 `origin_required`.
+ * 6. An `Origin` that the account does not allow, or more than one `Origin`: 403
+ *    `origin_not_allowed`.
+ * 7. A request above the credential's limit: 429 `rate_limited`.
  *
- * A known key that is refused by rule 3 is recorded, so the dashboard can report it. Refusals by
- * rules 5 to 7 count as the account's usage. A refusal by rules 1 to 6 does not count against the
- * rate limit.
+ * If rule 3 refuses a known key, this is recorded, so that the dashboard can report it. Refusals by
+ * rules 5 to 7 count in the account's usage. Refusals by rules 1 to 6 do not count against the rate
+ * limit.
  *
- * @param use the purpose of the request. A successful request is counted only for `create`; for any
- *   other use, only the time is stored.
- * @throws {Refusal} as above
+ * @param use the purpose of the request; the account's usage counts a successful request only for
+ *   `create`, and for any other use stores only the time
+ * @throws {Refusal} according to these rules
  * @throws {UnavailableError} if the store of credentials does not respond
  */
 export async function authorize(
@@ -106,7 +111,7 @@ export async function authorize(
  * Returns an onRequest hook that admits only API keys. A client ID is published in web pages, so it
  * can create addresses, but cannot read the account's lists or manage its endpoints.
  *
- * @throws {Refusal} as {@link authorize}, and 403 `forbidden` for a client ID
+ * @throws {Refusal} the same refusals as {@link authorize}, and 403 `forbidden` for a client ID
  */
 export const apiKeyOnly =
   (parts: AuthorizeParts, use: Use = "read") =>
@@ -179,7 +184,7 @@ async function useClientId(
   return { accountId, kind: "clientId", isBound, mayName, whose: accountId };
 }
 
-/** @throws {Refusal} with the missing scope and the scopes of the key */
+/** @throws {Refusal} that names the missing scope and the scopes of the key */
 function assertScope(needed: Scope, scopes: readonly Scope[]): void {
   if (scopes.includes(needed)) return;
   const message =
@@ -212,8 +217,8 @@ function assertSpelled(kind: CredentialKind, text: string): void {
 }
 
 /**
- * If the store fails, the caller is unknown: the response is 503, not 500, and the request is not
- * admitted.
+ * Returns the result of a lookup. If the store fails, the caller is unknown, so the request is
+ * refused with 503 instead of 500.
  */
 async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   try {
@@ -224,8 +229,8 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
 }
 
 /**
- * Requests with a response of 500 or above count as neither used nor refused, because the account
- * did not cause the fault.
+ * Counts a request in the account's usage when it is answered. Does not count requests with a
+ * status of 500 or above, because the account did not cause the fault.
  */
 function countWhenAnswered(
   caller: Pick<Caller, "accountId" | "kind">,

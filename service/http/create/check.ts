@@ -1,6 +1,6 @@
-// POST /address/check: spec/service.md, "Check". Returns the record that a create would return, a
-// simulation, and findings. Saves nothing. A check makes several calls to the chain's endpoints, so
-// checks have a limit per account in addition to the credential's.
+// POST /address/check: spec/service.md, "Check". Returns the record that a create request would
+// return, a simulation, and findings. Saves nothing. A check makes several calls to the chain's
+// endpoints. So checks have a limit per account in addition to the limit of the credential.
 
 import { deriveAddress, formatAddress, type Intent, requirementOf } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -27,7 +27,7 @@ import { parseNewIntent } from "./create.ts";
  */
 export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
 
-/** An account can make a burst of 30 checks, then one every 2 s. */
+/** An account can make a burst of 30 checks, and then one check every 2 s. */
 const perAccount: Policy = { name: "check", intervalMs: 2_000, burst: 30 };
 
 /** Opens checks for the API and the dashboard, which share each account's limit. */
@@ -56,8 +56,8 @@ export function openCheck(parts: Parts): CheckIntent {
 }
 
 /**
- * Returns the other listed chains of the same kind: test networks for a test network, otherwise
- * networks that are not test networks.
+ * Returns the other listed chains of the same kind: the test networks if the chain is a test
+ * network, and otherwise the networks that are not.
  */
 function othersOf(parts: Parts, chainId: number): OtherChain[] {
   const { chains } = parts;
@@ -90,9 +90,9 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
 }
 
 /**
- * Finds calls whose condition names an address of a different chain. On the intent's chain, a
- * `requireExecuted` with such an address never passes, so the calls can never run. Anyone can make
- * a `requireClosed` with such an address pass, so the money could leave too early.
+ * Finds calls with a condition about an address of a different chain. With such an address, a
+ * `requireExecuted` never succeeds on the intent's chain, so the calls can never run. Anyone can
+ * make a `requireClosed` with such an address succeed, so the money could leave too early.
  */
 async function findConditions(
   { calls, chainId }: Intent,

@@ -1,8 +1,8 @@
 // POST /address/create: spec/service.md §4.1. The operation is idempotent: the same intent always
-// gets the same response, byte for byte, once its record is durable. Besides the route, this file
-// contains the rules for new intents that the library does not check. It also handles references:
-// their query fields, the salts that are derived from them, and the signatures that a bound client
-// ID must send.
+// gets the same response, byte for byte. The response is sent after the record is durable. This
+// file also contains the rules for new intents that the library does not check, and handles
+// references: their query fields, the salts that are derived from them, and the signatures that a
+// bound client ID must send.
 
 import { timingSafeEqual } from "node:crypto";
 import {
@@ -29,19 +29,22 @@ import type { Parts } from "../parts.ts";
 import { type Route, refuseIdempotencyKey } from "../routes.ts";
 
 /**
- * Resolves once the record and its reference are durable.
+ * Creates an address. Resolves after the record and its reference are durable.
  *
  * @param body any JSON value
  * @returns JSON: the record
  * @throws {InvalidError} with every fault of the intent
- * @throws {Refusal} 403 `forbidden` or `not_signed`, 409 if the reference is in use, 429 above the
- *   daily limit
+ * @throws {Refusal} 403 `forbidden` or `not_signed`, 409 if the reference is in use, or 429 above
+ *   the daily limit
  * @throws {UnavailableError} if it is unknown whether the record is durable
- * @throws {CorruptError} if the store has other terms for the address
+ * @throws {CorruptError} if the store has different terms for the address
  */
 export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 
-/** Opens creates for the API and the dashboard, which share each account's daily limit. */
+/**
+ * Returns the function with which the API and the dashboard create addresses, so that they share
+ * each account's daily limit.
+ */
 export function openCreate(parts: Parts): CreateRecord {
   const { store, keccak, factory } = parts;
   const bound = boundPerDay(parts);
@@ -63,8 +66,8 @@ export function openCreate(parts: Parts): CreateRecord {
 type ReadKeys = () => ReturnType<typeof findReferenceKeys>;
 
 /**
- * Returns a function that calls `read` at most once. A create needs the reference keys for its
- * salt, for its signature, for both, or for neither.
+ * Returns a function that calls `read` at most once and caches the result. A create request may
+ * need the reference keys for its salt, for its signature, for both, or not at all.
  */
 function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let reading: Promise<Value> | undefined;
@@ -75,7 +78,7 @@ function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
 }
 
 /**
- * Limits each account's valid intents per day, including repeated intents.
+ * Limits the number of valid intents per account and day, including repeated intents.
  *
  * @throws {Refusal} 429 above the limit
  */
@@ -91,8 +94,7 @@ const repeatable = "to repeat a create safely, send the same salt or reference";
 
 export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
   return {
-    // The credential is checked before the body is read, so that the body of a stranger is never
-    // parsed.
+    // The credential is checked before the body is read, so that a stranger's body is never parsed.
     before: [
       admission.enter,
       async (request, reply) => {
@@ -116,7 +118,7 @@ export function create(admission: Admission, createRecord: CreateRecord, parts: 
 type IntentParts = Pick<Parts, "chains" | "factory" | "keccak" | "limits" | "now">;
 
 /**
- * @param body any JSON value; an intent without `salt` gets a random one
+ * @param body any JSON value; an intent without `salt` gets a random salt
  * @returns the intent and its terms
  * @throws {InvalidError} with every fault
  */
@@ -153,8 +155,8 @@ function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
 }
 
 /**
- * Requires an expiration time that is far enough in the future. If an address expired before a
- * payer's money arrived, the money would go to the creator's `recovery`.
+ * Requires an expiration time that is far enough in the future. If a payer's money arrives after
+ * the address has expired, the money goes to the creator's `recovery`.
  */
 function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: IntentParts): Issue[] {
   if (expirationTimestamp === undefined) return [];
@@ -176,7 +178,7 @@ function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: Inten
 export type Creator = {
   accountId: string;
   isClientId: boolean;
-  /** A bound client ID creates only signed addresses. */
+  /** Whether the credential is a bound client ID, which creates only signed addresses. */
   isBound: boolean;
   /** Whether the account accepts references from its client ID. */
   mayName: boolean;
@@ -220,7 +222,11 @@ export const createInput = z.strictObject({
     ),
 });
 
-/** Parses the query of a create. @throws {InvalidError} on any other field */
+/**
+ * Parses the query of a create request.
+ *
+ * @throws {InvalidError} for any other field
+ */
 export function parseCreateQuery(
   request: FastifyRequest,
 ): Pick<Creator, "reference" | "isAgain" | "signature"> {
@@ -243,9 +249,9 @@ function requireMayName({ mayName, reference }: Creator): void {
 }
 
 /**
- * Parses the intent of a create. If a server sends a reference and no salt, the salt is derived
- * from the reference with the account's newest reference key. If the reference's address was
- * created with an older key, the salt is derived with that key.
+ * Parses the intent of a create request. If a server sends a reference and no salt, derives the
+ * salt from the reference with the account's newest reference key. If an address was already
+ * created for the reference with an older key, derives the salt with that key.
  *
  * @throws {InvalidError} with every fault of the intent
  */
@@ -277,9 +283,10 @@ const needsSalt = (body: unknown): body is object =>
 const noSignature = `0x${"0".repeat(64)}`;
 
 /**
- * Verifies the signature of a create, if there is one or the client ID is bound. The address
- * commits to every byte of the intent, so the signature covers token, payee, amount, and expiry.
- * Only signatures with the newest key are valid, so that a rotation makes a leaked key useless.
+ * Verifies the signature of a create request, if there is one or the client ID is bound. The
+ * signature is over the address, which is a hash of the whole intent. So it covers the token, the
+ * payee, the amount, and the expiry. Only signatures with the newest key are valid, so that a
+ * rotation makes a leaked key useless.
  *
  * @throws {Refusal} 403 `not_signed`
  */
@@ -304,7 +311,7 @@ async function verifySigned(
   );
 }
 
-/** Returns the 409 `reference_in_use` of a create that was not saved. */
+/** Returns the refusal 409 `reference_in_use` for a create request that was not saved. */
 function referenceInUse(
   outcome: Exclude<SaveOutcome, "saved">,
   { keccak }: Pick<Parts, "keccak">,

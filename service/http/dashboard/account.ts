@@ -1,5 +1,5 @@
-// /dashboard/api: the account, its sessions, the usage of its credentials, its money, and its audit
-// log.
+// The routes of /dashboard/api for the account, its sessions, the usage of its credentials, its
+// money, and its audit log.
 
 import { formatAddress } from "executable-address";
 import type { FastifyInstance } from "fastify";
@@ -63,7 +63,7 @@ type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
 
 /**
  * GET /money: the amounts that the account requested, received, executed, and returned, by day and
- * token. If the account has many addresses, each request counts some of them, and `isMore` is true
+ * token. If the account has many addresses, each request counts only some of them. `isMore` is true
  * until all are counted.
  */
 export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }: MoneyParts): void {

@@ -1,6 +1,6 @@
-// The account's addresses on the dashboard: the API's list with an additional filter by address
-// prefix, the statuses of one page of addresses, and the form for a new address. The form checks
-// and creates an intent as the API does for an API key.
+// The dashboard's routes for addresses: the API's list with an additional filter by address prefix,
+// the statuses of one page of addresses, and the form for a new address. The form checks and
+// creates an intent in the same way as the API does for an API key.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";

@@ -1,6 +1,6 @@
-// /dashboard/api/credentials and /dashboard/api/origins: the account's API keys, client ID, and
-// reference key, and the origins that its client ID allows (spec/service.md §5, rules 6 to 10). A
-// secret appears only in the response that created it.
+// The routes of /dashboard/api/credentials and /dashboard/api/origins: the account's API keys,
+// client ID, and reference key, and the origins that are allowed for the client ID (spec/service.md
+// §5, rules 6 to 10). A secret appears only in the response to the request that creates it.
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -58,8 +58,8 @@ const mayNameInput = z.strictObject({ mayName: z.boolean() });
 const clientIdInput = z.strictObject({ clientId: z.string().max(100) });
 
 /**
- * @throws {Refusal} 409 if another request changed the credential first; then this request changes
- *   nothing
+ * @throws {Refusal} 409 if a different request changed the credential first, so that this request
+ *   changed nothing
  */
 function unlessChanged<Made>(made: Made | undefined): Made {
   if (made) return made;
@@ -153,8 +153,8 @@ const verdictInput = z.strictObject({
 });
 
 /**
- * Mounts the routes that list, add, and remove allowed origins, and that explain an entry before it
- * is added.
+ * Mounts the routes that list, add, and remove allowed origins. A further route explains an entry
+ * before it is added.
  */
 export function mountOrigins(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
   const { db } = parts.store;

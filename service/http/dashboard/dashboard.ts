@@ -1,6 +1,6 @@
-// The dashboard's own API: same origin, session cookie, JSON, no CORS. Its refusals have the form
-// that spec/service.md §7 defines. It does not accept the public API's credentials, and the public
-// API does not accept its sessions.
+// The dashboard's own API. It has the same origin as the dashboard, uses a session cookie and JSON,
+// and does not allow CORS. Refusals have the form that spec/service.md §7 defines. This API does
+// not accept the credentials of the public API, and the public API does not accept sessions.
 
 import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -58,7 +58,7 @@ export function mountDashboard(
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.get("/config", async () => config(parts));
-      // If nobody is signed in, the response is still 200, because browsers show every refusal as
+      // If nobody is signed in, the status is 200 too, because browsers show every other status as
       // an error in the console.
       const signedIn = async ({ account }: FastifyRequest): Promise<Answers.SignedIn> => ({
         account: account ? showAccount(account) : null,
@@ -84,8 +84,8 @@ export function mountDashboard(
 }
 
 /**
- * Mounts the API's webhook operations, which here require a session instead of an API key, and one
- * more operation.
+ * Mounts the API's webhook operations, which require a session here instead of an API key. Also
+ * mounts one operation that only the dashboard has.
  */
 function mountWebhooks(app: FastifyInstance, parts: Parts): void {
   for (const [id, handler] of Object.entries(openWebhooks(parts))) {
@@ -97,8 +97,9 @@ function mountWebhooks(app: FastifyInstance, parts: Parts): void {
 }
 
 /**
- * Database errors have many forms, so the handler checks whether the store is available. If the
- * store is not available, the response is 503 instead of 500.
+ * Returns an error handler. If the error is not a known refusal, the handler checks whether the
+ * store is available, so that an outage of the store results in 503 instead of 500. Database errors
+ * cannot be recognized, because they have many forms.
  */
 const askStore =
   ({ store }: Pick<Parts, "store">) =>

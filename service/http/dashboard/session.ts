@@ -1,4 +1,5 @@
-// Hooks of the dashboard's routes: a session is required, and writes must come from our own page.
+// Hooks of the dashboard's routes. They require a session, and accept writes only from our own
+// page.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/account.ts";
@@ -20,9 +21,9 @@ declare module "fastify" {
 }
 
 /**
- * Refuses a write unless its only `Origin` is the dashboard's, so that no other site can use a
- * user's cookies or sign a user in. If the dashboard is on a local host, both `localhost` and
- * `127.0.0.1` are accepted.
+ * Refuses a write unless the dashboard's origin is its only `Origin`. So no other site can use a
+ * user's cookies or sign a user in. If the dashboard is on a local host, accepts both `localhost`
+ * and `127.0.0.1`.
  */
 export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
   const { origin, protocol, hostname, port } = new URL(publicUrl);
@@ -63,7 +64,7 @@ export async function requireSession({ account }: FastifyRequest): Promise<void>
   if (!account) throw new SignInError("unauthorized");
 }
 
-/** The limit of one account's requests to the dashboard: bursts of 200, then 10 per second. */
+/** The limit of one account's requests to the dashboard: a burst of 200, and then 10 per second. */
 const perAccount: Policy = { name: "dashboard", intervalMs: 100, burst: 200 };
 
 /** Runs after requireSession. @throws {Refusal} 429 `rate_limited` */

@@ -1,5 +1,6 @@
-// POST /auth/*: sign-up, sign-in, sign-out, and passwords, for the dashboard's own pages. Hashing a
-// password is the most expensive work that a stranger can request, so hashes wait in a queue.
+// The routes of POST /auth/*: sign-up, sign-in, sign-out, and passwords, for the dashboard's own
+// pages. Hashing a password is the most expensive work that a stranger can request, so requests for
+// hashes wait in a queue.
 
 import { availableParallelism } from "node:os";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -36,8 +37,8 @@ const resetInput = z.strictObject({
 type SignInParts = Pick<Parts, "accounts" | "metrics" | "now" | "publicUrl">;
 
 /**
- * Mounts the routes. Limits apply before a request enters the queue, so no password of a refused
- * attempt is hashed.
+ * Mounts the routes. The limits of attempts.ts apply before a request enters the queue, so the
+ * password of a refused attempt is never hashed.
  */
 export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   const { signIn, attempts } = parts.accounts;
@@ -130,11 +131,12 @@ function deviceCookie(publicUrl: string) {
 }
 
 /**
- * Node computes hashes on its pool of four threads, which also read files and resolve host names.
+ * The maximum number of threads for hashes. Node computes hashes on its pool of four threads, which
+ * also read files and resolve host names.
  */
 const threadsMax = 3;
 const runningMaxByDefault = Math.max(1, Math.min(threadsMax, availableParallelism() - 1));
-/** The maximum number of waiting hashes, in total and per account or network. */
+/** The maximum number of waiting hashes in total, and the maximum per account or network. */
 const knownPlaces: Places = { max: 64, eachMax: 4 };
 const strangersPlaces: Places = { max: 32, eachMax: 8 };
 const strangersEvery = 4;
@@ -145,10 +147,10 @@ type Turn = () => void;
 type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) => Promise<Done>;
 
 /**
- * Opens the queue for hashing passwords. It runs a few hashes at a time and leaves a core to the
+ * Opens the queue for hashing passwords. It runs a few hashes at a time, and leaves one core to the
  * API. Browsers that have signed in before have a separate queue with priority, but every fourth
- * turn is for strangers. In each queue, accounts or networks take turns, and each can have only a
- * few waiting hashes.
+ * turn belongs to the other queue. In each queue, accounts or networks take turns, and each of them
+ * can have only a few waiting hashes.
  *
  * @param onShed called for each request that is refused because its queue is full
  * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the queue is full

@@ -1,6 +1,6 @@
 // The account's webhook endpoints, their deliveries, and each attempt. The same routes are below
 // /v1/webhooks for API keys and below /dashboard/api/webhooks for sessions. The dashboard has one
-// more route, which sets the account's confirmations for a chain.
+// additional route, which sets the account's confirmations for a chain.
 
 import type { Endpoint as Shown } from "executable-address/client";
 import type {
@@ -112,7 +112,10 @@ function added(parts: WebhookParts) {
   };
 }
 
-/** The operations on one endpoint of the account. They return 404 for any other endpoint. */
+/**
+ * Returns the handlers of operations on one endpoint of the account. They return 404 if the account
+ * does not have the endpoint.
+ */
 function endpointHandlers(parts: WebhookParts) {
   const { db } = parts.store;
 
@@ -188,14 +191,18 @@ const deliveries =
 
 const idOf = (request: FastifyRequest) => (request.params as { id: string }).id;
 
-/** @throws {Refusal} as {@link required} */
+/** @throws {Refusal} the same refusal as {@link required} */
 async function requireEndpoint(request: FastifyRequest, { store }: WebhookParts) {
   const accountId = requireAccountId(request);
   const endpoint = required(request, await findEndpoint(store.db, accountId, idOf(request)));
   return { ...endpoint, accountId };
 }
 
-/** @throws {Refusal} 404 for an endpoint that the account does not have */
+/**
+ * Returns `found`, if it is defined and not false.
+ *
+ * @throws {Refusal} 404 otherwise, because the account does not have the endpoint
+ */
 function required<Found>(request: FastifyRequest, found: Found | undefined | false): Found {
   if (found) return found;
   throw new Refusal("not_found", `the account has no webhook endpoint ${foundText(idOf(request))}`);

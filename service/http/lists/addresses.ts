@@ -1,4 +1,4 @@
-// GET /addresses and GET /address/{address}/mine: spec/service.md, "Lists". The account's own
+// GET /addresses and GET /address/{address}/mine: spec/service.md, "Lists". Lists the account's own
 // addresses with their last observed state. The dashboard uses the same list.
 
 import { formatAddress, InvalidError, parseAddress } from "executable-address";
@@ -141,7 +141,7 @@ function parseToken(text: string) {
   return Buffer.from(parseAddress(text, { path: ["token"] }).slice(2), "hex");
 }
 
-/** Formats the cursor after a page's last row. {@link parseCursor} parses it. */
+/** Formats the cursor after a page's last row. {@link parseCursor} is the inverse. */
 const formatCursor = ({ atMs, address }: Cursor) => `${atMs}-${address.toString("hex")}`;
 
 /** @throws {InvalidError} */

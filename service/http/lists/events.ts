@@ -1,5 +1,5 @@
-// GET /events and GET /events/{id}: spec/service.md, "Lists". The account's events in order, for a
-// shop that missed webhooks while it was down.
+// GET /events and GET /events/{id}: spec/service.md, "Lists". Lists the account's events in order,
+// for example for a shop that missed webhooks while it was down.
 
 import { eventTypes } from "executable-address/webhook";
 import type { FastifyReply } from "fastify";
@@ -45,7 +45,7 @@ export function accountEvents(parts: Parts): Route {
       const read = page.at(-1)?.position ?? cursor;
       const next = hasMore ? read : Math.max(read, until);
       asJson(reply);
-      // The bodies as they are stored, with the same bytes as in webhooks.
+      // The stored bodies are not serialized again, so they have the same bytes as in webhooks.
       const items = page.map(({ body }) => body).join(",");
       return `{"items":[${items}],"next":"${next}","hasMore":${hasMore}}`;
     },

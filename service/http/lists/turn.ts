@@ -1,7 +1,7 @@
 // Limits how much one account's searches delay other accounts. A search reads its rows in windows
-// (events/list-addresses.ts), and the windows of an account wait for each other, so that other
-// accounts wait for at most one window. A search with few matches may read all rows of the account:
-// a million rows take 10 s. Such a long search occupies one of its account's few slots, and its
+// (events/list-addresses.ts). The windows of an account wait for each other, so other accounts wait
+// for at most one window. A search with few matches may read all rows of the account, which takes
+// 10 s for a million rows. Such a long search occupies one of the account's few slots, and its
 // windows count against a rate limit of the account. The first page of an unfiltered list is never
 // a long search.
 
@@ -14,18 +14,18 @@ import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * A search that reads more windows is long. This number of windows has 2,000 rows and takes about
- * 20 ms.
+ * A search that reads more than this number of windows is long. These windows have 2,000 rows,
+ * which take about 20 ms to read.
  */
 const shortWindowsMax = 8;
 /** The maximum number of simultaneous long searches per account on one server. */
 const longSearchesMax = 3;
 /**
- * The number of windows per token of the rate limit. These windows have up to 100,000 rows, which
- * take one second to read.
+ * The number of windows that together count as one request of the rate limit. They have up to
+ * 100,000 rows, which take one second to read.
  */
 const windowsPerToken = 400;
-/** An account can make a burst of 30 such searches, then one every 2 s. */
+/** The rate limit of long searches per account: a burst of 30, and then one every 2 s. */
 export const perAccount: Policy = { name: "search", intervalMs: 2_000, burst: 30 };
 
 /**
@@ -40,11 +40,11 @@ const queues = new LRUCache({
 type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
 
 /**
- * Runs `search`, which reads each of its windows in the turn that it receives. The turn returns
- * undefined after the client has disconnected.
+ * Runs `search`. It must read each of its windows through the `turn` that it receives. `turn`
+ * returns undefined after the client has disconnected.
  *
- * @throws {Refusal} from the turn: 503 `service_unavailable` if the account has too many pending
- *   long searches, 429 `rate_limited` if the account has made too many long searches
+ * @throws {Refusal} from `turn`: 503 `service_unavailable` if too many long searches of the account
+ *   are pending, or 429 `rate_limited` if the account has made too many long searches
  */
 export async function searchInTurn<Found>(
   { accounts: { limiter } }: SearchParts,

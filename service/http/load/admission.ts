@@ -1,5 +1,6 @@
-// Decides which requests are refused because there are too many. Creates have a limit that follows
-// their latency, other requests have a fixed limit, and each account or client has a rate limit.
+// Decides which requests are refused because there are too many. The limit of create requests
+// depends on their latency, other requests have a fixed limit, and each account or client has a
+// rate limit.
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -8,8 +9,8 @@ import { Refusal, toAnswer } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * One admitted create. `isOver` is true after the create was answered or cut off, even while its
- * handler still runs.
+ * One admitted create request. `isOver` is true after the request was answered or cut off, even
+ * while its handler still runs.
  */
 type AdmittedCreate = {
   raw: IncomingMessage;
@@ -20,17 +21,17 @@ type AdmittedCreate = {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set when the create is admitted. */
+    /** Set when a create request is admitted. */
     place?: AdmittedCreate;
   }
 }
 
-/** A request whose body takes longer can be cut off to make room for another request. */
+/** A request whose body takes longer can be cut off to make room for a new request. */
 const bodyMsMin = 1_000;
 
 export type Admission = ReturnType<typeof openAdmission>;
 
-/** Opens the admission of creates and counts its refusals. */
+/** Opens the admission of create requests, and counts its refusals in the metrics. */
 export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metrics">): Admission {
   const refused = metrics.shed.labels("create");
   const admission = openAdmission(limits.createsInFlightMax, () => {
@@ -41,8 +42,9 @@ export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metric
 }
 
 /**
- * @param most the limit of admitted creates, including creates whose bodies are still arriving
- * @param onShed called for each refused create
+ * @param most the maximum number of admitted create requests, including requests whose bodies are
+ *   still arriving
+ * @param onShed called for each refused request
  */
 export function openAdmission(most: number, onShed: () => void) {
   const limit = followLatency(most);
@@ -70,9 +72,9 @@ export function openAdmission(most: number, onShed: () => void) {
   return {
     limit: () => Math.floor(limit.current()),
     isFull,
-    /** Call this after {@link isFull} if the request was refused. */
+    /** Must be called if a request was refused because of {@link isFull}. */
     refused: onShed,
-    /** An onRequest hook that admits or refuses a create. */
+    /** An onRequest hook that admits or refuses a create request. */
     enter(request: FastifyRequest, reply: FastifyReply, done: () => void) {
       if (isFull()) {
         onShed();
@@ -88,8 +90,8 @@ export function openAdmission(most: number, onShed: () => void) {
       done();
     },
     /**
-     * The last onRequest hook. While a create's body is arriving, the create does not count as
-     * pending.
+     * The last onRequest hook. While the body of a request is arriving, the request does not count
+     * as pending.
      */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
       const place = request.place!;
@@ -113,7 +115,10 @@ export function openAdmission(most: number, onShed: () => void) {
   };
 }
 
-/** Returns the oldest request if its body is late, so that it can be cut off for a new request. */
+/**
+ * Returns the oldest request if its body is late. This request can be cut off to make room for a
+ * new one.
+ */
 function slowestOf(waiting: Set<AdmittedCreate>): AdmittedCreate | undefined {
   const [oldest] = waiting;
   const isSlow = oldest && performance.now() - oldest.sinceMs >= bodyMsMin;
@@ -128,7 +133,10 @@ function cutOff(slow: AdmittedCreate, waiting: Set<AdmittedCreate>): void {
 const windowMs = 100;
 /** A window with fewer responses is too small to measure. */
 const answersMin = 5;
-/** The lowest limit. This number of creates shares one commit, so they hardly wait. */
+/**
+ * The lowest limit. This number of create requests can share one commit, so they hardly wait for
+ * each other.
+ */
 const least = 16;
 const atFirst = 256;
 /** The accepted latency as a multiple of the latency at low load. */
@@ -136,18 +144,18 @@ const tolerance = 4;
 /** A latency below this is never too high. */
 const targetMsMin = 10;
 /**
- * At low load, the base latency can rise by this factor per window, so it can double in two
+ * The factor per window by which the base latency can rise at low load. It can double in two
  * minutes.
  */
 const forgetting = 1.0006;
 /**
- * At high load, the best throughput decays by this factor per window, so it halves in half a
+ * The factor per window by which the best throughput decays at high load. It halves in half a
  * minute.
  */
 const slackening = 0.998;
 
 /**
- * Opens a limit on pending requests that follows their latency.
+ * Opens a limit on pending requests that depends on their latency.
  *
  * @param most the upper bound of the limit
  */
@@ -165,8 +173,7 @@ export function followLatency(most: number) {
   const adjust = (windowMs: number) => {
     const meanMs = sumMs / count;
     smoothMs = smoothMs === undefined ? meanMs : smoothMs + (meanMs - smoothMs) / 5;
-    // If few requests are pending, the latency depends on the machine and not on the number of
-    // requests.
+    // If few requests are pending, the latency depends on the machine and not on their number.
     const isRelevant = busiest > limit / 2;
     baseMs = Math.min(smoothMs, isRelevant ? baseMs : baseMs * forgetting);
     bestPerMs = Math.max(count / windowMs, isRelevant ? bestPerMs * slackening : bestPerMs);
@@ -180,7 +187,7 @@ export function followLatency(most: number) {
 
   return {
     current: () => limit,
-    /** Records that a request was admitted or refused, with this number of pending requests. */
+    /** Records that a request was admitted or refused while this number of requests was pending. */
     met(inProgress: number) {
       if (inProgress > busiest) busiest = inProgress;
     },
@@ -200,8 +207,8 @@ export function followLatency(most: number) {
 
 const message = "too many requests are in progress; try again in a second";
 /**
- * The response to a request over the limit, prepared once, because an overloaded server mostly
- * refuses.
+ * The response to a request above the limit. It is prepared once, because an overloaded server
+ * refuses most requests.
  */
 export const tooMany = toAnswer(
   new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } }),
@@ -231,14 +238,14 @@ export function budget(max: number, onShed: () => void) {
 }
 
 /**
- * Calls `leave` once: when the request is answered, or when its connection closes before that. The
- * call does not wait until the response is delivered, so a client that does not read its response
- * does not occupy a slot.
+ * Calls `leave` once: when the request is answered, or when its connection closes before that. Does
+ * not wait until the response is delivered, so that a client that does not read its response does
+ * not occupy a slot.
  *
- * Callers count pending requests instead of keeping them in a Set. When V8 rebuilds a Set's table,
- * the old table refers to the new one. Once a table is in the old space, all later tables, and the
- * requests in them, are kept until a full collection. Only requests whose body is still arriving
- * are in a Set (`waiting` of {@link openAdmission}).
+ * Callers count pending requests instead of keeping them in a Set. When V8 rebuilds the table of a
+ * Set, the old table refers to the new table. After a table has moved to V8's old space, all later
+ * tables, and the requests in them, stay in memory until a full garbage collection. Only requests
+ * whose body is still arriving are in a Set (`waiting` of {@link openAdmission}).
  */
 function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
   let isOver = false;
@@ -251,11 +258,11 @@ function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
 }
 
 /**
- * Counts a request against the limit `policy` of `whose`.
+ * Counts a request of `whose` against the limit `policy`.
  *
  * @param what the beginning of the message, such as "too many checks"
  * @returns headers with the remaining requests
- * @throws {Refusal} as {@link overLimit}
+ * @throws {Refusal} the result of {@link overLimit} if the limit is exceeded
  */
 export async function spend(
   limiter: Limiter,
@@ -274,10 +281,10 @@ export async function spend(
 }
 
 /**
- * Returns the fields of draft-ietf-httpapi-ratelimit-headers. The full burst of `q` requests is
- * available after `w` seconds without requests. `r` requests are left now, and the full burst is
- * available in `t` seconds. After a refusal, `t` equals `Retry-After`, the time until the next
- * request is admitted.
+ * Returns the header fields of draft-ietf-httpapi-ratelimit-headers. `q` is the size of the full
+ * burst, which is available after `w` seconds without requests. `r` is the number of requests that
+ * are left now. `t` is the number of seconds until the full burst is available. After a refusal,
+ * `t` instead equals `Retry-After`, the time until the next request is admitted.
  */
 function limitHeaders(
   { admitted, remaining, resetMs, retryMs }: LimitVerdict,
@@ -293,10 +300,10 @@ function limitHeaders(
 const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
 
 /**
- * Returns a 429 `rate_limited` refusal that says when the next request is admitted.
+ * Returns a refusal with 429 `rate_limited` that says when the next request is admitted.
  *
- * @param more headers that replace the credential's rate limit headers, because the credential may
- *   have many requests left
+ * @param more headers that replace the rate limit headers of the credential, which may have many
+ *   requests left
  */
 export function overLimit(
   what: string,

@@ -1,5 +1,5 @@
-// The HTTP server below the framework: its time limits, its connection limit, the refusal of too
-// many creates before the framework sees them, and its drain.
+// The HTTP server below the framework: its time limits, its limit of connections, and its drain. If
+// there are too many create requests, it refuses them before the framework sees them.
 
 import {
   createServer,
@@ -20,24 +20,24 @@ import { type Admission, tooMany } from "./admission.ts";
 
 type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
   creates: Admission;
-  /** The path of creates, without percent-encoding. */
+  /** The path of create requests, without percent-encoding. */
   createPath: string;
-  /** Every method that some path accepts. */
+  /** Every method that at least one path accepts. */
   allow: string;
   newRequestId: () => string;
 };
 
 /**
- * How long idle connections stay open. Proxies use a shorter time, so the proxy closes a connection
- * first.
+ * The time after which idle connections are closed. Proxies usually have a shorter time, so that
+ * the proxy closes a connection first.
  */
 const idleMsMax = 72_000;
 /** How often Node checks for late requests. Node's default is 30 s. */
 const timeoutsCheckedMs = 1_000;
 
 /**
- * @param listener the framework's listener, which also refuses creates above the limit if their
- *   path is spelled differently
+ * @param listener the framework's listener; it also refuses create requests above the limit, in
+ *   case their path is spelled differently
  */
 export function openServer(listener: RequestListener, parts: ServerParts): Server {
   const options = {
@@ -69,8 +69,8 @@ export function openServer(listener: RequestListener, parts: ServerParts): Serve
 const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
 
 /**
- * Two `Host` headers are refused, because a proxy in front of this server may use a different one
- * than this server.
+ * Returns false if the request has an invalid `Host` header or several. A request with several is
+ * refused, because a proxy in front of this server may use one header and this server the other.
  */
 function hasOneHost({ rawHeaders, headers }: IncomingMessage): boolean {
   let found = 0;
@@ -81,12 +81,12 @@ function hasOneHost({ rawHeaders, headers }: IncomingMessage): boolean {
   return found === 0 || (found === 1 && host.test(headers.host ?? ""));
 }
 
-/** The body and the headers are ASCII, so with this encoding Node writes both in one piece. */
+/** With this encoding, Node writes headers and body together. It is safe because both are ASCII. */
 const encoding = "latin1";
 
 /**
- * Returns a listener that refuses a create and does what the framework's hooks would do: it adds
- * headers, counts the response, and closes the connection during a drain.
+ * Returns a listener that refuses a create request. The listener does the work of the framework's
+ * hooks: it adds headers, counts the response, and closes the connection during a drain.
  */
 function refuseCreate(parts: ServerParts): RequestListener {
   const { creates, newRequestId, metrics, draining } = parts;
@@ -112,22 +112,22 @@ function refuseCreate(parts: ServerParts): RequestListener {
 const share = 1 / 8;
 
 /**
- * The maximum number of connections that wait to be accepted. The system may allow fewer
- * (`net.core.somaxconn`). If more arrive, their clients retry only after a second. Node's default
- * is 511.
+ * The maximum number of connections that wait to be accepted. The operating system may allow fewer
+ * (`net.core.somaxconn`). The client of a further connection retries only after a second. Node's
+ * default is 511.
  */
 export const connectionsWaitingMax = 4_096;
 
 /**
- * The maximum number of a connection's requests that wait for their turn. Node handles all requests
- * of one 64 KiB read, about 2,000, before the requests of other connections. Browsers and common
+ * The maximum number of waiting requests of a connection. Node handles all requests of one 64 KiB
+ * read, which can be about 2,000, before the requests of other connections. Browsers and common
  * proxies do not send a request before the previous one is answered.
  */
 const queuedMax = 16;
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
-/** `since` is a sequence number: the connection with the lowest number has waited longest. */
+/** `since` is a sequence number. The connection with the lowest number has waited longest. */
 type State = {
   network: string;
   inProgress: Exchange | undefined;
@@ -136,16 +136,16 @@ type State = {
 };
 
 /**
- * Returns whether the server waits for the client: for a request, for the rest of a body, or until
- * the client has read a response.
+ * Returns whether the server waits for the client. The server can wait for a request, for the rest
+ * of a body, or until the client has read a response.
  */
 const isWaiting = ({ inProgress }: State) =>
   !inProgress || inProgress.response.writableEnded || !inProgress.request.complete;
 
 /**
- * Serves a connection's requests one after the other, so a client that reads no response has only
- * one pending request. Above the limit of connections, closes waiting connections: up to one
- * percent of the limit, starting with those that have waited longest.
+ * Serves the requests of a connection one after the other, so that a client that does not read its
+ * responses has only one pending request. If there are more than `max` connections, closes the
+ * connections that have waited longest, up to one percent of `max`.
  *
  * @param max the maximum number of connections, including connections with a pending request
  */
@@ -191,7 +191,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
   server.on("request", (request, response) => {
     const { socket } = request;
     const state = states.get(socket);
-    // The connection was already closed. This request came from the same read.
+    // The connection was already closed, but this request was part of the same read.
     if (!state) return;
     if (!state.inProgress) begin(state, { request, response });
     else if (state.queued.length < queuedMax) state.queued.push({ request, response });

@@ -32,7 +32,7 @@ export function lookup(parts: Parts): Route {
 /** An estimate of the size of an entry's key and links. */
 const entryBytes = 300;
 
-/** Verified responses; the least recently used ones are evicted first. */
+/** The cache of verified responses. The least recently used responses are evicted first. */
 const recentTexts = (bytesMax: number) =>
   bytesMax > 0
     ? new LRUCache<string, string>({

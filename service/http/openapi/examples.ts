@@ -1,5 +1,5 @@
 // An example of each operation: a request, which document.test.ts sends to the service, and a
-// response. All examples are about one address, whose record is derived like any other.
+// response. All examples are about one address, whose record is derived like any other record.
 
 import { readFileSync } from "node:fs";
 import { factoryAddress, makeRecord } from "executable-address";

@@ -1,6 +1,6 @@
 // Every operation below /v1. The API registers exactly these routes, and spec/openapi.json is
-// generated from them. The contents of a response are described in the library, next to its type;
-// the contents of a request, next to the route that parses it.
+// generated from them. The contents of a response are described next to its type in the library.
+// The contents of a request are described next to the route that parses it.
 
 import {
   addressPage,
@@ -392,5 +392,5 @@ export const operations = {
 
 export type OperationId = keyof typeof operations;
 
-/** The router's spelling of a path: `/events/:id` for `/events/{id}`. */
+/** Converts a path to the form of the router: `/events/{id}` becomes `/events/:id`. */
 export const toUrl = (path: string): string => path.replace(/\{(\w+)\}/g, ":$1");

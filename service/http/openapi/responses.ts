@@ -46,7 +46,7 @@ export const headers = {
     required: true,
     schema: exactly("public, max-age=60"),
   },
-  // A proof stays valid forever, but a block tag or a number can mean another block later.
+  // A proof stays valid forever, but a block tag or a number can mean a different block later.
   Briefly: {
     description: "The response can be cached for two seconds.",
     required: true,

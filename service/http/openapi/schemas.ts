@@ -1,5 +1,5 @@
-// Converts the shapes of responses to JSON Schemas. The descriptions are the doc comments of the
-// sources, so each field is documented in one place.
+// Converts the shapes of responses to JSON Schemas. The descriptions are the doc comments in the
+// source code, so each field is documented in one place.
 
 import { readFileSync } from "node:fs";
 import type { Shape } from "executable-address/shapes";
@@ -10,7 +10,9 @@ import { errorBody, errorDetails, issue } from "../errors.ts";
 
 export type Schema = { [keyword: string]: unknown };
 
-/** A description, and the constraints from its tags, which the client does not check. */
+/**
+ * A description, and the constraints from its tags. The client does not check these constraints.
+ */
 type Comment = { description?: string; tags: Schema };
 /**
  * The comments of one `const`: the comment on the constant and the comments on its fields. `bases`
@@ -42,7 +44,8 @@ const lists: Record<string, readonly string[]> = {
 
 const comments = readComments();
 /**
- * The names of the constants whose shapes have a comment. Each becomes a component of the document.
+ * The names of the shapes' constants. Each constant with a comment becomes a component of the
+ * document.
  */
 const constants = new Map<Shape, string>(
   Object.entries<unknown>({ ...shapes, errorBody, errorDetails, issue })
@@ -96,7 +99,8 @@ function describeFields(fields: Readonly<Record<string, Shape>>, constant?: stri
 }
 
 /**
- * Returns the comment above a field or, if there is none, above that field in an included shape.
+ * Returns the comment above a field. If there is none, returns the comment above this field in an
+ * included shape.
  */
 function findComment(constant: string, field: string): Comment | undefined {
   const found = comments.get(constant);
@@ -111,7 +115,8 @@ function findComment(constant: string, field: string): Comment | undefined {
 
 const describeComment = ({ description, tags }: Comment): Schema => ({
   ...tags,
-  // A list of values or a format is more exact than the client's pattern.
+  // The client's pattern is omitted if there is a list of values or a format, because these are
+  // more exact.
   ...(tags.enum || tags.format ? { pattern: undefined } : {}),
   ...(description !== undefined && { description }),
 });
@@ -170,7 +175,7 @@ function readTag([name, value]: readonly [string, string]): Schema {
   throw new Error(`no tag of a shape is called @${name}`);
 }
 
-/** Returns the JSON Schema of an input from the schema that parses it. */
+/** Converts the schema that parses an input to a JSON Schema. */
 export function describeInput(schema: z.ZodType): Schema {
   const { $schema: _, ...described } = z.toJSONSchema(schema, {
     io: "input",
@@ -178,7 +183,8 @@ export function describeInput(schema: z.ZodType): Schema {
     override: ({ jsonSchema, zodSchema: { _zod } }) => {
       if (_zod.def.type === "default")
         jsonSchema.default = (_zod.def as { defaultValue: unknown }).defaultValue;
-      // The parser receives an integer of a query as text, but clients see it as an integer.
+      // The parser receives an integer in a query as text, but the document describes it as an
+      // integer.
       if (jsonSchema.type === "integer") delete jsonSchema.pattern;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.format === "date-time") delete jsonSchema.pattern;

@@ -1,6 +1,6 @@
 // Names that the operator gives to contracts, from a file: {"8453": {"0x…": "A Shop"}}. Payers see
-// these names, so a name must be short and plain, and the named contract must not receive money for
-// others.
+// these names, so a name must be short and plain. A named contract must not receive money on behalf
+// of others.
 
 import { readFileSync } from "node:fs";
 import type { Intent } from "executable-address";
@@ -60,7 +60,7 @@ function addressIn(file: string, chainId: string, address: string): string {
   }
 }
 
-/** The labels of the contracts that an intent calls. */
+/** Returns the labels of the contracts that an intent calls. */
 export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<string, string> {
   const names = labels.get(chainId) ?? {};
   const found: Record<string, string> = {};
@@ -72,9 +72,10 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
 }
 
 /**
- * Returns the label of the party that requests money, if all money goes to one labeled contract:
- * every call either calls that contract or makes the token pay it. Without this rule, an additional
- * call to a known contract would make any intent seem to come from the contract's owner.
+ * Returns the label of the party that requests money. The party is a labeled contract, and each
+ * call must either call this contract or transfer tokens to it. Without this rule, any intent could
+ * seem to come from the owner of a known contract, if it contained an additional call to that
+ * contract.
  */
 export function requesterOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);

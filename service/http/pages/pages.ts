@@ -1,5 +1,5 @@
-// Serves the built pages of web/ from memory. All files are read at startup, so no request can
-// choose a file to read. Each file is compressed once.
+// Serves the built pages of web/ from memory. All files are read at startup, so a request can never
+// make the server read a file. Each file is compressed once.
 
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -40,8 +40,8 @@ const receiptPaths = ["/receipt", "/receipt/:address"];
 /**
  * Returns the Content-Security-Policy of a page. Pages run only our scripts, connect only to this
  * server, and cannot be framed. The payment page also shows the icons of wallets, which are data
- * URLs (EIP-6963). `shop` is the origin in the link of the payment page, and `localNodes` are the
- * nodes that the dashboard of `npm start` connects to.
+ * URLs (EIP-6963). `shop` is the origin of the shop in the payment page's link. `localNodes` are
+ * the nodes to which the dashboard of `npm start` connects.
  */
 function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
   const isPublic = path === "pay.html";
@@ -64,12 +64,12 @@ function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
 }
 
 /**
- * The receipt page connects to nodes that its reader names: any node with https, or a node on the
- * reader's machine.
+ * The receipt page connects to nodes that the user enters: any node with https, or a node on the
+ * user's machine.
  */
 const readersNodes = ["https:", "http://127.0.0.1:*", "http://localhost:*"];
 
-/** If a file has a different type, startup fails, because its media type is unknown. */
+/** The media types by file extension. Startup fails if a file has a different extension. */
 const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
   ".html": "text/html; charset=utf-8",
@@ -98,7 +98,7 @@ type Served = Pick<Parts, "publicUrl"> &
   };
 
 /**
- * The number of compressed pages in the cache. After someone shares a link, its recipient soon
+ * The number of compressed pages in the cache. After someone shares a link, the recipient soon
  * requests the same page. Compressing a page blocks all requests for 33 µs.
  */
 const previewsKept = 1_000;
@@ -115,7 +115,7 @@ export function mountPages(app: FastifyInstance, parts: Parts, statuses: Statuse
   app.register(async (scope) => servePages(scope, served, openPreviews(parts, statuses)));
 }
 
-/** Serves the files of `directory`; if there are none, only the API is available. */
+/** Serves the files of `directory`. If there are none, only the API is available. */
 export function servePages(
   app: FastifyInstance,
   { publicUrl, localNodes, pagesInFlightMax = 1_000, onShed = () => {} }: Served,
@@ -137,7 +137,7 @@ export function servePages(
   const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) =>
     send(find(path), request, reply);
   /**
-   * Returns the payment page. If its link names a shop, the policy lets the page connect to the
+   * Returns the payment page. If the link names a shop, the page's policy allows connections to the
    * shop's origin.
    */
   const payPage = ({ query }: FastifyRequest): File => {
@@ -153,7 +153,8 @@ export function servePages(
   for (const path of payPaths)
     app.get(path, (request, reply) => send(payPage(request), request, reply));
   for (const path of receiptPaths) app.get(path, page("/receipt.html"));
-  // Links between pages of the documentation are relative, so that they also work from a folder.
+  // `/docs` must redirect, because links between the pages of the documentation are relative, so
+  // that they also work from a folder.
   app.get("/docs", (_, reply) => reply.redirect("/docs/index.html"));
   app.get("/*", (request, reply) => {
     const file = files.get("/index.html");
@@ -188,7 +189,8 @@ function readFile(file: string, path: string, common: Record<string, string>): F
   const type = types[extname(path)];
   if (!type) throw new Error(`${file} has a file type that the pages do not use`);
   const body = readFileSync(file);
-  // Names below assets/ contain a hash of their content; browsers revalidate all other files.
+  // File names below assets/ contain a hash of the content, so browsers can cache them forever.
+  // Browsers must revalidate all other files.
   const isHashed = /^assets\/.*-[\w-]{8,}\.\w+$/.test(path);
   return {
     ...bodyOf(body),
@@ -201,7 +203,10 @@ function readFile(file: string, path: string, common: Record<string, string>): F
   };
 }
 
-/** Compresses the body at its first request, so that startup does not wait for all pages. */
+/**
+ * Compresses the body at the first request for it, so that startup does not wait until all pages
+ * are compressed.
+ */
 function bodyOf(body: Buffer) {
   let gzip: Buffer | undefined;
   return {
@@ -226,7 +231,8 @@ function send(file: File, request: FastifyRequest, reply: FastifyReply) {
 }
 
 /**
- * Returns whether the request is a browser's navigation, except to a path of the API or of assets.
+ * Returns whether the request is a browser's navigation to a path that belongs neither to the API
+ * nor to assets.
  */
 const wantsPage = ({ url, headers }: FastifyRequest): boolean =>
   !/^\/(v\d+|auth|dashboard|assets)(\/|\?|$)/.test(url) &&

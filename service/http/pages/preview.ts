@@ -1,5 +1,5 @@
-// The HTML head of an address's payment page: a title for link previews, which do not run scripts,
-// and the operator's labels, which the page shows.
+// Writes the HTML head of an address's payment page. The head contains a title for link previews,
+// which do not run scripts, and the operator's labels, which the page shows.
 
 import { askedAmount, type Hex } from "executable-address";
 import { formatUnits } from "executable-address/payment";
@@ -17,8 +17,8 @@ type PreviewParts = Pick<
 >;
 
 /**
- * The maximum time that a page waits for a chain. After this time, the page is sent without the
- * address's state.
+ * The maximum time that a page waits for a chain. After this time, the service sends the page
+ * without the address's state.
  */
 const statusMsMax = 400;
 const late = () => new Error(`no status within ${statusMsMax} ms`);
@@ -35,7 +35,7 @@ const stateNames: Record<AddressState, string> = {
 /**
  * Returns HTML for the head of the page of `address`, or undefined if the address is unknown.
  *
- * Never throws, because the page also works without this head.
+ * Never rejects, because the page also works without this head.
  */
 export type FindPreview = (address: string) => Promise<string | undefined>;
 
@@ -43,8 +43,8 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
   const { store, chains, labels, publicUrl, log } = parts;
 
   /**
-   * Returns the name of the account that created the address. Returns no name if a client ID
-   * created the address, because anybody who reads the client ID in a page can create addresses.
+   * Returns the name of the account that created the address. Returns undefined if a client ID
+   * created the address, because anyone who copies the client ID from a page can create addresses.
    */
   const creatorName = async (address: Hex): Promise<string | undefined> => {
     const creator = (await findCreators(store.db, [address])).get(address);
@@ -105,8 +105,8 @@ function head({ title, description, url, address, facts }: Head): string {
     ...[`/v1/address/${address}`, "/v1/chains"].map(
       (path) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${path}" />`,
     ),
-    // The policy prevents this data from running as a script, but a "<" in the data could end the
-    // element.
+    // The page's policy prevents this data from running as a script. A "<" in the data could still
+    // end the element, so it is escaped.
     `<script type="application/json" id="facts">${inertJson(facts)}</script>`,
   ].join("\n    ");
 }

@@ -1,5 +1,5 @@
 // GET /address/{address}/proof: spec/service.md, "Proof". Public. Returns the outcome of an address
-// and its proof, so that clients do not need to trust the status.
+// and a proof of the outcome, so that clients do not need to trust the status.
 
 import { InvalidError } from "executable-address";
 import { z } from "zod";
@@ -16,7 +16,7 @@ import { isKnown } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
 import type { Statuses } from "../status/status.ts";
 
-/** The limit of one client: a burst of 30, then one every 2 s. */
+/** The limit of one client: a burst of 30 requests, and then one every 2 s. */
 const perClient: Policy = { name: "proof", intervalMs: 2_000, burst: 30 };
 
 export const proofInput = z.strictObject({
@@ -44,7 +44,8 @@ export function proof(parts: Parts, statuses: Statuses): Route {
       await spend(limiter, perClient, networkOf(request.ip), "too many proofs");
       const found = await proveOn(subject.intent.chainId)(subject, block);
       const tags = request.headers["if-none-match"];
-      // If the node was slow to report payments, the response for the same block can change later.
+      // The tag includes the number of payments. If the node reports payments late, the response
+      // for the same block changes.
       const etag = `"${found.block.hash}-${found.payments.length}"`;
       return isKnown(etag, tags, reply) ? reply.send() : found;
     },

@@ -1,6 +1,6 @@
-// GET /address/{address}/simulation: spec/service.md, "Simulation". Public. Returns what would
-// happen if the address were executed now, as simulated by this service's node. The response is
-// information, never evidence.
+// GET /address/{address}/simulation: spec/service.md, "Simulation". Public. Simulates the execution
+// of the address at this time with this service's node. Clients must not treat the response as
+// evidence.
 
 import { networkOf } from "../../accounts/attempts.ts";
 import type { Limiter, Policy } from "../../accounts/limits.ts";
@@ -15,7 +15,7 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "../status/status.ts";
 
-/** The limit of one client: a burst of 30, then one every 2 s. */
+/** The limit of one client: a burst of 30 requests, and then one every 2 s. */
 const perClient: Policy = { name: "simulation", intervalMs: 2_000, burst: 30 };
 
 export function simulation(parts: Parts, statuses: Statuses): Route {
@@ -41,7 +41,7 @@ type MeteredParts = {
 
 /**
  * Limits the calls per minute to a chain's endpoints. All servers on one PostgreSQL database share
- * the limit. One burst can use all calls of a minute.
+ * the limit. A single burst can use up the calls of a minute.
  *
  * @param name distinguishes limits of different purposes
  */

@@ -1,13 +1,13 @@
-// GET /address/{address}/events: the status as server-sent events: first the current status, then
-// each change. https://html.spec.whatwg.org/multipage/server-sent-events.html
+// GET /address/{address}/events. Sends the status as server-sent events: first the current status,
+// and then each change. https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
-// The server supports many streams: all streams of a chain share the chain's loop, each address is
-// read and encoded once for all of its streams, and no stream has a timer.
+// The server supports many streams. All streams of a chain share the chain's loop, each address is
+// read and encoded once for all of its streams, and no stream has its own timer.
 //
 // A stream is a position in the short history of its address's frames. A new stream, a resumed
 // stream, and a stream whose slow reader has caught up are handled in the same way: the stream
-// receives the frames after its position, or the current state if the position has left the
-// history.
+// receives the frames after its position. If the history no longer contains the position, the
+// stream receives the current state.
 
 import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
@@ -46,10 +46,10 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const subject = await statuses.readSubject(addressOf(request));
       const from = { client: networkOf(request.ip), network: wideNetworkOf(request.ip) };
       reply.header("content-type", "text/event-stream; charset=utf-8");
-      // Otherwise a drain would wait for the connection to time out, long after the stream has
-      // ended.
+      // Without this header, a drain would wait until the connection times out, long after the end
+      // of the stream.
       reply.header("connection", "close");
-      // Proxies that buffer would delay events.
+      // Proxies must not buffer events, because this would delay them.
       reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
       const full = draining.aborted
@@ -80,8 +80,8 @@ type Stream = { response: Out; lastId: string | undefined; missedBeats: number }
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
 
 /**
- * `id` contains the block's number and a digest of the status without its block. A different digest
- * means that the status changed.
+ * `id` contains the block's number and a digest of the status without its block. If the digest is
+ * different, the status has changed.
  */
 type Frame = { id: string; bytes: Buffer };
 
@@ -113,11 +113,11 @@ type Hub = {
 };
 
 /**
- * The maximum number of blocks that are read between two readings: four seconds of a chain with
- * four blocks per second.
+ * The maximum number of intermediate blocks that are read between two readings. They span four
+ * seconds on a chain with four blocks per second.
  */
 const blocksBetweenMax = 16;
-/** The number of heartbeats after which a stream is closed if its reader reads nothing. */
+/** If the client reads nothing during this number of heartbeats, the stream is closed. */
 const missedBeatsMax = 3;
 const framesMax = 16;
 
@@ -142,7 +142,10 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
     return watch;
   }
 
-  /** Removes a watch without streams: after a while, or immediately if there are many watches. */
+  /**
+   * Removes a watch without streams. If there are many watches, removes it immediately, and
+   * otherwise after a while.
+   */
   function linger(watch: Watch): void {
     const drop = () => watches.delete(watch.subject.address);
     if (hub.isClosed || watches.size > streamsMax / 2) drop();
@@ -152,7 +155,10 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
   return {
     countStreams: shares.countStreams,
     findFull: shares.findFull,
-    /** Sends frames to `response` until the response closes. Then call the returned function. */
+    /**
+     * Sends frames to `response` until the response closes. The caller must then call the returned
+     * function.
+     */
     open(
       subject: StatusSubject,
       from: From,
@@ -172,7 +178,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
         if (watch.streams.size === 0) linger(watch);
       };
     },
-    /** Ends every stream, and clients reconnect to a different server. */
+    /** Ends every stream, so that clients reconnect to a different server. */
     close() {
       hub.isClosed = true;
       clearInterval(beats);
@@ -202,14 +208,15 @@ function follow({ parts, watches, chains }: Hub, chainId: number): void {
   });
   followed.stop = () => {
     chains.delete(chainId);
-    // The promise is not awaited, because stopping may be part of a turn.
+    // The promise is not awaited, because this function may be called in a turn, and the promise
+    // resolves only after the turn.
     void end();
   };
 }
 
 /**
- * Keeps connections alive, and closes connections whose reader reads nothing. A ping names the
- * block up to which nothing has changed, or null while the chain cannot be read.
+ * Keeps connections alive, and closes the connections of clients that read nothing. A ping contains
+ * the block up to which nothing has changed, or null while the chain cannot be read.
  */
 function beat({ watches, chains }: Hub) {
   for (const { streams, subject, failure } of watches.values()) {
@@ -225,7 +232,8 @@ function beat({ watches, chains }: Hub) {
 
 /** Reads the status of a watched address again and sends its changes to the watch's streams. */
 async function refresh(statuses: HubParts, watch: Watch) {
-  // Only one reading runs at a time, so that a slow reading is never used after a newer one.
+  // Only one reading runs at a time, so that the result of a slow reading never replaces a newer
+  // result.
   if (watch.isReading) return;
   watch.isReading = true;
   try {
@@ -250,8 +258,8 @@ async function refresh(statuses: HubParts, watch: Watch) {
 }
 
 /**
- * Reads the statuses at the blocks between two readings, so that, for example, a payment that was
- * executed immediately is still reported.
+ * Reads the statuses at the blocks between two readings, so that short-lived states are reported,
+ * for example a payment that is executed immediately.
  */
 async function readBetween(
   statuses: HubParts,
@@ -296,7 +304,10 @@ function append(frames: Frame[], status: ServiceStatus): void {
 const isChange = (frames: readonly Frame[], frame: Frame) =>
   parseDigest(frame.id) !== parseDigest(frames.at(-1)?.id);
 
-/** The frames after `lastId`, or the current one if `lastId` has left the history. */
+/**
+ * Returns the frames after `lastId`. If the history no longer contains `lastId`, returns the
+ * current frame.
+ */
 function findFramesAfter(frames: readonly Frame[], lastId: string | undefined): Frame[] {
   const place = frames.findIndex((frame) => frame.id === lastId);
   if (place >= 0) return frames.slice(place + 1);
@@ -316,34 +327,34 @@ const parseDigest = (id: string | undefined) => id?.split(".")[1];
 
 /**
  * Encodes a ping. A ping has no ID, so that a client that reconnects resumes after the last state
- * that it received.
+ * that the client received.
  */
 function encodePing(head: BlockReference | undefined): Buffer {
   const block = head ? { number: head.number, timestamp: head.timestamp } : null;
   return Buffer.from(`event: ping\ndata: ${JSON.stringify({ block })}\n\n`);
 }
 
-/** Encodes an error. Like a ping, it has no ID. */
+/** Encodes an error. Like a ping, an error has no ID. */
 const encodeFailure = (error: unknown): Buffer =>
   Buffer.from(`event: unavailable\ndata: ${toAnswer(error).body}\n\n`);
 
 /** `client`: one IPv4 address or a /64 of IPv6; `network`: a /24 or a /48. */
 type From = { readonly client: string; readonly network: string };
 
-/** Returns how many of `streams` one network can have. */
+/** Returns the maximum number of streams of one network, if there can be `streams` in total. */
 const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
 
 /**
- * Counts streams. An address, a client, and a network each have their own limit, so none can use up
- * the shared limit.
+ * Counts streams. An address, a client, and a network each have their own limit, so that none of
+ * them can use up the shared limit.
  */
 function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: EventLimits) {
   const counts = new Map<string, number>();
   const countAt = (place: string) => counts.get(place) ?? 0;
 
   /**
-   * Returns the limits against which a stream counts: the key of a counter, its maximum, and a
-   * description.
+   * Returns the limits against which a stream counts. Each has the key of a counter, its maximum,
+   * and a description.
    */
   const placesOf = (address: Hex, { client, network }: From) =>
     [
@@ -361,12 +372,14 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
 
   return {
     countStreams: () => countAt("all"),
-    /** Returns the limit that another stream would exceed, for the refusal. */
+    /** Returns the description of the limit that one more stream would exceed, for the refusal. */
     findFull(address: Hex, from: From): string | undefined {
       const full = placesOf(address, from).find(([place, most]) => countAt(place) >= most);
       return full && `expected at most ${full[1]} streams of ${full[2]}`;
     },
-    /** Call the returned function once, when the stream has ended. */
+    /**
+     * Counts a stream. The caller must call the returned function once, when the stream has ended.
+     */
     enter(address: Hex, from: From): () => void {
       const places = placesOf(address, from).map(([place]) => place);
       for (const place of places) counts.set(place, countAt(place) + 1);

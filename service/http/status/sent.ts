@@ -1,6 +1,6 @@
 // POST /address/{address}/sent: spec/service.md, "Report". Public. Finds money that a payer sent by
-// mistake, and queues its return. The caller cannot choose the recipient: the money goes to the
-// intent's `recovery`.
+// mistake, and queues its return. The client cannot choose the recipient, because the money goes to
+// the intent's `recovery`.
 
 import { formatAddress, type Hex, isAddress, toHex, zeroAddress } from "executable-address";
 import type { SentMoney, SentToken } from "executable-address/client";
@@ -18,9 +18,9 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
 
-/** The limit of one client: a burst of 10, then one every 6 s. */
+/** The limit of one client: a burst of 10 requests, and then one every 6 s. */
 const perClient: Policy = { name: "sent", intervalMs: 6_000, burst: 10 };
-/** The limit of all clients for one chain. */
+/** The limit of all clients together, for one chain. */
 const perChainMax: Policy = { name: "sent-chain", intervalMs: 500, burst: 120 };
 const timeoutMs = 4_000;
 

@@ -1,6 +1,7 @@
-// GET /address/{address}/status: spec/service.md, "Status". Public. A status describes one block.
-// Streams, pages, and previews use these functions too. GET /address/{address}/returns:
-// spec/service.md, "Returns". Its response needs only the record, not the chain.
+// GET /address/{address}/status: spec/service.md, "Status". Public. A status describes an address
+// at one block. Streams, pages, and previews use these functions too. GET
+// /address/{address}/returns: spec/service.md, "Returns". Its response depends only on the record,
+// and not on the chain.
 
 import { formatAddress, type Hex, type Intent } from "executable-address";
 import {
@@ -33,8 +34,8 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
 }
 
 /**
- * Handles GET .../returns. The record never changes, but the executor's policy can change at any
- * time.
+ * Handles GET .../returns. The response can change at any time, because the executor's policy can
+ * change, although the record never does.
  */
 export function returns({ chains, desk, limits, metrics }: Parts, statuses: Statuses): Route {
   const policyOf = async ({ chainId, token }: Intent): Promise<ReturnPolicy | null> => {
@@ -55,13 +56,14 @@ export function returns({ chains, desk, limits, metrics }: Parts, statuses: Stat
 
 export type Statuses = {
   /**
-   * Reads the record of the address in a path or a query.
+   * Reads the record of an address from a path or a query.
    *
-   * @throws {Refusal} with the same code as a lookup of the address
+   * @throws {Refusal} with the same code as a lookup of this address
    */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
-   * Reads the status at the newest block, and notifies the executor of money that the status shows.
+   * Reads the status at the newest block. If the status shows money that the executor does not know
+   * about, notifies the executor.
    *
    * @throws {ChainUnavailable}
    */
@@ -75,8 +77,8 @@ export type Statuses = {
 };
 
 /**
- * Adds the executor's work in progress, and information that only the service has, to a chain's
- * status.
+ * Opens the statuses that the service returns. They add the executor's work in progress, and
+ * information that only the service has, to the status that is read from the chain.
  */
 export function openStatuses(parts: Parts): Statuses {
   const { store, chains, keccak, desk, statusReader } = parts;
@@ -126,8 +128,8 @@ export function openStatuses(parts: Parts): Statuses {
 }
 
 /**
- * Returns a function that reads the address's balances of other tokens: listed tokens, and
- * look-alikes that have arrived.
+ * Returns a function that reads an address's balances of other tokens: the listed tokens, and the
+ * look-alikes that the address has received.
  */
 function openOthers({ store, chains, keccak, statusReader }: Parts) {
   const findMisdirected = misdirectedFinder(store.db, keccak);
@@ -170,8 +172,9 @@ const showWrongToken = (
 const settledTimesMax = 20_000;
 
 /**
- * Reads when an address was executed or first sent money to `recovery`: the timestamp of that
- * block, in Unix seconds. Null if neither has happened, or if no node responds.
+ * Returns a function that reads the time at which an address was executed or first sent money to
+ * `recovery`. The time is the block's timestamp in Unix seconds. It is null if neither has
+ * happened, or if no node responds.
  */
 function openSettledAt(chains: Pick<Parts["chains"], "rpcOf">) {
   const recall = recalled<number>(settledTimesMax);
