@@ -92,7 +92,7 @@ const toLabel = (reason: string) =>
 
 const byRpc = {
   name: "rpc_failures_total",
-  help: "Failed calls to an endpoint, and responses of an endpoint of another chain",
+  help: "Failed calls to an endpoint, and responses from an endpoint of a different chain",
   labels: ["rpc"],
   of: ({ rpc }: { rpc: string }) => ({ rpc }),
 };
@@ -110,7 +110,7 @@ const kinds: Kinds = {
     isLimited: true,
     counter: {
       name: "rpc_differs_total",
-      help: "Responses of an endpoint that a quorum of other endpoints contradicts",
+      help: "Responses of an endpoint that contradict a quorum of other endpoints",
       labels: ["rpc", "method"],
       of: ({ rpc, method }) => ({ rpc, method }),
     },
@@ -150,7 +150,7 @@ const kinds: Kinds = {
     counter: {
       name: "gaps_total",
       help:
-        "Block ranges whose logs too few endpoints return, after which the executor reads the " +
+        "Block ranges whose logs too few endpoints return; after each, the executor reads the " +
         "balances of all records",
     },
   },
@@ -161,7 +161,7 @@ const kinds: Kinds = {
     isLimited: true,
     counter: {
       name: "failed_total",
-      help: "Failed attempts, in an estimate or on the chain",
+      help: "Failed attempts to execute or recover, in an estimate or on chain",
       labels: ["reason"],
       of: ({ reason }) => ({ reason: toLabel(reason) }),
     },
@@ -189,7 +189,7 @@ const kinds: Kinds = {
   },
   recovered: {
     level: "info",
-    counter: { name: "recovered_total", help: "Settled recoveries, one per token" },
+    counter: { name: "recovered_total", help: "Settled recoveries, counted once per token" },
   },
   settled: {
     level: "debug",
