@@ -105,9 +105,7 @@ async function send(sending: Sending, raw: Hex): Promise<Hex> {
   return awaitMined(sending, sent);
 }
 
-/**
- * Stores a transaction. If its fee exceeds the chain's maximum, signs it again with a lower fee.
- */
+/** Stores a transaction. Signs it again with a lower fee if its fee exceeds the maximum. */
 async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   const { journal, fees } = sending;
   const { nonce = 0, type } = parseTransaction(raw);
@@ -127,8 +125,7 @@ async function assertGone(sending: Sending, sent: Sent): Promise<void> {
   const receipt = await readReceipt(sending, sent.hash);
   const address = codeAfter(sent.raw);
   if (receipt && address) {
-    // If a reorganization moved the transaction to a position before the deployer's deployment, it
-    // succeeded without an effect.
+    // A transaction that a reorganization moved before the deployer's deployment has no effect.
     const at = { blockHash: receipt.blockHash };
     const code = await sending.request("eth_getCode", [address, at]).catch(() => undefined);
     if (code === "0x") return;
@@ -150,9 +147,7 @@ async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
   });
 }
 
-/**
- * The number of polls before the first line of output (20 s), and between later lines (a minute).
- */
+/** The polls before the first line of output (20 s), and between later lines (a minute). */
 const quietPolls = 10;
 const pollsPerLine = 30;
 /** The maximum number of polls, which take an hour. */
@@ -161,8 +156,7 @@ const pollsMax = 1_800;
 const refusalsMax = 3;
 
 /**
- * Calls `attempt` until its result is defined. Every minute, reports the reason why the result is
- * still undefined.
+ * Calls `attempt` until its result is defined. Reports every minute why the result is undefined.
  *
  * @throws after an hour, or if the endpoint refuses a call several times in a row
  */
@@ -208,9 +202,7 @@ async function wait<Result>(
 /** The fee is raised after `patienceBlocks`. A transaction has at most `signaturesMax` versions. */
 const patienceBlocks = 10;
 const signaturesMax = 10;
-/**
- * Limits the fee to a multiple of the first fee, because an endpoint can lie about the base fee.
- */
+/** The maximum fee as a multiple of the first, because endpoints can lie about the base fee. */
 const raiseFactorMax = 10n;
 /**
  * Polls for the receipt of a transaction that the endpoint counts as mined. After 10 s, the launch
@@ -222,8 +214,7 @@ const lagPollsMax = 90;
 /**
  * Sends a stored transaction until its nonce is used. Returns the mined transaction's hash.
  *
- * @throws {NonceTaken} if the mined transaction does not belong to the launch, or has a different
- *   effect
+ * @throws {NonceTaken} if the mined transaction is not the launch's, or has a different effect
  */
 async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promise<Hex> {
   let signedAt: number | undefined;
@@ -284,11 +275,7 @@ async function settle(sending: Sending, nonce: number): Promise<Sent | undefined
   return undefined;
 }
 
-/**
- * Returns false if the endpoint requires a higher fee.
- *
- * @throws {SendRefused} if the endpoint refuses the transaction for a different reason
- */
+/** Returns false if the endpoint requires a higher fee. @throws {SendRefused} if it refuses */
 async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> {
   try {
     await request("eth_sendRawTransaction", [raw]);
@@ -303,10 +290,7 @@ async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> 
   }
 }
 
-/**
- * Signs a transaction again with a higher fee. If a limit does not allow a higher fee, returns the
- * reason instead.
- */
+/** Signs a transaction again with a higher fee, or returns the reason why a limit forbids it. */
 async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<Sent | string> {
   const { journal, request, fees, say } = sending;
   const own = withNonce(sending, sent.nonce);
@@ -341,10 +325,7 @@ function feeOf(raw: Hex): Fee {
   return { maxFee: maxFeePerGas, priorityFee: maxPriorityFeePerGas };
 }
 
-/**
- * Signs a transaction again with a different fee, and stores the new version in addition to the old
- * one.
- */
+/** Signs a transaction again with a different fee. Also stores the new version. */
 async function signStored({ key, journal }: Sending, raw: Hex, fee: Fee): Promise<Sent> {
   const { chainId, nonce = 0, to, data, gas, value } = parseTransaction(raw);
   const signed = await privateKeyToAccount(key).signTransaction({
@@ -356,9 +337,7 @@ async function signStored({ key, journal }: Sending, raw: Hex, fee: Fee): Promis
   return sent;
 }
 
-/**
- * @throws {NonceTaken} if a block contains a different transaction of the wallet with this nonce
- */
+/** @throws {NonceTaken} if a block contains a different transaction with the wallet's nonce */
 async function assertNotTaken(sending: Sending, nonce: number, head: number): Promise<void> {
   const { journal } = sending;
   const taker = await findTaker(sending, nonce, head);
@@ -436,10 +415,7 @@ export async function settleSent(sending: Sending): Promise<void> {
 const nonces = ({ journal }: Sending) =>
   [...new Set(journal.state.sent.map(({ nonce }) => nonce))].sort((a, b) => a - b);
 
-/**
- * Checks each stored transaction, and returns the unmined transactions with the reasons. Saves
- * nothing.
- */
+/** Checks each stored transaction. Returns the unmined ones with the reasons. Saves nothing. */
 export async function inspectSent(sending: Sending) {
   const journal: Journal = {
     state: sending.journal.state,
