@@ -1,6 +1,6 @@
-// The columns of a record that lists, totals, and searches read. The store extracts them from the
-// terms when it saves a record, so that no other code reads the bytes of terms. Records are still
-// verified only by their terms, so these columns authorize nothing.
+// Derives the columns of a record that lists, totals, and searches read. The store extracts them
+// from the terms when it saves a record, so that no other code reads the bytes of terms. These
+// columns are never trusted: a record is verified only by its terms.
 
 import { askedAmount, collectorAddress, decodeTerms, InvalidError } from "executable-address";
 
@@ -16,7 +16,7 @@ export type RecordColumns = {
  * Extracts the columns from the terms. All terms begin with the same words of 32 bytes
  * (spec/terms.md): 0x20 ‖ token ‖ amount ‖ calls ‖ expiration ‖ recovery ‖ salt ‖ chainId.
  *
- * @throws {RangeError} if the terms are shorter
+ * @throws {RangeError} if the terms are shorter than these words
  */
 export function deriveColumns(terms: Uint8Array): RecordColumns {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);
@@ -31,9 +31,9 @@ export function deriveColumns(terms: Uint8Array): RecordColumns {
 const collector = Buffer.from(collectorAddress.slice(2), "hex");
 
 /**
- * Returns the amount that a payer is asked for, in base units. Few intents have a tolerance, so
- * terms are decoded only if they contain the Collector's address. For corrupt terms, returns
- * `amount`.
+ * Returns the amount that a payer is asked to pay, in base units. It differs from `amount` only if
+ * the intent has a tolerance, which is rare. So terms are decoded only if they contain the
+ * Collector's address. For corrupt terms, returns `amount`.
  */
 export function deriveAsked({ terms, amount }: { terms: Uint8Array; amount: string }): string {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);
@@ -47,7 +47,7 @@ export function deriveAsked({ terms, amount }: { terms: Uint8Array; amount: stri
 }
 
 /**
- * Returns a reference in the form that is searched. The service folds letter case itself, because
- * the databases do so in different ways.
+ * Returns a reference in the form in which it is stored for searches. The service folds letter case
+ * itself, because the two databases fold it in different ways.
  */
 export const foldReference = (reference: string): string => reference.toLowerCase();

@@ -1,5 +1,5 @@
-// Defines operators' commands. Each room has its commands in its admin.ts. service/admin.ts runs a
-// command next to the server, on the same store.
+// Defines the type of operators' commands. Each folder defines its commands in admin.ts.
+// service/admin.ts runs a command on the server's store, even while the server runs.
 
 import { parseArgs } from "node:util";
 import type { Store } from "./store.ts";
@@ -10,8 +10,8 @@ type Words = {
   /** The words as typed, such as `account create`. */
   words: string;
   /**
-   * The options `--name VALUE`: the name without dashes, and the word for the value in the usage
-   * text.
+   * The options of the form `--name VALUE`. The key is the name without dashes. The value is the
+   * placeholder in the usage text.
    */
   options?: Record<string, string>;
   /** The options that can be omitted. */
@@ -20,7 +20,10 @@ type Words = {
   repeatable?: string[];
   /** Names of options without a value, such as `dry-run`. */
   flags?: string[];
-  /** Names the arguments after the options, such as `ORIGIN...`. Without it, there must be none. */
+  /**
+   * The placeholder for the arguments after the options, such as `ORIGIN...`. If absent, no such
+   * arguments are allowed.
+   */
   rest?: string;
   /**
    * Whether the command creates the SQLite database if there is none. Other commands are refused
@@ -30,8 +33,9 @@ type Words = {
 };
 
 /**
- * `run` returns the output, which is printed as JSON. If the output is an async iterable of texts,
- * they are printed unchanged. `run` throws an error whose message is one sentence for the operator.
+ * A command that needs the store. `run` returns the output, which is printed as JSON. If the output
+ * is an async iterable of texts, the texts are printed unchanged. `run` throws an error whose
+ * message is one sentence for the operator.
  */
 type OnStore = {
   opensNoStore?: never;

@@ -1,6 +1,6 @@
 // Copies the SQLite file of one server to an empty PostgreSQL database, which several servers can
-// share. Every record is verified, every table is copied in one transaction, and every record is
-// read back and verified again.
+// share. Verifies every record, copies all tables in one transaction, and then reads back and
+// verifies every record again.
 
 import type Database from "better-sqlite3";
 import { type Kysely, sql } from "kysely";
@@ -13,7 +13,10 @@ const parametersMax = 30_000;
 /** The number of records that are verified together. */
 const batchSize = 1000;
 
-/** The number of rows per table, and the number of records that were verified in the copy. */
+/**
+ * `rows`: the number of copied rows per table. `recordsProved`: the number of records that were
+ * verified in the copy.
+ */
 export type Copied = { rows: Record<string, number>; recordsProved: number };
 
 /**

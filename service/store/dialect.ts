@@ -1,4 +1,4 @@
-// The two SQL dialects of the service, and the one type in which they differ.
+// The two SQL dialects of the service, and the only column type in which they differ.
 
 import type { RawBuilder } from "kysely";
 
@@ -7,5 +7,5 @@ export type Dialect = "sqlite" | "postgres";
 /** Bytes, in the dialect's own type. Queries return a Buffer. */
 export type Bytes = Uint8Array;
 
-/** A statement that creates a table, or a part of one. */
+/** A statement that creates a table, or a part of a table. */
 export type TableStatement = RawBuilder<unknown>;

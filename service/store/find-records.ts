@@ -1,4 +1,4 @@
-// Finds records by address, and in the order in which they became visible, for rooms whose own
+// Finds records by address, or in the order in which they became visible. Used by folders whose own
 // tables refer to addresses.
 
 import { fromHex, type Hex, toHex } from "executable-address";
@@ -8,19 +8,20 @@ import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * The maximum number of addresses per statement. On SQLite, other statements wait for this
- * statement. With 10,000 addresses, PostgreSQL would scan all records.
+ * The maximum number of addresses per statement. On SQLite, the number is limited because other
+ * statements wait for this statement. On PostgreSQL, it is limited because a statement with 10,000
+ * addresses would scan all records.
  */
 const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, number>;
 /**
- * The maximum number of addresses that are sorted without a pause. Some blocks of a busy chain have
- * tens of thousands of recipients, and other work can run between the groups.
+ * The maximum number of addresses that are sorted without a pause. Other work can run in the
+ * pauses, because some blocks of a busy chain have tens of thousands of recipients.
  */
 const sortedMax = 4_000;
 
 /**
- * Returns the `addresses` that have a record, with one index search for each. The set is one
- * parameter in both dialects, so the statement is prepared once.
+ * Returns the `addresses` that have a record. Searches the index once for each address. In both
+ * dialects, all addresses together are one parameter, so the statement is prepared only once.
  *
  * @param addresses in lowercase, without repetitions
  */
@@ -29,13 +30,13 @@ export function matchAddresses(
   dialect: Dialect,
   addresses: readonly Hex[],
 ): Promise<Hex[]> {
-  // Neighbors in the index share pages, so addresses are searched in the order of the index.
+  // Addresses are searched in the order of the index, because neighbors in the index share pages.
   return inGroups(addresses, sortedMax, (some) => matchSorted(db, dialect, some.sort()));
 }
 
 function matchSorted(db: Kysely<Tables>, dialect: Dialect, sorted: readonly Hex[]): Promise<Hex[]> {
   return inGroups(sorted, probesMax[dialect], async (some) => {
-    // `cross join` prevents SQLite from scanning the records and searching the set.
+    // Without `cross join`, SQLite might scan all records and search the set for each record.
     const { rows } = await sql<{ address: Buffer }>`select r.address
       from ${writeSet(dialect, some)} cross join records r where r.address = wanted.a`.execute(db);
     return rows.map((row) => toHex(row.address));
@@ -56,10 +57,7 @@ function writeJson(addresses: readonly Hex[]): string {
   return JSON.stringify(addresses.map((address) => address.slice(2)));
 }
 
-/**
- * The account that created the address first. The address's calls can run until
- * `expirationSeconds`.
- */
+/** The account that created the address first. The intent expires after `expirationSeconds`. */
 export type FirstCreator = {
   address: Hex;
   accountId: string;
@@ -114,7 +112,10 @@ const toCreator = (row: {
   expirationSeconds: row.expires_at,
 });
 
-/** Finds the token and amount that `addresses` on this chain request, by lowercase address. */
+/**
+ * Finds the token and the amount that the intents of `addresses` on this chain request, by
+ * lowercase address.
+ */
 export async function findRequested(
   db: Kysely<Tables>,
   chainId: number,
@@ -135,10 +136,10 @@ export async function findRequested(
 export type Created = { seq: number; address: Hex; chainId: number; createdAt: number };
 
 /**
- * Finds up to `limit` records after `seq`, in the order in which they became visible. A `seq` of 0
- * is before the first record. A reader that continues from the last `seq` reads each record once.
- * On PostgreSQL, inserts draw their numbers under a lock (save-functions.ts), because otherwise a
- * lower number could be committed after a higher one was read.
+ * Finds up to `limit` records after `seq`, in the order in which they became visible. If `seq` is
+ * 0, starts with the first record. A reader that continues from the last `seq` reads each record
+ * exactly once. On PostgreSQL, inserts draw their numbers under a lock (save-functions.ts), because
+ * otherwise a lower number could be committed after a higher one was read.
  */
 export async function findCreated(
   db: Kysely<Tables>,
@@ -178,8 +179,8 @@ export const unexpired = (chainId: number, seq: number, end: number, expiredSeco
 export type AskedTokens = { tokens: Hex[]; seq: number; isEnd: boolean };
 
 /**
- * Finds the tokens, in lowercase, that the chain's open records ask for, among a limited number of
- * records after `seq`.
+ * Finds the tokens, in lowercase, that the intents of open addresses on the chain request. Reads a
+ * limited number of records after `seq`.
  */
 export async function findAskedTokens(
   db: Kysely<Tables>,

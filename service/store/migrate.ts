@@ -1,8 +1,8 @@
 // Creates the tables that this version needs, even if several servers start simultaneously.
 //
-// Each room with tables has one file, tables.ts. The statements in this file never change, because
-// databases have been created with them. A change is a separate migration. A database that was
-// created by other statements is refused at startup.
+// Each folder with tables declares them in its tables.ts. The statements there never change,
+// because databases have been created with them. A change is a separate migration. A database that
+// was created with different statements is refused at startup.
 
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,15 +11,15 @@ import type { Dialect, TableStatement } from "./dialect.ts";
 import { saveFunctions } from "./save-functions.ts";
 import { statements, type Tables } from "./tables.ts";
 
-/** The statements that create each room's tables. They run in the order of the rooms. */
+/** The statements that create the tables of each folder, in the order in which they run. */
 export type Rooms = Record<string, { statements(dialect: Dialect): TableStatement[] }>;
 
 /**
- * Runs each migration that has not run, the store's own tables before the tables of `rooms`, each
- * in its own transaction. The insert of the migration's name acts as a lock: a second server waits
- * until the first server has committed, and then finds the migration done.
+ * Runs each migration that has not run yet, in its own transaction. Creates the store's own tables
+ * before the tables of `rooms`. The insert of a migration's name acts as a lock: a second server
+ * waits until the first server has committed, and then finds that the migration has run.
  *
- * @throws if another version of the service created the tables
+ * @throws if a different version of the service created the tables
  */
 export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms): Promise<void> {
   await createMigrationsTable(db);
@@ -51,9 +51,9 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
 }
 
 /**
- * A statement that waits for a lock makes all later statements on its table wait too. A statement
- * of a running service waits for at most 3 s, so a migration waits for less time, and tries again
- * after a pause.
+ * The maximum time for which a migration waits for a lock. While a statement waits for a lock, all
+ * later statements on the same table wait too, and statements of a running service fail after 3 s.
+ * So a migration waits for less time, and tries again after a pause.
  */
 const lockMsMax = 1_000;
 const pauseMs = 2_000;
@@ -62,15 +62,16 @@ const lockTriesMax = 100;
 type Migration = { name: string; statements: TableStatement[] };
 
 /**
- * Runs a migration if it has not run. @returns false if the migration waited too long for a lock
+ * Runs a migration if it has not run yet.
+ *
+ * @returns false if the migration waited too long for a lock
  */
 async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }: Migration) {
   const limitLockWait = (db: Kysely<Tables>, ms: number) =>
     dialect === "postgres" ? sql`set local lock_timeout = ${sql.lit(ms)}`.execute(db) : undefined;
   try {
     await db.transaction().execute(async (transaction) => {
-      // Waits without a limit here, because another server's migration may take longer than a
-      // request may wait for a lock.
+      // This wait has no limit, because the migration of a different server may take long.
       await limitLockWait(transaction, 0);
       const inserted = await transaction
         .insertInto("migrations")
@@ -91,7 +92,10 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
 
 const lockNotAvailable = "55P03";
 
-/** Digests a room's statements in both dialects, so that an edited migration has another name. */
+/**
+ * Returns a digest of a folder's statements in both dialects. It is part of the migration's name,
+ * so an edited migration has a different name.
+ */
 function digestStatements(
   db: Kysely<Tables>,
   statements: (dialect: Dialect) => TableStatement[],
@@ -104,7 +108,7 @@ function digestStatements(
 async function createMigrationsTable(db: Kysely<Tables>): Promise<void> {
   const create = sql`create table if not exists migrations
     (name text primary key not null, applied_at bigint not null)`;
-  // If two servers create the table simultaneously, PostgreSQL may fail the slower one. Then the
-  // table exists at the second attempt.
+  // If two servers create the table simultaneously, the statement of the slower server may fail on
+  // PostgreSQL. The table exists at the second attempt.
   await create.execute(db).catch(() => create.execute(db));
 }

@@ -1,12 +1,12 @@
-// Finds the accounts that created an address, and their references for the address. The record
-// contains the first owner of its address; a separate table contains later owners. Only the store
-// uses these tables directly. Other rooms put the SQL parts below into their own statements, so
-// that a query of their tables and these tables is one statement.
+// Finds the accounts that created an address (its owners), and their references for the address.
+// The record of an address contains the first owner, and a separate table contains later owners.
+// Only the store uses these tables directly. Other folders include the SQL parts below in their own
+// statements, so that they can query their tables and these tables with one statement.
 //
-// Only the account sees its references, such as order numbers. References that pages set with a
-// client ID are separate from references that servers set with an API key, because a client ID is
-// public, and its claims must not be mistaken for the server's. References are saved with their
-// records (save-functions.ts, sqlite/write-worker.ts).
+// References, such as order numbers, are visible only to the account that set them. References that
+// pages set with a client ID are separate from references that servers set with an API key. A
+// client ID is public, so its claims must not be mistaken for the server's references. References
+// are saved with their records (save-functions.ts, sqlite/write-worker.ts).
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -15,8 +15,8 @@ import type { Tables } from "./tables.ts";
 type Sql = RawBuilder<unknown>;
 
 /**
- * Returns SQL that joins the record of an address as `r`, and the columns that {@link createdAt}
- * and {@link madeByClientId} read.
+ * Returns SQL that joins the record of an address as `r`, and the later owner that
+ * {@link createdAt} and {@link madeByClientId} read.
  *
  * @param account SQL of the account that created the address
  */
@@ -43,8 +43,8 @@ const madeByClientId = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.by_client_id else l.by_client_id end`;
 
 /**
- * The view of all owners: one row for each account and address that it created, with `account_id`,
- * `address`, and `created_at`.
+ * The view of all owners. It has one row for each account and each of the account's addresses, with
+ * `account_id`, `address`, and `created_at`.
  */
 export const owners = sql`owners`;
 
@@ -57,7 +57,7 @@ export const firstOwners = (chainId: number, addresses: readonly Hex[]) =>
   sql`select r.account_id, r.address, r.created_at, r.token from records r
     where ${isAmong(chainId, addresses)}`;
 
-/** Finds those `addresses` that several accounts created. */
+/** Returns the `addresses` that several accounts created. */
 export async function findShared(
   db: Kysely<Tables>,
   chainId: number,
@@ -80,8 +80,8 @@ export const laterOwners = (address: Hex, most: number) =>
 export type CreatedBy = "api_key" | "client_id";
 
 /**
- * An account's reference for an address. `reference` contains it if an API key set it, and
- * `claimedReference` if a client ID set it. At most one of the two is not null.
+ * An account's reference for an address. The reference is in `reference` if an API key set it, and
+ * in `claimedReference` if a client ID set it. At least one of the two fields is null.
  */
 export type Named = {
   reference: string | null;
@@ -89,7 +89,7 @@ export type Named = {
   createdBy: CreatedBy;
 };
 
-/** Reads a row of a query that contains {@link joinReference} and {@link byClientId}. */
+/** Converts a row of a query that contains {@link joinReference} and {@link byClientId}. */
 export function readNamed(row: { reference: string | null; by_client_id: number | null }): Named {
   return row.by_client_id === 1
     ? { reference: null, claimedReference: row.reference, createdBy: "client_id" }
@@ -99,13 +99,13 @@ export function readNamed(row: { reference: string | null; by_client_id: number 
 /** The table of all references: `account_id`, `address`, `reference`, and `created_at`. */
 export const references = sql`address_references`;
 
-/** Returns SQL that joins the account's reference of an address, if any, as `n`. */
+/** Returns SQL that joins the account's reference for an address, if there is one, as `n`. */
 export const joinReference = (account: Sql, address: Sql) =>
   sql`left join address_references n on n.account_id = ${account} and n.address = ${address}`;
 
 /**
- * Returns SQL that is 1 if a client ID set the reference of the address or, without a reference,
- * created the address.
+ * Returns SQL that is 1 if a client ID set the reference for the address. If there is no reference,
+ * the SQL is 1 if a client ID created the address.
  *
  * @param account SQL of the account, in a query that contains {@link joinRecord} and {@link
  *   joinReference}
@@ -113,7 +113,7 @@ export const joinReference = (account: Sql, address: Sql) =>
 export const byClientId = (account: Sql) =>
   sql<number>`coalesce(n.by_client_id, ${madeByClientId(account)})`;
 
-/** Finds the address (20 bytes) to which the account's API keys gave this reference first. */
+/** Finds the first address (20 bytes) for which an API key of the account set this reference. */
 export async function findHolder(
   db: Kysely<Tables>,
   accountId: string,

@@ -1,13 +1,14 @@
 // The store in PostgreSQL, which several servers share.
 //
-// Requests that arrive together share a round trip: one `= ANY` read, or one call of `save_records`
-// or `save_named_records`, whose single statement is its own transaction. These requests have a
-// separate connection pool, so that lists and background work cannot use up their connections.
+// Requests that arrive together share a round trip. A round trip is one read with `= ANY`, or one
+// call of `save_records` or `save_named_records`, which is a transaction of one statement. These
+// requests have a separate connection pool, so that lists and background work cannot use up their
+// connections.
 //
 // PostgreSQL may be stuck because of a lock, a disk, or a network that drops packets. So each wait
 // has two limits. After the client's limit, the request fails. After the server's limit, PostgreSQL
-// ends the statement or the transaction, which would otherwise keep its locks after the client is
-// gone.
+// ends the statement or the transaction. Otherwise, the transaction would keep its locks after the
+// client has disconnected.
 
 import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
@@ -33,12 +34,12 @@ import type { Tables } from "./tables.ts";
 /** The maximum number of records per statement. */
 const groupSizeMax = 512;
 /**
- * The maximum number of keys per read, and of simultaneous reads of one kind. With these limits,
- * the service and PostgreSQL work at the same time.
+ * The maximum number of keys per read, and the maximum number of simultaneous reads of one kind.
+ * With these limits, the service and PostgreSQL can work at the same time.
  */
 const readSizeMax = 32;
 const readsRunningMax = 2;
-/** The maximum number of connections for creates, lookups, credentials, and rate limits. */
+/** The maximum number of connections for create requests, lookups, credentials, and rate limits. */
 const hotConnectionsMax = 6;
 /**
  * The maximum number of connections for all other work, such as lists, the executor, and webhooks.
@@ -51,20 +52,21 @@ const connectMsMax = 3_000;
  */
 const statementMsMax = 10_000;
 /**
- * The maximum time of a migration's statement, because creating an index of a large table takes
- * longer than other statements.
+ * The maximum time of a migration's statement. It is long, because creating an index of a large
+ * table takes longer than other statements.
  */
 const migrationMsMax = 3_600_000;
 /** The client waits a little longer than the server, so that it receives the server's error. */
 const errorMsMax = 500;
 /**
- * PostgreSQL cancels a statement that waits longer for a lock, and its transaction saves nothing.
+ * The maximum time for which a statement waits for a lock. After it, PostgreSQL cancels the
+ * statement, and the statement's transaction saves nothing.
  */
 const lockMsMax = 3_000;
 /**
- * A create or lookup is answered within this time, including its wait for the previous group. The
- * service does not cancel a statement that was sent, because it would be unknown whether the
- * statement was committed.
+ * The time within which a create request or a lookup is answered, including the wait for the
+ * previous group. The service does not cancel a statement that it has sent, because it would be
+ * unknown whether the statement was committed.
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
@@ -82,8 +84,8 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
   const otherPool = connect(url, { connectionsMax });
   const db = openKysely(otherPool);
 
-  // Creates with and without a reference have separate groups, so that a lock on the table of
-  // references does not delay creates without a reference.
+  // Records with a reference and records without one have separate groups, so that a lock on the
+  // table of references does not delay records without a reference.
   const savePlain = together(recordWriter(pool, savePlainGroup), { sizeMax: groupSizeMax });
   const saveNamed = together(recordWriter(pool, saveNamedGroup), { sizeMax: groupSizeMax });
   const reads: Together<Uint8Array, unknown[]>[] = [];
@@ -112,13 +114,13 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     async close() {
       await Promise.all([savePlain, saveNamed, ...reads].map((group) => group.idle()));
       await Promise.all([db.destroy(), pool.end()]);
-      // Kysely ends its pool only if it has run a statement.
+      // Kysely ends its pool only if Kysely has run a statement.
       if (!otherPool.ending) await otherPool.end();
     },
   };
 }
 
-/** Migrates on a connection whose statements may take an hour, and closes it. */
+/** Runs the migrations on a separate connection, whose statements may take an hour. */
 async function migrateOnce(url: string, rooms: Rooms): Promise<void> {
   const pool = connect(url, { connectionsMax: 1, msMax: migrationMsMax });
   const db = openKysely(pool);
@@ -155,8 +157,8 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
     connectionTimeoutMillis: connectMsMax,
     query_timeout: msMax + errorMsMax,
     application_name: "executable-address",
-    // Because notices below a warning are disabled, any notice during a write means that the write
-    // may not be durable.
+    // Messages below the level of a warning are disabled. So any notice during a write means that
+    // the write may not be durable.
     options:
       `-c client_min_messages=warning -c lock_timeout=${lockMsMax} -c statement_timeout=${msMax} ` +
       `-c idle_in_transaction_session_timeout=${statementMsMax}`,
@@ -166,18 +168,18 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
         oid === int8Oid ? Number : pg.types.getTypeParser(oid, format)) as never,
     },
   });
-  // The pool replaces a broken connection, and the queries of requests that use the connection
-  // fail. The pool emits only the errors of idle clients. A client in use emits its own errors, and
-  // an error event without a listener ends the process.
+  // The pool replaces a broken connection, and queries on this connection fail. The listeners are
+  // needed because an error event without a listener ends the process. The pool emits only the
+  // errors of idle clients, and a client in use emits its own errors.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
 /**
- * Connects so that a query fails as unavailable if PostgreSQL does not respond. A connection
- * without a response may still be busy with its statement, so the connection is closed without
- * running another statement, such as a rollback, which would wait as long again.
+ * Returns a connection whose queries throw {@link UnavailableError} if PostgreSQL does not respond.
+ * A connection without a response may still be busy with its statement. So it is closed without a
+ * further statement, such as a rollback, which would have to wait as long again.
  */
 async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await available(pool.connect());
@@ -195,12 +197,13 @@ async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
       return available(Promise.reject(error));
     }
   };
-  // Kysely uses the other form of `query` only for cursors, which the service does not open.
+  // `query` has a second form, which Kysely uses only for cursors. The service does not open
+  // cursors.
   const typed = query as unknown as PostgresPoolClient["query"];
   return { query: typed, release: () => client.release(fault !== undefined) };
 }
 
-/** Refuses a server that confirms a commit before it is on disk. */
+/** Throws if the server confirms a commit before the commit is on disk. */
 async function assertDurable(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query<{ synchronous_commit: string }>("show synchronous_commit");
   if (rows[0]?.synchronous_commit !== "off") return;
@@ -259,7 +262,7 @@ function recordColumns(rows: NewRecord[]): unknown[][] {
   ];
 }
 
-/** A create that was not saved. `place` is its position in the group, starting at 1. */
+/** A record that was not saved. `place` is its position in the group, starting at 1. */
 type Exceptional = {
   place: number;
   outcome: "exists" | "held" | "other_terms";
@@ -267,10 +270,11 @@ type Exceptional = {
 };
 
 /**
- * Calls a function of save-functions.ts: one statement, one transaction, one round trip.
+ * Calls a function of save-functions.ts with one statement, which is one transaction and one round
+ * trip.
  *
- * @throws {UnavailableError} if the call failed, or if PostgreSQL stopped waiting for its standby,
- *   because the rows may then be lost with the primary
+ * @throws {UnavailableError} if the call failed, or if PostgreSQL stopped waiting for its standby;
+ *   in the second case, the rows would be lost if the primary is lost
  */
 async function save(
   pool: pg.Pool,
@@ -296,7 +300,8 @@ async function save(
 }
 
 /**
- * Limits a query to the time limit of the requests that wait for it. pg's types lack this option.
+ * Gives a query the time limit of the requests that wait for the query. The types of pg do not have
+ * this option.
  */
 const limited = <Query extends object>(query: Query) => ({ ...query, query_timeout: answerMsMax });
 
@@ -322,8 +327,8 @@ const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
   );
 
 /**
- * Converts any failure of a query to an UnavailableError, because the outcome of the query is
- * unknown and nothing may be acknowledged.
+ * Converts any failure of a query to an UnavailableError. The outcome of the query is unknown, so
+ * the service must not acknowledge anything.
  */
 async function available<Result>(query: Promise<Result>): Promise<Result> {
   try {

@@ -1,6 +1,7 @@
-// A record is used only after it was verified: its terms must be canonical and derive the address
-// under which they are stored. All code that reads records decodes them here. A create and a
-// lookup return the same JSON text, byte for byte.
+// Decodes and serializes records. A record is used only after it was verified: its terms must be
+// canonical, and must derive the address under which they are stored. All code that reads records
+// decodes them with this file. A create request and a lookup return the same JSON text, byte for
+// byte.
 
 import {
   decodeTerms,
@@ -21,8 +22,8 @@ export type DecodeParts = { factory: Hex; keccak?: Keccak };
  * Returns the intent of `terms`.
  *
  * @param address 20 bytes: the address under which the terms are stored
- * @throws {CorruptError} if the terms are not canonical or derive a different address; its `cause`
- *   says which
+ * @throws {CorruptError} if the terms are not canonical or derive a different address; `cause` is
+ *   the reason
  */
 export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): Intent {
   try {
@@ -41,19 +42,19 @@ export function notServed(address: Uint8Array, cause: unknown): CorruptError {
   return new CorruptError(`the record of 0x${digits} is not served`, { cause });
 }
 
-/** Thrown if the records belong to a different factory than this version's. */
+/** Thrown if the records belong to a factory that differs from this version's factory. */
 export class OtherFactoryError extends Error {
   override name = "OtherFactoryError";
 }
 
 /**
- * The number of records to check. One record can be corrupt, but all cannot be corrupt by chance.
+ * The number of records to check. One record can be corrupt, but it is very unlikely that all are.
  */
 const samples = 8;
 
 /**
- * Refuses a database whose records belong to a different factory. With this version's factory, no
- * record would derive its address, so every lookup would fail.
+ * Refuses a database whose records belong to a different factory. Their terms do not derive their
+ * addresses with this version's factory, so every lookup would fail.
  *
  * @throws {OtherFactoryError} if there are records and none of the first few belongs to this
  *   factory
@@ -68,13 +69,13 @@ export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Prom
   );
 }
 
-/** Returns why a record does not match its address, as one line without the address. */
+/** Returns the reason why a record does not match its address, as one line without the address. */
 export const causeOf = ({ cause, message }: CorruptError): string =>
   cause instanceof Error ? cause.message : message;
 
 /**
  * Replaces the corrupt terms that are stored for `address` (20 bytes). Call this function only with
- * terms that derive the address: then the stored terms, which differ, are certainly wrong.
+ * terms that derive the address. The stored terms are different, so they must be wrong.
  */
 export async function mendTerms(
   { db }: Pick<Store, "db">,
@@ -106,8 +107,9 @@ export function recordJson(
 }
 
 /**
- * Verifies stored terms and returns their record as JSON. @throws {CorruptError} as {@link
- * decodeRecord}
+ * Verifies stored terms and returns their record as JSON.
+ *
+ * @throws {CorruptError} in the same cases as {@link decodeRecord}
  */
 export function heldRecordJson(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): string {
   return recordJson(address, terms, decodeRecord(address, terms, parts), parts);
@@ -116,7 +118,7 @@ export function heldRecordJson(address: Uint8Array, terms: Uint8Array, parts: De
 const hasher = await createKeccak(256);
 
 /**
- * Returns the keccak-256 hash of the bytes. Each call is independent and synchronous, so all
- * callers can share the hasher.
+ * Returns the keccak-256 hash of the bytes. All callers share the hasher, which is safe because
+ * each call is synchronous and resets it.
  */
 export const keccak: Keccak = (bytes) => hasher.init().update(bytes).digest("binary");

@@ -1,10 +1,10 @@
-// Saves creates on PostgreSQL: each record with its owner and its reference. sqlite/write-worker.ts
-// does the same on SQLite, and store.test.ts runs against both.
+// Saves records on PostgreSQL, each with its owner and its reference. sqlite/write-worker.ts does
+// the same on SQLite, and store.test.ts runs against both.
 //
-// These are functions of the database because their statements must see rows that other servers
-// committed while the functions waited for their turn. A single statement would not see these rows,
-// because it sees the database as of the statement's start. A transaction of several round trips
-// would make all servers wait if its own server stopped halfway.
+// The database runs these functions because their statements must see rows that other servers
+// committed while the functions waited for their turn. A single statement would not see such rows,
+// because it sees the database as it was when the statement started. If a transaction needed
+// several round trips, all servers would wait if one server stopped in the middle.
 
 import { sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
@@ -13,23 +13,22 @@ import type { Dialect, TableStatement } from "./dialect.ts";
 const turnLock = 1;
 
 /**
- * Creates the functions `save_records`, for creates without a reference, and `save_named_records`.
- * Each function takes the columns of a group of creates, and returns a row for each create that was
- * not saved. The row contains the create's place in the group, starting at 1, and `exists`,
- * `other_terms`, or `held` with the address that has the reference.
+ * Creates the functions `save_records`, for records without a reference, and `save_named_records`.
+ * Each function takes the columns of a group of records, and returns a row for each record that was
+ * not saved. The row contains the record's place in the group, starting at 1, and the outcome:
+ * `exists`, `other_terms`, or `held` with the address that has the reference.
  *
- * On all servers together, the lock lets only one group at a time draw numbers and check
- * references. PostgreSQL releases the lock when the rows are visible. So a reader that has seen a
- * number never misses a lower number, and the second of two creates with the same reference sees
- * the first.
+ * The lock allows only one group on all servers to draw numbers and check references at a time.
+ * PostgreSQL releases the lock when the rows are visible. So a reader that has seen a number never
+ * misses a lower number. If two records have the same reference, the second finds the first.
  */
 export function saveFunctions(dialect: Dialect): TableStatement[] {
   return dialect === "sqlite" ? [] : [sql.raw(saveRecords), sql.raw(saveNamedRecords)];
 }
 
 /**
- * Inserts the whole group with one statement, and handles single creates only if an address already
- * existed. With one statement per create, throughput was a sixth lower (bench/http.ts).
+ * Inserts the whole group with one statement, and handles records one by one only if an address
+ * already exists. With one statement per record, throughput is a sixth lower (bench/http.ts).
  */
 const saveRecords = `
   create function save_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],
@@ -64,9 +63,9 @@ const saveRecords = `
   end $$`;
 
 /**
- * Handles one create after the other, because a later create may have the same reference. The
- * function locks the table of references before it takes the turn lock, so a create that waits for
- * the table does not delay other creates.
+ * Handles the records one after the other, because a later record may have the same reference. The
+ * function locks the table of references before it takes the turn lock. So a function that waits
+ * for the table does not delay functions that do not need the table.
  */
 const saveNamedRecords = `
   create function save_named_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],

@@ -1,7 +1,7 @@
 // The store in one SQLite file, for one server, and for operators' commands that run at the same
 // time.
 //
-// The main thread reads credentials, and terms for statuses. Four other threads do the rest: one
+// The main thread reads credentials, and terms for statuses. There are four other threads: one
 // commits new records (write-worker.ts), one reads records for lookups (read-worker.ts), one runs
 // Kysely's statements (statement-worker.ts), and one copies the write-ahead log into the file
 // (checkpoint-worker.ts). Each thread starts when it is first needed and has its own connection.
@@ -33,9 +33,9 @@ import {
 import type { Tables } from "./tables.ts";
 
 /**
- * A group of this size is read immediately, so that the first creates of a turn of the event loop
- * reach the writing thread while the main thread works on the other creates. With larger groups,
- * the two threads would wait for each other.
+ * A group of this size is read immediately. So the first create requests of a turn of the event
+ * loop reach the writing thread while the main thread works on the other requests. With larger
+ * groups, the two threads would wait for each other.
  */
 const keysPerGroupMax = 16;
 /**
@@ -43,7 +43,10 @@ const keysPerGroupMax = 16;
  * arrive.
  */
 const lookupsPerGroupMax = 32;
-/** The reading thread works on one group while the next waits in its queue. */
+/**
+ * The maximum number of groups in the reading thread. It works on one group while the next group
+ * waits in its queue.
+ */
 const lookupGroupsMax = 2;
 /**
  * A group of this size is sent immediately, so that the writing thread starts while more requests
@@ -114,15 +117,15 @@ export async function openSqlite(file: string, rooms: Rooms, checkpoints = true)
 }
 
 /**
- * Migrates in the main thread, which answers no requests yet, so that no other thread has to start
- * first.
+ * Runs the migrations in the main thread. This is possible because the main thread does not answer
+ * requests yet, and no other thread has to be started first.
  */
 async function migrateFile(file: string, rooms: Rooms): Promise<void> {
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connect(file) }) });
   await migrate(db, "sqlite", rooms).finally(() => db.destroy());
 }
 
-/** Reads all keys of a group in one transaction, which locks the file once. */
+/** Reads all keys of a group in one transaction, so that the file is locked only once. */
 function readTogether<Row>(hot: Database.Database, { sqlite }: KeyedQuery) {
   const statement = hot.prepare<[Uint8Array], Row>(sqlite);
   const readAll = hot.transaction((keys: Uint8Array[]) => keys.map((key) => statement.all(key)));
@@ -137,13 +140,13 @@ type RecordReader = {
    * @throws {CorruptError}
    */
   find(address: Uint8Array): Promise<string | undefined>;
-  /** Finishes the reads that were started. */
+  /** Resolves after the reads that were started have ended. */
   stop(): Promise<void>;
 };
 
 /**
- * Opens the reading thread. Addresses are sent in groups. With the thread, the service answers an
- * eighth more lookups per second (bench/http.ts), and a slow disk delays only lookups.
+ * Opens the reading thread. Addresses are sent to it in groups. Because of the thread, the service
+ * answers an eighth more lookups per second (bench/http.ts), and a slow disk delays only lookups.
  */
 export function recordReader(file: string): RecordReader {
   const module = new URL("./sqlite/read-worker.ts", import.meta.url);
@@ -177,7 +180,7 @@ export function recordReader(file: string): RecordReader {
 
 type RecordWriter = {
   /**
-   * Resolves once the outcome is durable.
+   * Resolves after the outcome is durable.
    * @throws {UnavailableError}
    * @throws {CorruptError}
    */
@@ -186,14 +189,14 @@ type RecordWriter = {
   stopAcknowledging(error: unknown): void;
   /** @throws {UnavailableError} after a fault that requires a restart */
   assertAcknowledging(): void;
-  /** Finishes the saves that were started. */
+  /** Resolves after the saves that were started have ended. */
   stop(): Promise<void>;
 };
 
 /**
- * Opens the writing thread. Records are sent in groups, several groups can be in progress, and
- * outcomes arrive in the order of the groups. The thread commits all groups that have reached it in
- * one transaction.
+ * Opens the writing thread. Records are sent to it in groups, and several groups can be in
+ * progress. Outcomes arrive in the order of the groups. The thread commits all groups that have
+ * reached it in one transaction.
  */
 function recordWriter(file: string): RecordWriter {
   let failure: unknown;
@@ -245,9 +248,9 @@ function recordWriter(file: string): RecordWriter {
 const unavailable = (message: string, cause: unknown) => new UnavailableError(message, { cause });
 
 /**
- * Returns whether writes must stop until a restart has read the file again. After a failed fsync,
- * the kernel may report the next fsync as successful although pages were lost. If the disk is only
- * full, the transaction is rolled back cleanly.
+ * Returns whether writes must stop until a restart, which reads the file again. After a failed
+ * fsync, the kernel may report the next fsync as successful although pages were lost. A full disk
+ * is not fatal, because the transaction is rolled back cleanly.
  */
 function isFatal(code: string): boolean {
   if (code === "SQLITE_IOERR_SHMSIZE") return false; // no space for the index of the log

@@ -1,37 +1,37 @@
-// The interface of a store: the data that the service stores, and the guarantees that every store
-// gives. Every store passes store.test.ts.
+// The interface of a store, with the guarantees that every store gives. store.test.ts checks them
+// for every store.
 
 import type { Kysely } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * One create. `address` has 20 bytes, `terms` are encoded by the library, and `createdAtMs` is in
- * Unix milliseconds.
+ * A record to save for an account. `address` has 20 bytes, the library has encoded `terms`, and
+ * `createdAtMs` is in Unix milliseconds.
  */
 export type NewRecord = {
   address: Uint8Array;
   terms: Uint8Array;
   accountId: string;
   /**
-   * Whether the account's client ID made the create. The executor has a separate budget for such
+   * Whether the request used the account's client ID. The executor has a separate budget for such
    * addresses.
    */
   isClientId?: boolean;
   createdAtMs: number;
-  /** The account's name for the address. */
+  /** The account's reference for the address. */
   reference?: string | undefined;
-  /** Whether another address of the account may already have the reference. */
+  /** Whether to save the reference even if a different address of the account already has it. */
   isAgain?: boolean;
 };
 
 /**
- * Whether a create was saved. If a create was not saved, no part is stored:
+ * Whether a record was saved. In the cases other than `saved`, nothing is stored:
  *
- * - `heldBy`: another address of the account (20 bytes) already has the reference, set with the
+ * - `heldBy`: a different address of the account (20 bytes) already has the reference, set with the
  *   same kind of credential
- * - `exists`: the account already created this address, without this reference. A client ID is
- *   public, so it can set the reference only of an address that it creates.
+ * - `exists`: the account already created this address without this reference. A client ID is
+ *   public, so it can set a reference only when it creates the address.
  */
 export type SaveOutcome = "saved" | "exists" | { heldBy: Uint8Array };
 
@@ -40,23 +40,25 @@ export type Store = {
 
   /**
    * Saves the record, its owner, and its reference. Resolves only after all three are durable. Rows
-   * that arrive together share one commit, and if the commit fails, all their calls fail. The call
-   * is idempotent: an address has one intent forever, and an account owns the address from the
-   * account's first create. An API key replaces an earlier reference of the address.
+   * that arrive together share one commit. If the commit fails, all calls for these rows fail. The
+   * call is idempotent: the intent of an address never changes, and repeated calls do not change
+   * the time since which the account owns the address. An API key replaces an earlier reference of
+   * the address.
    * @throws {UnavailableError} if it is unknown whether the commit is durable
-   * @throws {CorruptError} if the database has other terms for this address
+   * @throws {CorruptError} if the database has different terms for this address
    */
   saveRecord(row: NewRecord): Promise<SaveOutcome>;
 
   /**
-   * Returns the unverified terms of an address of 20 bytes. Verify that the terms derive the
-   * address before you serve them.
+   * Returns the unverified terms of an address of 20 bytes. The caller must verify that the terms
+   * derive the address.
    * @throws {UnavailableError} if the store does not answer
    */
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
 
   /**
-   * Returns the verified record of an address of 20 bytes: the JSON text that the create returned.
+   * Returns the verified record of an address of 20 bytes, as the JSON text that the create request
+   * returned.
    * @throws {UnavailableError} if the store does not answer
    * @throws {CorruptError} if the stored terms do not derive the address
    */
@@ -69,8 +71,8 @@ export type Store = {
   readerOf<Row>(query: KeyedQuery): KeyedReader<Row>;
 
   /**
-   * Exists only on PostgreSQL. Returns the rows of a statement that each connection plans only
-   * once, by the statement's name.
+   * Runs a prepared statement and returns its rows. Each connection plans the statement only once,
+   * by its name. Exists only on PostgreSQL.
    * @throws {UnavailableError}
    */
   prepared?: (statement: Prepared) => Promise<unknown[]>;
@@ -84,7 +86,7 @@ export type Store = {
    */
   check(): Promise<void>;
 
-  /** Finishes pending work, then closes the database. */
+  /** Waits for pending work, and then closes the database. */
   close(): Promise<void>;
 };
 
@@ -101,8 +103,8 @@ export type KeyedQuery = { name: string; sqlite: string; postgres: string };
 export type KeyedReader<Row> = (key: Uint8Array) => Promise<Row[]>;
 
 /**
- * Thrown if the database did not respond or failed, so the outcome is unknown. The caller can try
- * again later.
+ * Thrown if the database did not respond or failed, so that the outcome is unknown. The caller can
+ * try again later.
  */
 export class UnavailableError extends Error {
   override name = "UnavailableError";

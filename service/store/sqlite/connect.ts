@@ -1,17 +1,20 @@
-// Opens connections to the SQLite file, for every thread and command, and waits for the file's
-// write lock.
+// Opens connections to the SQLite file for every thread and command. Also contains the functions
+// that wait for the file's write lock.
 
 import { closeSync, openSync } from "node:fs";
 import Database from "better-sqlite3";
 
 type ConnectOptions = {
-  /** How long a statement waits for the write lock. */
+  /** The maximum time for which a statement waits for the write lock. */
   busyMsMax?: number;
   /** The memory, in MiB, for cached pages of the file. */
   cacheMiB?: number;
 };
 
-/** Opens a connection whose commits survive a power failure. By default, WAL syncs only NORMAL. */
+/**
+ * Opens a connection whose commits survive a power failure, which SQLite does not guarantee by
+ * default.
+ */
 export function connect(
   file: string,
   { busyMsMax = 5000, cacheMiB = 64 }: ConnectOptions = {},
@@ -35,9 +38,9 @@ export function connect(
 
 /**
  * Creates `file`, empty and readable only by its owner, if it is missing, because the database
- * contains digests of credentials and the session secret. SQLite gives its `-wal` and `-shm` files
- * the same mode. An existing file is not opened, because closing it would release every lock that
- * this process has on it.
+ * contains digests of credentials and the session secret. SQLite gives the `-wal` and `-shm` files
+ * the same mode. Does not open an existing file, because closing the file would release every lock
+ * that this process has on it.
  */
 export function makePrivateFile(file: string): void {
   try {
@@ -57,9 +60,9 @@ export function sleep(ms: number): void {
 }
 
 /**
- * Calls `act` and returns its result. While another connection has the write lock, calls it again,
- * for up to 5 s. SQLite's own wait would sleep longer each time, up to 100 ms, and continue to
- * sleep after the lock is free.
+ * Calls `act` and returns its result. While a different connection has the write lock, calls `act`
+ * again, for up to 5 s. SQLite's own wait would sleep longer each time, up to 100 ms, and would
+ * often sleep after the lock is free.
  */
 export function retryWhileLocked<Result>(act: () => Result): Result {
   for (let waitedMs = 0; ; waitedMs += retryMs) {

@@ -1,6 +1,6 @@
-// Kysely's dialect for SQLite, whose statements run in a separate thread (statement-worker.ts). In
-// the main thread, each commit would block all requests until the commit is on disk. On the disk of
-// checkpoint-worker.ts, that takes 4 ms at the median and 0.6 s at worst.
+// Kysely's dialect for SQLite. Its statements run in a separate thread (statement-worker.ts). In
+// the main thread, each commit would block all requests until the commit is on disk. On the disk
+// that checkpoint-worker.ts mentions, this takes 4 ms at the median and 0.6 s at worst.
 
 import Database from "better-sqlite3";
 import {
@@ -17,9 +17,9 @@ import { startThread, type Thread } from "./thread.ts";
 
 /**
  * Returns the dialect. It has one connection, which a transaction occupies from its first statement
- * to its last. A transaction takes the write lock when it begins. A transaction that first read,
- * and took the lock only after the writing thread had committed, could no longer write
- * (SQLITE_BUSY_SNAPSHOT).
+ * to its last. A transaction takes the write lock when it begins. If it took the lock later, the
+ * writing thread could commit between the transaction's first read and its first write, and the
+ * transaction could no longer write (SQLITE_BUSY_SNAPSHOT).
  *
  * @param onEnd called once, when the thread has ended
  */
@@ -72,8 +72,8 @@ function connectionTo(thread: Thread<BoundStatement, StatementOutcome>): Databas
 }
 
 /**
- * Copies a Buffer that is part of a larger memory block, because the whole block would be sent to
- * the thread.
+ * Copies a Buffer if it is part of a larger memory block, because otherwise the whole block would
+ * be sent to the thread.
  */
 function alone(value: unknown): unknown {
   const isPart = value instanceof Uint8Array && value.byteLength < value.buffer.byteLength;

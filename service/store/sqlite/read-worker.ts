@@ -8,12 +8,12 @@ import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 
 /**
- * The JSON of a record, null if no record is stored, or the reason why the stored record is not
+ * The JSON of a record; null if no record is stored; or the reason why the stored record is not
  * served.
  */
 export type Found = string | null | { corrupt: string };
 
-/** `found` has the order of the addresses; `failure` is SQLite's error code. */
+/** `found` is in the order of the addresses. `failure` is SQLite's error code. */
 export type ReadAnswer = { found: Found[] } | { failure: string; message: string };
 
 const { file } = workerData as { file: string };
@@ -22,7 +22,7 @@ const port = parentPort as NonNullable<typeof parentPort>;
 const parts = { factory: factoryAddress, keccak };
 const held = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
 
-/** Reads a whole group in one transaction, which locks the file only once. */
+/** Reads a whole group in one transaction, so that the file is locked only once. */
 const findAll = database.transaction((addresses: Uint8Array[]) => addresses.map(find));
 
 function find(address: Uint8Array): Found {

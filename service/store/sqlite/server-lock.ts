@@ -1,5 +1,5 @@
-// Allows only one server per folder, because limits are counted in memory, and two servers would
-// compete for the write lock at every create. Operators' commands do not take this lock.
+// Allows only one server per directory. Limits are counted in memory, and two servers would compete
+// for the write lock with every new record. Operators' commands do not take this lock.
 
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -11,12 +11,11 @@ export class InUseError extends Error {
 }
 
 /**
- * Makes this process the only server of `directory` until the process calls the returned function
- * or ends in any way. The lock is an operating system lock on a separate SQLite file, which is
- * always empty.
+ * Makes this process the only server of `directory`, until the process calls the returned function
+ * or ends. The lock is an operating system lock on a separate SQLite file, which is always empty.
  *
- * @param name the file name of the lock. One process at a time can hold each lock.
- * @throws {InUseError} immediately, if another process holds the lock
+ * @param name the file name of the lock; only one process at a time can have each lock
+ * @throws {InUseError} immediately, if another process has the lock
  */
 export function lockDirectory(directory: string, name = "server.lock"): () => void {
   const file = join(directory, name);

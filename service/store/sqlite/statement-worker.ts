@@ -21,9 +21,9 @@ const database = connect(file, { busyMsMax: 0 });
 const port = parentPort as NonNullable<typeof parentPort>;
 
 /**
- * The time for which this thread does not take the lock after one of its commits, so that the
- * writing thread, which tries each millisecond, gets the lock. SQLite does not give the lock to the
- * connection that has waited longest.
+ * The time for which this thread does not take the write lock after one of its commits. In this
+ * time, the writing thread gets the lock, because it tries each millisecond. SQLite does not give
+ * the lock to the connection that has waited longest.
  */
 const pauseMs = 2;
 let freedAt = 0;

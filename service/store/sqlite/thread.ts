@@ -1,12 +1,12 @@
-// Starts a thread with its own connection to the SQLite file, for use by the main thread. The
-// thread answers messages in the order in which they were sent. It sends several answers together
-// if it handled their messages together.
+// Starts a thread for the main thread, with its own connection to the SQLite file. The thread
+// answers messages in the order in which they were sent. If it handles several messages together,
+// it sends their answers together.
 
 import { type Transferable, Worker } from "node:worker_threads";
 import { UnavailableError } from "../store.ts";
 
 export type Thread<Message, Answer> = {
-  /** Starts the thread, which otherwise starts at the first message. */
+  /** Starts the thread now. Otherwise, it starts at the first message. */
   start(): void;
   /**
    * Sends a message and returns its answer.
@@ -22,7 +22,8 @@ export type Thread<Message, Answer> = {
 type Waiting<Answer> = { resolve(answer: Answer): void; reject(reason: unknown): void };
 
 /**
- * @param module handles messages and `"stop"`, and posts arrays of answers
+ * @param module the code of the thread, which handles messages and `"stop"`, and posts arrays of
+ *   answers
  * @param name the name of the thread in error messages, such as "writing"
  * @param onEnd called once, when the thread has ended or fails
  */

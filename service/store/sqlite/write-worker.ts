@@ -1,7 +1,7 @@
 // Commits new records, with their owners and references, to SQLite in a separate thread. While a
-// commit runs, the main thread reads the next requests, which increases creates per second by a
-// quarter (bench/http.ts). This thread can also wait for the write lock. The main thread cannot
-// wait for the lock, because a transaction that has the lock may wait for the main thread
+// commit runs, the main thread reads the next requests, so the service handles a quarter more
+// create requests per second (bench/http.ts). This thread can also wait for the write lock. The
+// main thread cannot, because a transaction that has the lock may wait for the main thread
 // (dialect.ts).
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
@@ -19,7 +19,7 @@ export type WriteAnswer =
   | { failure: string; message: string };
 type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
-/** The number of rows after which a commit includes no further group. */
+/** If a commit has this number of rows, no further group is added to it. */
 const rowsMax = 1024;
 
 const { file } = workerData as { file: string };
@@ -59,7 +59,7 @@ const insertReference = database.prepare(
        is_again = excluded.is_again`,
 );
 
-/** Saves one create. save-functions.ts does the same on PostgreSQL. */
+/** Saves one record. save-functions.ts does the same on PostgreSQL. */
 function save(row: NewRecord): SaveOutcome | "other_terms" {
   const { address, accountId, reference } = row;
   const byClientId = row.isClientId ? 1 : 0;
@@ -79,8 +79,10 @@ function save(row: NewRecord): SaveOutcome | "other_terms" {
 }
 
 /**
- * Saves the record and its owner. @returns whether the account created the address "now" or
- * "before"
+ * Saves the record and its owner.
+ *
+ * @returns whether the account created the address "now" or "before", or "other_terms" if different
+ *   terms are stored
  */
 function saveOwned(row: NewRecord, byClientId: number): "now" | "before" | "other_terms" {
   const { address, terms, accountId, createdAtMs } = row;
