@@ -1,4 +1,5 @@
-// Operators' commands for webhooks. They write to the database and take effect immediately.
+// Defines operators' commands for webhooks. The commands write to the database, and their changes
+// take effect immediately.
 
 import type { WhichEvents } from "../events/list.ts";
 import { listConfirmations, setConfirmations } from "../events/mark.ts";

@@ -1,5 +1,5 @@
-// The loops that send deliveries, one for each lane of lanes.ts. Endpoints take turns, regardless
-// of how many deliveries of an endpoint are waiting.
+// Runs the loops that send deliveries, one loop for each lane of lanes.ts. Endpoints take turns,
+// regardless of how many of their deliveries are waiting.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -41,7 +41,10 @@ type DeliverParts = {
 
 const faultMs = 2_000;
 const pruneMs = 60_000;
-/** The maximum number of endpoints per search, which is the number that 100 accounts can have. */
+/**
+ * The maximum number of endpoints per search. It equals the number of endpoints that 100 accounts
+ * can have.
+ */
 const dueMax = 1_000;
 /**
  * The maximum number of deliveries that one commit claims. A delivery to a well-behaved endpoint
@@ -84,8 +87,8 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
   // Deliveries that end at the same moment share a commit. Hundreds of hanging requests can end in
-  // the same second, so successful deliveries have separate commits and do not wait for failed
-  // ones.
+  // the same second. So successful deliveries have separate commits, and do not wait for failed
+  // deliveries.
   const keeper = () =>
     together((finished: Finished[]) => finish(db, finished, parts.random, rule), {
       sizeMax: keptMax,
@@ -116,10 +119,10 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
 
 type Keep = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 
-/** A claim, and the keys of the service that sign the delivery. */
+/** A claim, and the service's keys with which the delivery is signed. */
 type Signed = Claim & { keys: SigningKey[] };
 
-/** Claims the lane's next deliveries for accounts that may occupy more slots of the lane. */
+/** Claims the next deliveries of a lane, for accounts that may occupy more of the lane's slots. */
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
   const inProgress = lanes[lane];
@@ -132,7 +135,7 @@ async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promi
   const due = await findDueEndpoints(db, lane, busy, nowMs, dueMax);
   const endpoints = rule.share(due, lane, inProgress, usedBy, claimedMax);
   if (endpoints.length === 0) return [];
-  // The keys are read each time, because an operator can rotate them in another process.
+  // The keys are read each time, because an operator can rotate them in a different process.
   const keys = await readSigningKeys(db, nowMs);
   return (await claim(db, endpoints, nowMs)).map((one) => ({ ...one, keys }));
 }

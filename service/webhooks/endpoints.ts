@@ -70,8 +70,8 @@ export async function addEndpoint(
   const values = { url: parseUrl(url, targets), types: parseTypes(types), secret: newSecret() };
   const id = `whe_${randomBytes(12).toString("hex")}`;
   await db.transaction().execute(async (transaction) => {
-    // The rows of the account's endpoints are the lock: if two requests add the tenth endpoint
-    // simultaneously, one request is refused.
+    // The update locks the rows of the account's endpoints. So if two requests add the tenth
+    // endpoint simultaneously, one of them is refused.
     await startUpdate(transaction)
       .set((eb) => ({ version: eb("version", "+", 1) }))
       .where("account_id", "=", accountId)
@@ -144,8 +144,9 @@ export async function findEndpoint(
 }
 
 /**
- * Creates a new secret. For 24 hours, deliveries are signed with both secrets. @returns undefined
- * if there is no such endpoint
+ * Creates a new secret. For 24 hours, deliveries are signed with the old secret and the new one.
+ *
+ * @returns undefined if there is no such endpoint
  */
 export async function rotateSecret(
   db: Kysely<Tables>,
@@ -166,7 +167,7 @@ export async function rotateSecret(
 
 /**
  * Pauses or resumes an endpoint. A paused endpoint receives nothing. After it is resumed, it
- * receives waiting and new events.
+ * receives the waiting events and new events.
  *
  * @returns undefined if there is no such endpoint
  */
@@ -191,7 +192,8 @@ export function setPaused(
 
 /**
  * Removes the endpoint, so that nothing more is sent to it. Its deliveries are not deleted
- * immediately, because there may be a million, but at the same age as all other deliveries.
+ * immediately, because there may be a million. They are deleted at the same age as all other
+ * deliveries.
  */
 export async function removeEndpoint(
   db: Kysely<Tables>,
@@ -231,8 +233,8 @@ function change(
 }
 
 /**
- * Makes waiting deliveries due: the first group immediately, and the other groups after the first
- * success, which ends the outage.
+ * Makes waiting deliveries due. The first group becomes due immediately. The other groups become
+ * due after the first success, which ends the outage.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);

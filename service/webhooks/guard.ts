@@ -1,6 +1,6 @@
-// Protects private networks from webhooks (SSRF): an account chooses the URL, and this server may
-// reach hosts that the account cannot. A name is resolved once, all its addresses must be public,
-// and the connection is made to exactly the address that was checked.
+// Protects private networks from webhooks (SSRF). An account chooses the URL, and this server may
+// be able to reach hosts that the account cannot reach. So a name is resolved once, all its
+// addresses must be public, and the connection is made to exactly the address that was checked.
 
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -11,7 +11,7 @@ type Target = { url: URL; address: string; family: 4 | 6 };
 /** `any` is for development and also allows private addresses and http. */
 export type Targets = "public" | "any";
 
-/** Thrown if webhooks cannot be sent to a URL. The message says why. */
+/** Thrown if webhooks cannot be sent to a URL. The message contains the reason. */
 export class TargetError extends Error {
   override name = "TargetError";
 }
@@ -19,13 +19,14 @@ export class TargetError extends Error {
 const urlMax = 500;
 
 /**
- * The only assigned part of IPv6. Addresses that represent IPv4 addresses are outside this part.
+ * The only part of IPv6 from which public addresses are assigned. Addresses that represent IPv4
+ * addresses are outside this part.
  */
 const global6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Returns whether the address is reachable from the Internet: `unicast` means that no
- * special-purpose registry of IANA lists it.
+ * Returns whether the address is reachable from the Internet. The range `unicast` of ipaddr.js
+ * means that none of IANA's special-purpose registries lists the address.
  * @param address without brackets or zone
  */
 export function isPublic(address: string): boolean {
@@ -59,15 +60,14 @@ export function parseTarget(text: string, targets: Targets): URL {
 type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
 
 /**
- * The limits of DNS queries. All tries together take less time than the time limit of a delivery.
+ * The limits of DNS queries. All tries together take less time than the time limit of a request.
  */
 const resolving = { timeout: 1_000, tries: 2 };
 
 /**
- * Resolves names without the system's lookup, which would occupy one of the process's four threads.
- * Four names with silent name servers would then block calls to nodes, password hashes, and file
- * access. These queries occupy no thread. IPv4 addresses come first, because not every machine has
- * IPv6.
+ * Returns a function that resolves names without a thread. The system's lookup would occupy one of
+ * the process's four threads, so four names with silent name servers would block calls to nodes,
+ * password hashes, and file access. IPv4 addresses come first, because not every machine has IPv6.
  *
  * @param servers name servers as `ADDRESS:PORT`; the system's name servers by default
  */
@@ -86,13 +86,17 @@ export function publicNames(servers?: string[]): Resolve {
   };
 }
 
-/** `any` also resolves the names of this machine and of its local network. */
+/** The resolver for `any` also resolves the names of this machine and of its local network. */
 const resolvers: Record<Targets, Resolve> = {
   public: publicNames(),
   any: (host) => lookup(host, { all: true, verbatim: true }),
 };
 
-/** Resolves the name once. @throws {TargetError} if any of its addresses is not public */
+/**
+ * Resolves the host name of a URL once.
+ *
+ * @throws {TargetError} if any of its addresses is not public
+ */
 export async function resolveTarget(
   text: string,
   targets: Targets,

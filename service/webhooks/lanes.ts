@@ -1,19 +1,21 @@
-// Decides which deliveries are sent when. There are three lanes, each with a number of slots, so
-// that endpoints that hang, fail, or alternate delay only similar endpoints. All rules are pure
-// functions.
+// Decides when each delivery is sent. There are three lanes, each with a number of slots, so that
+// endpoints that hang, that fail, or that alternate between failure and success delay only similar
+// endpoints. The rules have no side effects.
 //
-// An endpoint enters the fast lane after several good responses in a row, and leaves it for minutes
-// after the first bad response. A request occupies a slot of the fast lane for one second. Then the
-// request moves to a slot of the slow lane, if its account may occupy another slot there. Otherwise
-// the request stays in the fast lane until its timeout.
+// An endpoint enters the fast lane after several good responses in a row. After a bad response, it
+// leaves the fast lane for some minutes. A request occupies a slot of the fast lane for at most one
+// second, and then moves to a slot of the slow lane. If its account may not occupy a further slot
+// there, the request stays in the fast lane until its timeout.
 //
-// An account's load is the number of slots that it occupies, plus the average number that it
-// occupied recently. The account may take another slot while its load is less than an eighth of the
-// free slots. So if more accounts occupy slots, each account gets fewer, and accounts without any
-// slot get the last slots. New accounts have no recent use, so two lanes need many slots: with 256,
-// a hundred accounts with ten endpoints each occupied all slots for seconds; with 1,024, a thousand
-// accounts leave eight slots free. Reserving a sixteenth of the slots for accounts without recent
-// use was not enough: next to a thousand accounts, an endpoint that responds in 1.2 s waited 4 s,
+// An account's load is the number of slots that it occupies, plus the average number of slots that
+// it occupied recently. The account may take a further slot while its load is less than an eighth
+// of the free slots. So the more accounts occupy slots, the fewer each account gets, and accounts
+// without any slot get the last slots.
+//
+// New accounts have no recent use, so two lanes need many slots. With 256 slots, a hundred accounts
+// with ten endpoints each occupied all slots for seconds. With 1,024 slots, a thousand accounts
+// leave eight slots free. It was not enough to reserve a sixteenth of the slots for accounts
+// without recent use: next to a thousand accounts, an endpoint that responds in 1.2 s waited 4 s,
 // because its account has some recent use.
 
 /**
@@ -23,7 +25,7 @@
 export type Lane = 0 | 1 | 2;
 
 /**
- * The rules that deliver.ts applies. Tests replace some of these rules, to show the effect of each.
+ * The rules that deliver.ts applies. Tests replace some of them, to show the effect of each rule.
  */
 export type Rule = {
   /** The maximum number of pending requests, for all endpoints together and for one endpoint. */
@@ -40,18 +42,17 @@ const places: Rule["places"] = {
   2: { all: 64, endpoint: 1 },
 };
 /**
- * The share of the free slots that one account gets. A hundred accounts whose endpoints hang leave
- * 76 of 1,024 slots free.
+ * The share of the free slots that one account can get. With this share, a hundred accounts whose
+ * endpoints hang leave 76 of 1,024 slots free.
  */
 const shareOfFree = 1 / 8;
 /**
- * A response within this time is good. A request occupies a slot of the fast lane for the same
- * time.
+ * A response within this time is good. A request moves out of the fast lane after the same time.
  */
 export const goodMsMax = 1_000;
 /** The number of consecutive good responses after which an endpoint enters the fast lane. */
 const goodToEarn = 3;
-/** A bad response keeps an endpoint out of the fast lane for 5 minutes. */
+/** The time for which a bad response keeps an endpoint out of the fast lane: 5 minutes. */
 const barredMs = 300_000;
 
 /**
@@ -78,7 +79,8 @@ function standingAfter(
 }
 
 /**
- * The numbers of pending requests in a lane: in total, and by the IDs of endpoints and accounts.
+ * The numbers of pending requests in a lane: in total, and by the ID of the endpoint or the
+ * account.
  */
 export type InProgress = { all: number; byId: Map<string, number> };
 
@@ -95,7 +97,10 @@ export function count(inProgress: InProgress, { id, accountId }: Due, by: 1 | -1
   }
 }
 
-/** Tracks how many slots an account occupied recently on average, with a half-life of a minute. */
+/**
+ * Returns a tracker of the average number of slots that each account occupied recently, with a
+ * half-life of a minute.
+ */
 export function recentUse() {
   const halfLifeMs = 60_000;
   const used = new Map<string, { ms: number; atMs: number }>();
@@ -114,7 +119,9 @@ export function recentUse() {
 }
 
 /**
- * Returns whether an account may occupy another slot. @param used slots that it occupied recently
+ * Returns whether an account may occupy a further slot.
+ *
+ * @param used the average number of slots that the account occupied recently
  */
 function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used: number): boolean {
   return isWithinShare(
@@ -124,7 +131,8 @@ function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used
 }
 
 /**
- * @param load the slots that an account occupies, plus the average number that it occupied recently
+ * @param load the number of slots that an account occupies, plus the average number that it
+ *   occupied recently
  */
 const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
 
@@ -139,8 +147,9 @@ const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
   mayHaveMore(1, slow, accountId, used);
 
 /**
- * Moves a request to the slow lane after one second, if this is allowed. @returns the request's
- * lane
+ * Moves a request to the slow lane, if this is allowed. Called after one second.
+ *
+ * @returns the request's lane
  */
 export function changeLane(
   lanes: Record<Lane, InProgress>,
@@ -157,11 +166,11 @@ export function changeLane(
 
 /**
  * Shares the free slots of a lane among the endpoints that are due. Each slot goes to the account
- * with the smallest load, and within the account to the endpoint whose turn it is.
+ * with the smallest load, and within this account to the endpoint whose turn it is.
  *
  * @param due in the order in which an account's endpoints take turns
- * @param most the maximum number of slots that one commit assigns, because other statements wait
- *   for the commit
+ * @param most the maximum number of slots that one commit assigns; it is limited because other
+ *   statements wait for the commit
  * @returns the endpoints that got slots, with the number of slots as `room`
  */
 function share<One extends Due>(
@@ -190,7 +199,7 @@ function share<One extends Due>(
   return [...given].map(([one, room]) => ({ ...one, room }));
 }
 
-/** Returns the first of the least loaded accounts that have an endpoint left. */
+/** Of the accounts that have an endpoint left, returns the first account with the smallest load. */
 function leastLoaded<Account extends { load: number; turns: unknown[] }>(
   accounts: readonly Account[],
 ): Account | undefined {

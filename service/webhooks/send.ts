@@ -1,4 +1,5 @@
-// Sends one request to an endpoint: no redirects, at most five seconds, at most 64 kB read.
+// Sends one request to an endpoint. Does not follow redirects, takes at most five seconds, and
+// reads at most 64 kB.
 
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -8,7 +9,7 @@ import { resolveTarget, type Targets } from "./guard.ts";
 
 /**
  * `status` is null if there was no response. `answer` is the first kilobyte of the response, or the
- * reason why there was none.
+ * reason why there was no response.
  */
 export type Sent = {
   status: number | null;
@@ -25,8 +26,9 @@ const answerBytesMax = 64 * 1024;
 const answerBytesKept = 1024;
 
 /**
- * Returns a function that sends a request and never rejects. @param timeoutMs the limit for
- * resolving, connecting, and reading together
+ * Returns a function that sends a request and never rejects.
+ *
+ * @param timeoutMs the total limit for resolving, connecting, and reading
  */
 export const sender =
   (targets: Targets, timeoutMs = 5_000): Send =>
@@ -97,7 +99,7 @@ const describeError = (error: unknown) => {
 };
 
 /**
- * Replaces control characters, because PostgreSQL does not store NUL, and a page does not show
- * other control characters.
+ * Replaces control characters, because PostgreSQL cannot store NUL, and a page does not show the
+ * others.
  */
 const printable = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, " ");

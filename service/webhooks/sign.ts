@@ -14,8 +14,8 @@ import { dayMs, toIsoOrNull } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**
- * How long after a rotation deliveries are also signed with an endpoint's old secret, or with the
- * service's old key.
+ * The time after a rotation for which deliveries are also signed with the endpoint's old secret or
+ * the service's old key.
  */
 export const overlapMs = dayMs;
 
@@ -30,10 +30,7 @@ export type SigningKey = {
   sign(content: string): string;
 };
 
-/**
- * Reads the service's current signing keys, newest first. The first key is generated when it is
- * needed.
- */
+/** Reads the service's current signing keys, newest first. Generates a key if there is none. */
 export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promise<SigningKey[]> {
   const read = () =>
     db
@@ -53,9 +50,9 @@ export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promis
 }
 
 /**
- * Generates another key. For a day, deliveries are also signed with the previous key, so that
- * receivers have time to read the new key from the list. Keys older than the previous key become
- * invalid immediately.
+ * Generates a new key. For a day, deliveries are also signed with the previous key, so that
+ * receivers have time to fetch the new key from the list. Keys that are older than the previous key
+ * become invalid immediately.
  *
  * @returns the current signing keys, newest first
  */
@@ -77,7 +74,7 @@ export async function rotateSigningKey(db: Kysely<Tables>, nowMs: number): Promi
   return readSigningKeys(db, nowMs);
 }
 
-/** Returns a key in the form in which lists publish it. */
+/** Returns a key in the form in which the list of keys contains it. */
 export const shownKey = ({ publicKey, untilMs }: SigningKey) => ({
   publicKey,
   until: toIsoOrNull(untilMs),
@@ -101,8 +98,8 @@ function signingKey(held: string, untilMs: number | null): SigningKey {
 }
 
 /**
- * Returns the headers of a delivery. `secrets` and `keys` are the currently valid ones, at most two
- * each. `atMs` is in Unix milliseconds.
+ * Returns the headers of a delivery. `secrets` and `keys` are the currently valid secrets and keys,
+ * at most two of each. `atMs` is in Unix milliseconds.
  */
 export function signedHeaders(
   id: string,

@@ -1,5 +1,5 @@
-// The tables of webhooks: the endpoints of accounts, and every delivery. Times are Unix
-// milliseconds.
+// The tables of webhooks: the endpoints of accounts, their deliveries, and the attempts. Times are
+// Unix milliseconds.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -7,9 +7,10 @@ import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * `types` are event types, separated by commas; empty means all. Until `old_until`, deliveries
-     * are also signed with `old_secret`. `next_due` is the time at which the endpoint's earliest
-     * delivery is due. `lane`, `streak`, and `barred_until` are the endpoint's standing (lanes.ts).
+     * `types` are event types, separated by commas. If empty, all types are delivered. Until
+     * `old_until`, deliveries are also signed with `old_secret`. `next_due` is the time at which
+     * the endpoint's earliest delivery is due. `lane`, `streak`, and `barred_until` are the
+     * endpoint's standing (lanes.ts).
      */
     webhook_endpoints: {
       id: string;
@@ -32,8 +33,8 @@ declare module "../store/tables.ts" {
     /**
      * The delivery of one event to one endpoint. A `waiting` delivery is attempted at `due_at`. A
      * `held` delivery waits for an earlier delivery of the same address. A replay or a test has no
-     * address, and a test has its own `body`. `is_claimed` is 1 while a request is pending, until
-     * `due_at`.
+     * address, and a test has its own `body`. While a request is pending, `is_claimed` is 1, and
+     * `due_at` is the time at which the claim expires.
      */
     webhook_deliveries: {
       id: string;
@@ -51,7 +52,7 @@ declare module "../store/tables.ts" {
     };
     /**
      * `status` is the HTTP status, or null if there was no response. `answer` is the first kilobyte
-     * of the response, or the reason why there was none.
+     * of the response, or the reason why there was no response.
      */
     webhook_attempts: {
       delivery_id: string;

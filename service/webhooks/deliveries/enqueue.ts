@@ -1,6 +1,6 @@
 // Adds deliveries for new events, for a replay, and for a test. An endpoint receives the events of
-// one address one after the other: each event is held until the delivery of the previous event has
-// ended.
+// an address one after the other. The delivery of an event is held until the delivery of the
+// previous event has ended.
 
 import { randomBytes } from "node:crypto";
 import type { TestEvent } from "executable-address/webhook";
@@ -18,8 +18,8 @@ const replaysMax = 1_000;
 
 /**
  * Adds deliveries in the transaction that stores the events, so that events and deliveries are
- * stored together or not at all. The number of statements does not depend on the number of
- * endpoints, because other deliveries wait for this transaction.
+ * stored together or not at all. Other deliveries wait for this transaction, so its number of
+ * statements does not depend on the number of endpoints.
  */
 export async function enqueue(
   transaction: Transaction<Tables>,
@@ -94,9 +94,11 @@ async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[])
 }
 
 /**
- * Sends events again, oldest first, with their IDs, independent of the order of new events.
+ * Adds deliveries that send events again, oldest first, with the same IDs. They do not wait for
+ * deliveries of new events.
  *
- * @returns the number of events, and the time from which to continue, or null if there are no more
+ * @returns the number of events, and the time from which to continue; the time is null if there are
+ *   no more events
  */
 export async function replay(
   db: Kysely<Tables>,
@@ -120,7 +122,10 @@ export async function replay(
   });
 }
 
-/** Sends an event without an address, to check whether the endpoint accepts it. */
+/**
+ * Adds a delivery of a test event, which has no address, so that an account can check whether its
+ * endpoint accepts events.
+ */
 export async function sendTest(
   db: Kysely<Tables>,
   endpointId: string,

@@ -44,8 +44,8 @@ export async function listDeliveries(db: Kysely<Tables>, endpointId: string, lim
 }
 
 /**
- * Deletes deliveries, including deliveries of removed endpoints, at the age at which their events
- * are deleted.
+ * Deletes deliveries when they reach the age at which events are deleted, including deliveries of
+ * removed endpoints.
  */
 export const pruneDeliveries = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
   prune({

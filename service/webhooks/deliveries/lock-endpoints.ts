@@ -1,13 +1,13 @@
 // Locks the rows of endpoints. Every transaction that changes deliveries first locks the rows of
-// their endpoints.
+// the deliveries' endpoints.
 
 import { PostgresAdapter, sql, type Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * Locks the endpoints' rows until the commit, so that a held delivery is released exactly once. The
- * rows are locked in the order of their IDs, so that transactions cannot deadlock. On SQLite, a
- * transaction locks the whole database when it begins.
+ * Locks the endpoints' rows until the commit, so that a held delivery is released exactly once.
+ * Locks the rows in the order of their IDs, so that transactions cannot deadlock. On SQLite, only
+ * reads the rows, because a transaction locks the whole database when it begins.
  */
 export async function lockEndpoints(transaction: Transaction<Tables>, ids: readonly string[]) {
   const rows = transaction
@@ -21,10 +21,10 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 }
 
 /**
- * Returns SQL of the time at which an endpoint is due again after its turn. The time is never in
- * the past, regardless of how long its deliveries have waited. Endpoints are served in the order of
- * these times, so each endpoint gets its turn, regardless of how many deliveries of another
- * endpoint are waiting.
+ * Returns SQL for the time at which an endpoint is due again after its turn. The time is never in
+ * the past, regardless of how long the endpoint's deliveries have waited. Endpoints are served in
+ * the order of these times. So each endpoint gets its turn, even if many deliveries of other
+ * endpoints are waiting.
  */
 export const nextTurn = (nowMs: number) =>
   sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end
@@ -32,7 +32,7 @@ export const nextTurn = (nowMs: number) =>
     where endpoint_id = webhook_endpoints.id and webhook_deliveries.state = 'waiting')`;
 
 /**
- * Marks that each endpoint has a due delivery now. An endpoint that already had a due delivery
+ * Records that each endpoint has a due delivery now. An endpoint that already had a due delivery
  * keeps its place in the order.
  */
 export async function awaitTurn(

@@ -1,5 +1,5 @@
-// Claims deliveries by moving their due time forward, so that no other process sends them until
-// they are finished or the lease has expired.
+// Claims deliveries by postponing their due time. So no other process sends a claimed delivery
+// until it is finished or the lease has expired.
 
 import { type Kysely, sql, type Transaction } from "kysely";
 import { bodyOf } from "../../events/list.ts";
@@ -17,10 +17,10 @@ export type DueEndpoint = { id: string; accountId: string };
 
 /**
  * Finds the lane's active endpoints with a due delivery. The endpoint that has waited longest for
- * its turn is first.
+ * its turn comes first.
  *
- * @param busy accounts that already occupy their maximum number of slots. They are omitted, so that
- *   they do not displace others from the result.
+ * @param busy accounts that already occupy their maximum number of slots; they are omitted, so that
+ *   they do not displace other accounts from the result
  */
 export async function findDueEndpoints(
   db: Kysely<Tables>,
@@ -100,7 +100,7 @@ export async function claim(
   });
 }
 
-/** Finds the deliveries that have been due for the longest time, up to `room` per endpoint. */
+/** Finds the deliveries that have been due longest, up to `room` per endpoint. */
 function findDue(
   transaction: Transaction<Tables>,
   endpoints: readonly (DueEndpoint & { room: number })[],
@@ -134,9 +134,8 @@ export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 
 /**
  * Stores the results and their consequences in one transaction. The call is idempotent per attempt.
- * The number of statements does not depend on the number of results, because hundreds of hanging
- * requests can end in the same second, and all other results wait until the results of these
- * requests are stored.
+ * The number of statements does not depend on the number of results: hundreds of hanging requests
+ * can end in the same second, and later results wait until these results are stored.
  *
  * @returns the outcomes, in the order of `finished`
  */
@@ -171,8 +170,7 @@ export async function finish(
 }
 
 /**
- * `number` counts attempts from 1. `address` is the address of the event; the next event of this
- * address may be held.
+ * `number` counts attempts from 1. `address` is the event's address, whose next event may be held.
  */
 type Attempt = {
   finished: Finished;
@@ -232,7 +230,7 @@ async function keepAttempts(
     from (values ${sql.join(ends)}) as ended where id = ended.column1`.execute(transaction);
 }
 
-/** Decides the consequence of a response for its endpoint. */
+/** Saves the consequences of a response for its endpoint. */
 async function judge(
   transaction: Transaction<Tables>,
   endpoint: Endpoint,
@@ -281,7 +279,7 @@ async function keepStandings(
     from (values ${sql.join(rows)}) as judged where id = judged.column1`.execute(transaction);
 }
 
-/** For each address whose delivery has ended, makes the delivery of the next event due. */
+/** For each address of an ended delivery, makes the delivery of the address's next event due. */
 async function releaseNext(
   transaction: Transaction<Tables>,
   attempts: readonly Attempt[],

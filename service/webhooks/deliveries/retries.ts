@@ -1,5 +1,5 @@
-// The retries of a delivery: their number, their delays, and when waiting deliveries are sent
-// early.
+// Defines the number of a delivery's attempts and the delays between them, and sends waiting
+// deliveries early after an outage.
 
 import type { Transaction } from "kysely";
 import { dayMs } from "../../flow/days.ts";
@@ -8,8 +8,8 @@ import type { Tables } from "../../store/tables.ts";
 import type { Sent } from "../send.ts";
 
 /**
- * The delays between attempts. The second attempt follows after a fraction of a minute, and the
- * tenth is about 75 hours after the first.
+ * The delays between attempts. The second attempt follows after 5 s, and the tenth attempt about 75
+ * hours after the first.
  */
 const waitsMs = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000);
 export const attemptsMax = waitsMs.length + 1;
@@ -33,10 +33,10 @@ export function drawWaitMs(
 export const outageFailures = 2;
 
 /**
- * After an outage, makes waiting deliveries due now, oldest first. It ignores deliveries whose
- * request is pending, and deliveries with only one attempt left, so that an endpoint that fails
- * repeatedly does not use up all attempts immediately. One success releases `statementRows.short`
- * deliveries.
+ * After an outage, makes waiting deliveries due now, oldest first. Ignores deliveries whose request
+ * is pending. Also ignores deliveries with only one attempt left, so that an endpoint that fails
+ * repeatedly does not use up all attempts immediately. Each success releases up to
+ * `statementRows.short` deliveries.
  *
  * @returns whether there may be more deliveries to release
  */
