@@ -16,7 +16,7 @@ import { startPostgres } from "../testing/postgres.ts";
 const asked = process.argv.slice(2).map(Number);
 const [payments = 2000, open = 100_000, rounds = 3, latencyMs = 0] = asked;
 
-/** The service's own interval, because tests poll more often. */
+/** The poll interval of the real service, because tests poll more often. */
 const tuning = { pollMs: defaultTuning.pollMs };
 
 function tell(what: string, bursts: readonly Burst[]): void {

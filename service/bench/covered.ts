@@ -1,6 +1,6 @@
-// This file is imported into the process that files.ts measures. It starts V8's precise coverage.
-// It answers each message of the parent with the source files whose functions ran since the last
-// message.
+// files.ts imports this file into the process that it measures. This file starts V8's precise
+// coverage. It answers each message of the parent process with the source files whose functions ran
+// since the previous message.
 
 import { Session } from "node:inspector/promises";
 import { isMainThread } from "node:worker_threads";
@@ -22,7 +22,7 @@ export async function takeFiles(): Promise<string[]> {
   return (
     result
       .filter(({ url }) => /\/(service|address)\/(?!bench\/|testing\/)/.test(url))
-      // Dependencies also have folders with these names, such as utils/address in viem.
+      // Some dependencies have folders with the same names, such as utils/address in viem.
       .filter(({ url }) => !url.includes("/node_modules/"))
       .filter(({ functions }) => functions.some(({ ranges }) => ranges[0]!.count > 0))
       .map(({ url }) => url.replace(/^.*?\/(?=(service|address)\/)/, ""))

@@ -1,9 +1,9 @@
 // node bench/detect.ts measures the detection of payments in a block of 10,000 Transfer logs, with
 // 10⁴ to 10⁶ known addresses, on SQLite and PostgreSQL. Every tenth log pays a known address.
 // Prints the time of the whole step, from the node's JSON to the jobs in the ledger, and the part
-// of this time for matching. Also prints a lower bound: one lookup of each address by its primary
-// key. Only the time of lookups grows with the number of addresses, because their pages no longer
-// fit in the processor's caches. Times are medians of interleaved rounds.
+// of this time for matching. Also prints a lower bound: the time to look up each address by its
+// primary key. Only the time of lookups grows with the number of addresses, because the pages of
+// the index no longer fit in the processor's caches. Times are medians of interleaved rounds.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
-// node bench/files.ts prints how many source files of service/ and the library execute code for one
-// operation, in the thread that answers. A file counts if one of its functions ran, according to
-// V8's precise coverage. Each operation runs once before it is measured. The service runs in its
-// own process, which imports covered.ts. This process receives the webhook.
+// node bench/files.ts prints how many source files of service/ and the library run code for one
+// operation, in the main thread. A file counts if one of its functions ran, according to V8's
+// precise coverage. Each operation runs once before it is measured. The service runs in a separate
+// process, which imports covered.ts. The process that runs this file receives the webhook.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,12 +1,14 @@
-// Measures creates and lookups per second over HTTP. Compares this service with bare node:http,
-// which is the upper bound, and with a server written by hand. The servers and the load generator
-// are separate processes. Rounds are interleaved and medians are reported, so that other load on
-// the machine affects all servers equally. Then measures the same on PostgreSQL. PostgreSQL's
-// processes run on the same machine, and their processor time is not included in the server's.
+// Measures create requests and lookups per second over HTTP. Compares this service with bare
+// node:http, which is the upper bound, and with a simple server that was written by hand. The
+// servers and the load generator are separate processes. Rounds are interleaved and medians are
+// reported, so that other load on the machine affects all servers equally. Then measures the same
+// on PostgreSQL. PostgreSQL runs on the same machine, and the server's processor time does not
+// include PostgreSQL's.
 //
-// One V8 process can compile to faster code than the next, so everything is measured in three sets
-// of processes. The floors, as fractions of bare node:http, apply to the median set. Floors are
-// guards and not goals. If a result is below its floor, the bench ends with an error.
+// The code that V8 compiles can be faster in one process than in the next, so everything is
+// measured in three sets of processes. The floors are fractions of the rate of bare node:http, and
+// apply to the median set. They are guards and not goals. If a result is below its floor, the
+// benchmark fails.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -108,8 +110,8 @@ async function measureOnPostgres(bare: Server, byHand: Server): Promise<Shown> {
 }
 
 /**
- * After creates, the operating system continues to write for a while, so no lookups run at that
- * time.
+ * After create requests, the operating system continues to write for a while, so lookups are not
+ * measured at that time.
  */
 async function compare(creates: Variant[], lookups: Variant[]): Promise<Shown> {
   for (const variants of [creates, lookups]) {
@@ -153,9 +155,12 @@ function variant(name: string, server: Server, job: Variant["job"]): Variant {
   return { name, server, job, rounds: [] };
 }
 
-/** If the machine has other work, processor time is more reliable than elapsed time. */
+/**
+ * Measures one round. Also measures processor time, which is more reliable than elapsed time if the
+ * machine has other work.
+ */
 async function measure({ server, job }: Variant): Promise<Measured> {
-  // While other servers were measured, this server's caches have become cold.
+  // The server's caches have become cold while other servers were measured, so warm them first.
   load.send({ ...job(server), ms: warmMs });
   await once(load, "message");
   const before = await processorMicros(server);

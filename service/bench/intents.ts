@@ -1,4 +1,5 @@
-// The intents that are sent to all servers. Each approves and pays, and has its number as its salt.
+// Makes the intents that are sent to all servers. Each intent approves and pays. Its number is its
+// salt.
 
 import type { Hex, Intent } from "executable-address";
 

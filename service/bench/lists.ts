@@ -1,8 +1,8 @@
 // node bench/lists.ts measures pages of an account's addresses and events, for accounts with 10⁴,
 // 10⁵, and 10⁶ rows in one database, on SQLite and PostgreSQL. Prints medians of interleaved rounds
 // in milliseconds. Each query reads a limited number of rows, so the size of an account should not
-// matter. With ANALYZE=1, SQLite has statistics, and two lists then read all rows. The service
-// never gives SQLite statistics.
+// matter. ANALYZE=1 gives SQLite statistics, with which two lists read all rows. The service never
+// gives SQLite statistics.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,9 @@ import { startPostgres } from "../testing/postgres.ts";
 const sizes = (process.env.SIZES ?? "10000,100000,1000000").split(",").map(Number);
 const rounds = Number(process.env.ROUNDS ?? 31);
 const began = 1_790_000_000_000;
-/** PostgreSQL infers the type of a parameter from its context: a 32-bit integer. */
+/**
+ * Without the cast, PostgreSQL would infer from the context that the parameter is a 32-bit integer.
+ */
 const start = sql`cast(${began} as bigint)`;
 
 /**

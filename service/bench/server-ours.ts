@@ -1,7 +1,7 @@
 // Runs this service as in production, with credentials, limits, and metrics. Uses SQLite, or
 // PostgreSQL if a URL is given. An argument turns off one optimization, to measure its gain. "wasm"
-// uses keccak in JavaScript. "reader" runs lookups in the answering thread, and "writer" commits
-// creates in that thread.
+// replaces keccak in WebAssembly by keccak in JavaScript. "reader" runs lookups in the main thread,
+// and "writer" commits new records in the main thread.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -74,8 +74,9 @@ const findHere = async (address: Uint8Array) => {
 };
 
 /**
- * Commits the creates of a turn immediately, as the writing thread does. The commit must not wait
- * for the lock, because the holder of the lock may wait for this thread.
+ * Commits the new records of a turn of the event loop immediately, in the same way as the writing
+ * thread. The commit must not wait for the write lock, because the holder of the lock may wait for
+ * this thread.
  */
 function openWriterHere() {
   const database = connect(sqliteFile(dataDirectory), { busyMsMax: 0 });

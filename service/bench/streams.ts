@@ -1,7 +1,7 @@
 // Measures the cost of open event streams: the server's memory for each stream, and the time from a
 // block until the last stream has received it. The server runs in this process. The clients are raw
-// sockets in another process, so that their memory is not included. `node service/bench/streams.ts
-// [streams]`
+// sockets in a separate process, so that their memory is not included. `node
+// service/bench/streams.ts [streams]`
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +31,8 @@ async function measure(count: number) {
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });
   const many = [];
   for (let i = 0; i < count; i++) many.push(await keepRecord(server, await world.newRecord()));
-  // Opens a stream first, so that code that is loaded once is not measured.
+  // Opens a stream before the measurement, so that the memory of code that is loaded once is not
+  // included.
   await (await open(base, [many[0]!.address], 20)).close();
   await sleep(500);
 
@@ -81,7 +82,7 @@ function memory() {
 }
 
 /**
- * Opens streams from another process. `received` resolves after the given number of further
+ * Opens streams from a separate process. `received` resolves after the given number of further
  * messages has arrived on all streams together.
  */
 async function open(base: string, addresses: string[], count: number) {
@@ -108,7 +109,10 @@ async function open(base: string, addresses: string[], count: number) {
   };
 }
 
-/** Prints the number of messages that all streams received, each time it changes. */
+/**
+ * Opens the streams. Prints the number of messages that all streams together have received, each
+ * time it changes.
+ */
 async function openClients([base, count, ...addresses]: string[]) {
   const { hostname, port } = new URL(base!);
   let received = 0;
