@@ -20,9 +20,9 @@ export type Anvil = {
 };
 
 /**
- * anvil's chain. While viem checks whether a transaction was replaced, viem misses new blocks. If
- * anvil mines blocks only for transactions, no later block follows, and the wait for a receipt
- * never ends.
+ * anvil's chain, for clients that wait for receipts. While viem checks whether a transaction was
+ * replaced, viem misses new blocks. If anvil mines blocks only for transactions, no later block
+ * follows, and the wait for a receipt never ends.
  *
  * viem defines this chain too, but importing one of viem's chains loads all of its chains.
  */

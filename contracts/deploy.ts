@@ -29,7 +29,7 @@ import { deterministicDeployer, factoryCreationCode, factorySalt } from "./index
 /** A client that sends from its own account. */
 export type Sender = Client<Transport, ViemChain, Account>;
 
-/** The address at which {@link deployOnce} deploys `creationCode` creates. EIP-55. */
+/** Returns the address at which {@link deployOnce} deploys `creationCode`, in EIP-55 case. */
 export const create2Address = (creationCode: Hex, salt: Hex = zeroHash): Address =>
   getContractAddress({
     opcode: "CREATE2",

@@ -11,14 +11,14 @@ interface ICollected {
 /// {collect}. Both are calls of the intent. Any amount above `most` stays in the vault for
 /// `recovery`.
 /// @dev The contract has no owner and no storage. It moves only the caller's own tokens and keeps
-/// none, so nobody else can use a vault's approval. It can be replaced, because the intent, and not
-/// the factory, names the contract.
+/// none, so nobody else can use a vault's approval. The contract can be replaced, because the
+/// intent, and not the factory, names the contract.
 ///
 /// Assumptions:
 /// 1. `transferFrom` takes exactly the requested amount from the caller. A token that takes more
-///    breaks the bound `most`, and no contract in front of it can prevent that.
+///    breaks the bound `most`, and a contract that calls the token cannot prevent that.
 /// 2. During the transfer nothing else pays the recipient. A token with hooks lets the recipient
-///    arrange such a payment, but only at its own expense.
+///    arrange such a payment, but only at the recipient's own expense.
 contract Collector {
     /// @notice The caller has `found` base units, or more if `most` is below `least`.
     error TooLittle(address token, uint256 least, uint256 found);
@@ -32,7 +32,7 @@ contract Collector {
 
     /// @notice Moves the caller's whole balance of `token`, at most `most`, to `recipient`.
     /// @dev Reverts unless at least `least` arrives. The caller must have approved this contract.
-    /// The recipient must not be this contract: nothing can move tokens that it has.
+    /// The recipient must not be this contract, because nothing can move tokens out of it.
     /// @param least The least amount, in base units of `token`, like `most`.
     function collect(address token, address recipient, uint256 least, uint256 most) external {
         uint256 amount = _balanceOf(token, msg.sender);

@@ -4,11 +4,11 @@ pragma solidity 0.8.37;
 import {Fate, Outcome} from "./Outcome.sol";
 
 /// @title Conditions
-/// @notice Lets an intent, with one of its own calls, require that another intent ran or was
+/// @notice Lets an intent require, in one of its own calls, that a different intent ran or was
 /// closed.
-/// @dev The intent contains `vault`, so the intent's creator has derived this address. The contract
-/// has no owner and no storage. It can be replaced, because an intent names the contract that it
-/// calls.
+/// @dev `vault` is an argument in the intent, so the intent's creator has derived that address. The
+/// contract has no owner and no storage. It can be replaced, because an intent names the contract
+/// that it calls.
 contract Conditions {
     /// @notice `vault` was not executed; its outcome is `found`.
     error NotExecuted(address vault, Fate found);
@@ -22,9 +22,9 @@ contract Conditions {
     }
 
     /// @notice Passes only if the intent at `vault` was closed on this chain without running.
-    /// @dev Expiry is not enough: someone must also call `recover`. Anyone can do so, even if there
-    /// is no money. An intent of another chain can be closed here at any time, regardless of its
-    /// outcome on its own chain, so `vault` must belong to an intent of this chain.
+    /// @dev An expired intent is not closed until someone calls `recover`. Anyone can call it, even
+    /// if there is no money. An intent of another chain can be closed here at any time, regardless
+    /// of its outcome on its own chain, so `vault` must belong to an intent of this chain.
     function requireClosed(address vault) external view {
         Fate found = Outcome.outcomeOf(vault);
         if (found != Fate.Closed) revert NotClosed(vault, found);

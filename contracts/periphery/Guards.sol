@@ -15,11 +15,11 @@ contract Guards {
     /// @notice `token` did not return a word for `balanceOf(holder)`.
     error BalanceUnknown(address token, address holder);
 
-    /// @notice Passes only if at least `gas` is left for this call, so 64/63 of it before the call.
-    /// @dev Put this call before the call of a target that reads `gasleft()` and does less work if
-    /// little gas is left. Between two calls, the factory itself spends gas that grows with the
-    /// second call's arguments: less than 2,000 for short arguments, and 6,681 measured with 23,000
-    /// bytes.
+    /// @notice Passes only if at least `gas` is left for this call. Before the call, 64/63 of `gas`
+    /// must be left.
+    /// @dev Put this call before the call of a target that reads `gasleft()` and does less work
+    /// with little gas. Between two calls, the factory itself spends gas that grows with the second
+    /// call's arguments: less than 2,000 for short arguments, and 6,681 measured with 23,000 bytes.
     function requireGas(uint256 gas) external view {
         uint256 found = gasleft();
         if (found < gas) revert TooLittleGas(gas, found);

@@ -19,7 +19,7 @@ interface IBlockHashOracle {
 /// and the vault's account proof, as returned by `eth_getProof` (EIP-1186).
 /// @dev Only a vault that was executed or closed can be proved here. For any other vault, the call
 /// reverts, or returns `Never` if the vault has an account because it holds money. The contract has
-/// no owner and no storage. It can be replaced, because the caller chooses it.
+/// no owner and no storage. It can be replaced, because the caller chooses which contract to call.
 contract OutcomeProof {
     using RLP for *;
 
@@ -40,7 +40,7 @@ contract OutcomeProof {
     error WrongHeader(bytes32 wanted, bytes32 found);
     error MalformedHeader(uint256 fields);
     error MalformedAccount(uint256 fields);
-    /// @notice Neither this chain nor the oracle knows the hash of that block (anymore).
+    /// @notice The chain or the oracle does not know the hash of that block, or no longer knows it.
     error BlockHashUnknown(uint256 blockNumber);
 
     /// @notice Returns the outcome of the intent at `vault`, as of a block of this chain.

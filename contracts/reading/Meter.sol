@@ -7,8 +7,9 @@ import {answerWith, Balance, balanceOf, Holder} from "./Balance.sol";
 /// @notice Reads balances before and after one call. It runs in the eth_call of a creation, so
 /// nothing is deployed. Each token reports its own balances; logs are not used.
 /// @dev Returns `abi.encode(chainId, timestamp, gas, succeeded, answer, before, later)`: `gas` is
-/// the gas left when the call started, `answer` the first 512 bytes that the call returned or
-/// reverted with, and the last two are Balance[]. A creation returns at most 24,576 bytes.
+/// the gas that was left when the call started, `answer` is the first 512 bytes that the call
+/// returned or reverted with, and `before` and `later` are Balance[]. A creation returns at most
+/// 24,576 bytes.
 contract Meter {
     /// @dev The gas for reading one balance. Circle's proxied tokens need 10,000. If a token burns
     /// all of this gas, the balance is unknown.

@@ -12,8 +12,8 @@ struct Call {
     bytes args;
 }
 
-/// @notice Defines what money sent to an address is for. `amount` is in base units of `token`,
-/// `expirationTimestamp` in Unix seconds of the chain's clock, inclusive.
+/// @notice Defines the purpose of the money that is sent to an address. `amount` is in base units
+/// of `token`. `expirationTimestamp` is in Unix seconds of the chain's clock, inclusive.
 struct Intent {
     address token;
     uint256 amount;
@@ -33,92 +33,95 @@ struct Intent {
 ///     OVER    code                                                             recover, rescue
 ///     CLOSED  no code, and expired or another chain                            recover, rescue
 ///
-/// An execution makes OPEN OVER, and a recovery makes CLOSED OVER. There is no other transition.
-/// The code of a vault shows without any log which one happened, and is the same on every chain: 41
-/// bytes if it was executed, or the same and a zero byte (42) if it was closed without running a
-/// call. By EXTCODEHASH:
+/// An execution changes OPEN to OVER, and a recovery changes CLOSED to OVER. There is no other
+/// transition. The code of a vault shows, without any log, which of the two happened. The code is
+/// the same on every chain: 41 bytes if the vault was executed, or the same bytes followed by a
+/// zero byte if the vault was closed without running a call. Their EXTCODEHASH values are:
 ///
 ///     executed  0x76787dbd4cf201a1655ade6889aeb3b4f0ec211e67f5a3b4f05ad4ff124e3cd1
 ///     closed    0x1294ad7c9f5dfedf7179ece44f5d55163889fd523614a369f2aa2b25c109c74b
 ///
-/// Both codes do the same, permanently. Nobody owns the factory. It holds nothing, stores nothing,
-/// and cannot change. A caller chooses only the moment, the gas, and the tokens to recover.
+/// Both codes behave in the same way, permanently. Nobody owns the factory. The factory holds
+/// nothing, stores nothing, and cannot change. A caller chooses only the moment, the gas, and the
+/// tokens to recover.
 ///
-/// @dev Assumptions about the outside, by number.
+/// @dev Numbered assumptions about everything outside these contracts.
 ///
-/// If one of these is false, money can go where the intent does not say:
+/// If one of these assumptions is false, money can go to a place that the intent does not name:
 ///
 /// 1. The payers agree to the intent's calls. The calls run as the vault, with its whole balance,
-///    not only `amount`. A spender that they approve keeps a leftover allowance and can take late
-///    money before `recover` does. Approve exactly the amount that is spent.
-/// 2. A target's function does what its signature says. A selector has 4 bytes, so 2^32 work finds
-///    another signature with the selector of a function of the target. A target without the
-///    function runs its fallback instead, and if that succeeds, the call counts as run.
+///    not only `amount`. A spender that the calls approve keeps a leftover allowance, and can take
+///    late money before `recover` does. Approve exactly the amount that is spent.
+/// 2. A target's function does what its signature says. A selector has 4 bytes, so about 2^32 tries
+///    find a different signature that has the selector of one of the target's functions. A target
+///    without the function runs its fallback instead. If the fallback succeeds, the call counts as
+///    run.
 /// 3. A target has the same effect for every caller, at every time, and with any gas. A call that
-///    succeeds with less than a quarter of its gas left is reverted ({TooLittleGas}). This protects
-///    targets that continue after an inner call ran out of gas (`try`/`catch`, tolerant
-///    multicalls), up to 17 frames below the target. It does not protect a target that reads its
-///    gas and decides by it, or passes a share of it to an inner call. A swap without a bound can
-///    be sandwiched.
+///    succeeds with less than a quarter of its gas left is reverted ({TooLittleGas}). This revert
+///    protects targets that continue after an inner call ran out of gas (`try`/`catch`, tolerant
+///    multicalls), up to 17 frames below the target. The revert does not protect a target whose
+///    behavior depends on the gas that it reads, or a target that passes a share of its gas to an
+///    inner call. A swap without a bound can be sandwiched.
 /// 4. A target reverts if it fails. Return values count only for ERC-20's transfer, transferFrom,
-///    and approve. Another function that reports failure by a number counts as run (`mint` of
-///    Compound v2 returns 13 if it did nothing).
+///    and approve. Any other function that does not revert counts as run, even if it returns a
+///    number that means failure (`mint` of Compound v2 returns 13 if it did nothing).
 /// 5. A target stays a contract. An account that EIP-7702 delegates to an address without code has
-///    code itself and accepts every call: the call counts as run, but did nothing.
+///    code itself, and accepts every call. Such a call counts as run, but does nothing.
 /// 6. The token's balances are true and change only by its own rules. A token that rebases, takes
 ///    a fee, or is paused can leave less than `amount`. The vault then waits, and expires.
-/// 7. The chain's CREATE2 is that of Ethereum, and `recovery` has the same owner there: money that
-///    is sent on a wrong chain goes to the same address on that chain. The chain has MCOPY
-///    (Cancun); without it the factory cannot be created.
+/// 7. The chain's CREATE2 works as on Ethereum. `recovery` has the same owner on every chain: money
+///    that is sent on a wrong chain goes to the address `recovery` on that chain. The chain has
+///    MCOPY (Cancun). Without MCOPY, the factory cannot be created.
 ///
-/// If one of these is false, money can wait, but does not go elsewhere:
+/// If one of these assumptions is false, money can wait, but does not go elsewhere:
 ///
 /// 8. Someone executes before the expiry, at a moment when every call succeeds.
 /// 9. The block's time is close to real time. Arbitrum's sequencer can be 24 hours behind and 1
-///    hour ahead, so leave that margin before an expiry there. A chain that halts past the expiry
-///    closes the vault.
+///    hour ahead, so leave that margin before an expiry on Arbitrum. If a chain halts until after
+///    the expiry, the vault is CLOSED.
 /// 10. `recovery` can receive. Otherwise the token or coin stays in the vault, and other tokens
-///     leave. A contract that is `recovery` can still move it with {rescue}. Only calls have the
-///     gas floor of {TooLittleGas}: the caller of a recovery chooses its gas, so a token, or a
-///     `recovery` that takes coin and tolerates failing inner calls, can get too little gas for
-///     its own work.
+///     leave. If `recovery` is a contract, it can still move the remaining money with {rescue}.
+///     Only calls have the gas floor of {TooLittleGas}. The caller of a recovery chooses the gas,
+///     so a token can get too little gas for its own work. The same is true for a `recovery` that
+///     receives coin and tolerates failing inner calls.
 ///
-/// Not protected: a token other than the intent's that is sent while OPEN waits for execution or
-/// expiry. NFTs can leave only with {rescue}. Anyone who profits from the calls can complete a
-/// partial payment before the expiry, so that they run. A creator with 2^80 work could find an
-/// intent whose vault is also an ordinary account, or the vault of another intent.
+/// Not protected: If a token other than the intent's token arrives while the vault is OPEN, it
+/// waits until the execution or the expiry. NFTs can leave only with {rescue}. Anyone who profits
+/// from the calls can complete a partial payment before the expiry, so that the calls run. With
+/// about 2^80 tries, a creator could find an intent whose vault is also an ordinary account, or the
+/// vault of a different intent.
 ///
 /// The encoding is part of the address. Each function takes the intent as standard ABI encoders
-/// encode it (arguments in order, nothing shared, nothing after them). In any other layout it
-/// reverts, or is another address that nobody was asked to pay. In particular, no bytes can be
-/// appended to the calldata.
+/// encode it (arguments in order, nothing shared, nothing after them). An intent in any other
+/// layout causes a revert, or belongs to a different address, which nobody was asked to pay. In
+/// particular, no bytes can be appended to the calldata.
 ///
-/// Amounts in events are measured, so an event follows the external calls whose effect it reports.
-/// This order gives a reentrant call nothing: the factory has no storage that an event could lag
-/// behind, CREATE2 creates a vault once, and a balance that was sent is gone. A token with false
-/// balances can make amounts false. A token with a hook that sends everything and then returns true
-/// can cause two events for one movement: the {Recovered} of a recovery within the hook, and the
-/// one of the recovery around it.
+/// Amounts in events are measured, so each event follows the external calls whose effect the event
+/// reports. A reentrant call gains nothing from this order: the factory has no storage that an
+/// event could lag behind, CREATE2 creates a vault once, and a balance that was sent is gone. A
+/// token with false balances can make amounts false. If the hook of a token recovers the whole
+/// balance and the transfer then returns true, two {Recovered} events report one movement: the
+/// event of the recovery within the hook, and the event of the recovery around it.
 interface IPaymentFactory {
-    /// @notice The calls of `vault` ran. `held` and `left` are its balances of the intent's token
-    /// before and after the calls.
+    /// @notice The calls of `vault` ran. `held` and `left` are the vault's balances of the intent's
+    /// token before and after the calls.
     event Executed(address indexed vault, address indexed token, uint256 held, uint256 left);
     /// @notice The item at `index` (from 0) of a batch of `caller` failed and had no effect. The
-    /// other items are not affected. Too little gas is a cause too, usually with an empty `reason`.
+    /// other items are not affected. If an item got too little gas, `reason` is usually empty.
     event ItemFailed(address indexed caller, uint256 indexed index, bytes reason);
-    /// @notice `vault` had expired or is on another chain, and is over now: its calls can never
-    /// run.
+    /// @notice `vault`, whose intent had expired or is of another chain, is over now: the calls can
+    /// never run.
     event Closed(address indexed vault);
     /// @notice `amount` of `token` (zero address: native coin) left `vault` for its `recovery`.
     event Recovered(address indexed vault, address indexed token, uint256 amount);
     /// @notice `token` could not be sent, its balance could not be read, or its transfer did not
-    /// return true (even if money moved). Other tokens are not affected. `reason` is usually empty
-    /// if the token's share of the gas was too little.
+    /// return true (even if money moved). Other tokens are not affected. If the token's share of
+    /// the gas was too small, `reason` is usually empty.
     event RecoveryFailed(address indexed vault, address indexed token, bytes reason);
 
     error WrongChain(uint256 wanted, uint256 found);
     error Expired(uint256 expirationTimestamp, uint256 found);
-    /// @notice Still open: `found` is the block's time.
+    /// @notice The vault is still open. `found` is the block's time.
     error NotRecoverable(address vault, uint256 expirationTimestamp, uint256 found);
     error AlreadyOver(address vault);
     error Underfunded(address vault, uint256 wanted, uint256 found);
@@ -132,15 +135,16 @@ interface IPaymentFactory {
     /// gas that it gets. EIP-7825 limits a transaction to 16,777,216 gas, so a call can use at most
     /// about 11.8 million.
     error TooLittleGas(uint256 index, address target);
-    /// @notice Out of gas, or `vault` is being created at this moment and its own calls request it.
+    /// @notice The gas ran out, or the vault's own calls requested `vault` while it was being
+    /// created.
     error CreationFailed(address vault);
     /// @notice `token` did not return a word for `balanceOf(vault)`: it has no code, failed, or ran
     /// out of gas.
     error BalanceUnknown(address token, address vault);
     error NotRecovery(address wanted, address found);
-    /// @notice An intent starts at byte `start` of the calldata, and what follows it starts at byte
-    /// `end`, which is less than `start` plus the 224 bytes of its seven words. In {addressOf}: the
-    /// intent does not start at byte 36, after the one offset.
+    /// @notice The intent starts at byte `start` of the calldata, and the next argument starts at
+    /// byte `end`, which is too early: the seven words of an intent need 224 bytes. In {addressOf},
+    /// the intent does not start at byte 36, directly after its offset.
     error NotCanonical(uint256 start, uint256 end);
     /// @notice An item of a batch is neither {execute} nor {recover}.
     error NotAnItem(bytes4 selector);
@@ -148,55 +152,58 @@ interface IPaymentFactory {
     error TermsTooLong(uint256 wanted, uint256 found);
 
     /// @notice Runs the calls of `intent`, once, from its address. Anyone can call this.
-    /// @dev All or nothing. During the calls the vault has no code, like an ordinary account. Money
-    /// that the calls leave stays there for {recover}; nothing is pushed to `recovery`.
+    /// @dev Either all calls run or none. During the calls, the vault has no code, like an ordinary
+    /// account. Money that the calls leave stays in the vault for {recover}; nothing is pushed to
+    /// `recovery`.
     /// @param intent in the layout of standard ABI encoders, with nothing after it
-    /// @return vault where the calls ran
+    /// @return vault the address that made the calls
     function execute(Intent calldata intent) external returns (address vault);
 
     /// @notice Sends the whole balance of each token (zero address: native coin) to
     /// `intent.recovery` if the vault is over or closed. Anyone can call this, any number of times.
-    /// @dev Each token gets an equal share of the remaining gas and is sent on its own. A token
-    /// that cannot be sent, or burns its share, emits {RecoveryFailed} and is unchanged; a token
-    /// without balance emits nothing. The gas limit should be the number of tokens times the need
-    /// of the most expensive one, because a gas estimate is too low.
+    /// @dev Each token gets an equal share of the remaining gas and is sent separately. For a token
+    /// that cannot be sent or burns its share, {RecoveryFailed} is emitted and the balance is
+    /// unchanged. A token without a balance causes no event. A gas estimate is too low: set the gas
+    /// limit to the number of tokens times the gas that the most expensive token needs.
     /// @param intent as in {execute}
     /// @param tokens in this order; a repeated token is sent once
-    /// @return vault from which they are sent
+    /// @return vault the address from which the tokens are sent
     function recover(Intent calldata intent, address[] calldata tokens)
         external
         returns (address vault);
 
     /// @notice Runs each item, which is the calldata of {execute} or {recover}, on its own. A
     /// failing item emits {ItemFailed}.
-    /// @dev An item gets an equal share of the remaining gas, so that none can starve another. The
-    /// transaction's limit should be the number of items times the need of the most expensive one,
-    /// because a gas estimate is too low: failing items do not revert the batch.
+    /// @dev Each item gets an equal share of the remaining gas, so that no item can starve another
+    /// item. A gas estimate is too low, because failing items do not revert the batch: set the gas
+    /// limit to the number of items times the gas that the most expensive item needs.
     ///
-    /// An execution whose vault was executed before its turn, by another item or before the batch,
-    /// is not a failure. It returns the vault, and {Executed} was emitted when the calls ran.
+    /// An execution does not fail if its vault was already executed, by an earlier item or before
+    /// the batch. The item then returns the vault without another {Executed} event.
     /// @param items calldata, each with its selector
     /// @return vaults in order; the zero address for a failed item
     function batch(bytes[] calldata items) external returns (address[] memory vaults);
 
-    /// @notice Makes any call from a vault that is over or closed. Only its recovery address can.
+    /// @notice Makes any call from a vault that is over or closed. Only the intent's `recovery` may
+    /// call this.
     /// @param intent as in {execute}
     /// @param target the address that the vault calls; can be any address
     /// @param value wei of the vault's coin
     /// @param data the complete calldata for `target`
-    /// @return result the first 256 bytes of what the target returned
+    /// @return result the first 256 bytes that the target returned
     function rescue(Intent calldata intent, address target, uint256 value, bytes calldata data)
         external
         returns (bytes memory result);
 
     /// @notice Returns the vault of `intent`, in any state.
-    /// @param intent as in {execute}. Reverts if it could never be recovered from: moved in the
-    /// calldata, or with a recovery or an expiry of more bits than its type has
+    /// @param intent as in {execute}. The call reverts for an intent whose money could never be
+    /// recovered: if the intent is moved in the calldata, or if its recovery or expiry has more
+    /// bits than the type
     /// @return vault its address, with or without code
     function addressOf(Intent calldata intent) external view returns (address vault);
 
     /// @notice Returns the vault of `terms`, whether or not they encode an intent.
-    /// @param terms `abi.encode(intent)`, at most 24,576 bytes, as in the other function
+    /// @param terms `abi.encode(intent)`, at most 24,576 bytes, as in the other {addressOf}
     /// @return vault its address, with or without code
     function addressOf(bytes calldata terms) external view returns (address vault);
 }

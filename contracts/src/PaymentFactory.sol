@@ -15,11 +15,11 @@ contract PaymentFactory is IPaymentFactory, Vault {
 
     /// @inheritdoc IPaymentFactory
     /// @dev The terms are the calldata after the selector, unchanged. Any other encoding belongs to
-    /// another address, which nobody was asked to pay.
+    /// a different address, which nobody was asked to pay.
     function execute(Intent calldata intent) external returns (address vault) {
         bytes memory initCode = bytes.concat(PREFIX, msg.data[4:]);
         vault = _addressOf(initCode);
-        // Creating it again would also fail, but burn all the gas.
+        // Creating the vault again would also fail, but would burn all the gas.
         if (vault.code.length != 0) {
             // An item of a batch that was executed before its turn.
             if (msg.sender == address(this) && vault.code.length == EXECUTED_BYTES) return vault;
@@ -44,10 +44,10 @@ contract PaymentFactory is IPaymentFactory, Vault {
         external
         returns (address vault)
     {
-        // Arguments: 0 the intent, 1 the tokens after it.
+        // Argument 0 is the intent, and argument 1 is the tokens after the intent.
         vault = _settle(intent, _argument(1));
         for (uint256 i = 0; i < tokens.length; ++i) {
-            // A separate call reverts everything of a failing token. With an equal share of the
+            // A separate call reverts all effects of a failing token. With an equal share of the
             // remaining gas, a token that burns all its gas cannot starve the tokens after it.
             uint256 share = gasleft() / (tokens.length - i);
             try this.sweepToken{gas: share}(vault, tokens[i], intent.recovery) {}
@@ -61,7 +61,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     function batch(bytes[] calldata items) external returns (address[] memory vaults) {
         vaults = new address[](items.length);
         for (uint256 i = 0; i < items.length; ++i) {
-            // A separate call with a share of the gas, like a token of {recover}.
+            // Each item gets a separate call with a share of the gas, like each token of {recover}.
             uint256 share = gasleft() / (items.length - i);
             (bool ok, bytes memory answer) = _doItem(items[i], share);
             if (ok) vaults[i] = abi.decode(answer, (address));
@@ -75,7 +75,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         returns (bytes memory result)
     {
         if (msg.sender != intent.recovery) revert NotRecovery(intent.recovery, msg.sender);
-        // Arguments: 0 the intent, 3 the data after it.
+        // Argument 0 is the intent, and argument 3 is the data after the intent.
         address vault = _settle(intent, _argument(3));
         bool ok;
         (ok, result) = Vault(vault).act(target, value, data);
@@ -83,12 +83,13 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @inheritdoc IPaymentFactory
-    /// @dev The terms as in {execute}. If they did not start with the offset 32, nothing could be
-    /// recovered, because {_settle} writes that offset, so such an address is never returned.
+    /// @dev Terms must start with the offset 32, as in {execute}. {_settle} always writes that
+    /// offset, so no money could be recovered from an address of other terms. Such an address is
+    /// never returned.
     function addressOf(Intent calldata intent) external view returns (address vault) {
         uint256 start = _argument(0);
         if (start != 4 + 32) revert NotCanonical(start, msg.data.length);
-        // Reading them rejects values that do not fit their types, as {_settle} would.
+        // Reading these fields rejects values that do not fit their types, as {_settle} would.
         (intent.expirationTimestamp, intent.recovery);
         return _quote(msg.data[4:]);
     }
@@ -98,10 +99,11 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return _quote(terms);
     }
 
-    /// @notice Internal protocol: sends all of one token (zero: native coin) to `recovery`.
+    /// @notice Internal protocol: sends the whole balance of one token (zero: native coin) to
+    /// `recovery`.
     /// @dev The amount is measured, so that fees and false results of a transfer do not matter. A
     /// transfer that does not return true is not a success even if the balance fell: a hook may
-    /// have recovered in the middle of it, which emitted its own event.
+    /// have recovered the token during the transfer, and that recovery emitted its own event.
     function sweepToken(address vault, address token, address recovery) external {
         if (msg.sender != address(this)) revert NotFactory();
         bool native = token == address(0);
@@ -130,9 +132,10 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return (false, abi.encodeWithSelector(NotAnItem.selector, selector));
     }
 
-    /// @dev Returns the vault, which is over already or is closed here without its calls. Its terms
-    /// are the calldata from the start of the intent to `end`, after the offset 32 with which terms
-    /// start. Words beyond `end` do not belong to the terms, so the first seven must be before it.
+    /// @dev Returns the vault, which is already over or is closed here without its calls. The
+    /// vault's terms are the offset 32, with which all terms start, and the calldata from the start
+    /// of the intent to `end`. Words beyond `end` do not belong to the terms, so the intent's first
+    /// seven words must be before `end`.
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
         uint256 start = _argument(0);
         if (end < start + INTENT_BYTES_MIN) revert NotCanonical(start, end);
@@ -146,8 +149,9 @@ contract PaymentFactory is IPaymentFactory, Vault {
         emit Closed(vault);
     }
 
-    /// @dev Reverts with the vault's own reason. Without a reason, it ran out of gas, its terms do
-    /// not encode calls, or its calls requested its own execution: it cannot be created twice.
+    /// @dev Reverts with the vault's own reason. If there is no reason, the vault ran out of gas,
+    /// its terms do not encode calls, or its calls requested its own execution, which would create
+    /// it twice.
     function _create(address vault, bytes memory initCode) private {
         address created;
         // Assembly, because Solidity creates only code that it compiled, and reverts only with data
@@ -183,7 +187,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return _addressOf(bytes.concat(PREFIX, terms));
     }
 
-    /// @dev EIP-1014, with salt zero: 0xff, factory, salt, hash of the init code.
+    /// @dev Hashes 0xff, the factory, the salt zero, and the hash of the init code (EIP-1014).
     function _addressOf(bytes memory initCode) private view returns (address vault) {
         bytes32 hash;
         // Assembly saves gas: the 85 bytes are hashed without allocating memory.

@@ -10,13 +10,15 @@ interface IERC20 {
     function approve(address spender, uint256 amount) external returns (bool);
 }
 
-/// @notice Runs inside a vault: its constructor, and its permanent behavior.
-/// @dev This code is part of the factory, and a vault borrows it with DELEGATECALL. It serves only
-/// a vault (`address(this)` is not the factory) that the factory itself calls or creates.
+/// @notice Runs inside a vault: the vault's constructor, and its permanent behavior.
+/// @dev This code is part of the factory, and a vault borrows the code with DELEGATECALL. The code
+/// serves only a vault (`address(this)` is not the factory) that the factory itself calls or
+/// creates.
 abstract contract Vault {
-    /// @dev Init code of a vault up to its terms: 28 bytes of code that DELEGATECALL the creator
-    /// with everything that follows them, and deploy the result or revert with it; then the
-    /// selector of {onCreation}, so that the selector and the terms are a call of it.
+    /// @dev The start of a vault's init code, which the terms follow. The first 28 bytes are code.
+    /// The code calls the creator with DELEGATECALL, with all bytes after the code as input, and
+    /// then deploys the result or reverts with it. The last four bytes are the selector of
+    /// {onCreation}, so the input is a call of {onCreation} with the terms.
     ///
     ///     PUSH0 PUSH0                                   result: no place yet
     ///     PUSH1 28 CODESIZE SUB                         size of the input
@@ -28,11 +30,12 @@ abstract contract Vault {
     bytes32 internal constant PREFIX =
         hex"5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0";
 
-    /// @dev The permanent code, with the factory's address between its halves, without the first
-    /// four bytes, which are zero. If the factory calls, it DELEGATECALLs the factory and returns
-    /// the result. If anyone else calls, it accepts native coin and does nothing. Each byte costs
-    /// every execution 200 gas, so a failure is returned like a result: {act} fails only if it runs
-    /// out of gas, and then the result is empty.
+    /// @dev The two halves of a vault's permanent code. Between the halves is the factory's address
+    /// without its first four bytes, which are zero. If the factory calls, the code calls the
+    /// factory with DELEGATECALL and returns the result. If anyone else calls, the code accepts
+    /// native coin and does nothing. The code returns a failure like a result, because each byte of
+    /// code costs every execution 200 gas: {act} fails only if it runs out of gas, and then the
+    /// result is empty.
     ///
     ///     CALLER PUSH16 factory XOR PUSH1 40 JUMPI      another caller: to the end
     ///     CALLDATASIZE PUSH0 PUSH0 CALLDATACOPY         input to memory 0
@@ -43,24 +46,25 @@ abstract contract Vault {
     ///     JUMPDEST
     ///     STOP                                          only if the calls did not run
     ///
-    /// Running off the end of the code stops too, so the last byte changes only what the code
-    /// shows: without it, the calls ran.
+    /// The end of the code also stops, so the last byte does not change the behavior. It only shows
+    /// that the calls did not run.
     bytes2 private constant STUB_HEAD = hex"336f";
     bytes23 private constant STUB_TAIL = hex"18602857365f5f375f5f365f335af43d5f5f3e3d5ff35b";
     uint256 internal constant EXECUTED_BYTES = 41;
 
-    /// @dev The most bytes of a target's result that are copied. Fits an `Error(string)` of 188
-    /// bytes.
+    /// @dev The maximum number of bytes that are copied of a target's result. An `Error(string)`
+    /// with 188 bytes of text fits.
     uint256 private constant RESULT_BYTES_MAX = 256;
-    /// @dev A frame that runs out of gas d calls below a target leaves 1 - (63/64)^(d+1) of the gas
-    /// to the frames above it: less than a quarter up to d = 17.
+    /// @dev If a frame d calls below a target runs out of gas, the frames above it keep 1 -
+    /// (63/64)^(d+1) of the target's gas, which is less than a quarter up to d = 17.
     uint256 private constant GAS_LEFT_DIVISOR = 4;
 
     address private immutable FACTORY = address(this);
 
     /// @dev Has no arguments, because the refused caller knows its own address.
     error NotVault();
-    /// @notice Created at `found`, whose first four bytes are not zero, as {STUB_HEAD} needs them.
+    /// @notice The factory was created at `found`. The first four bytes of its address must be
+    /// zero, because the permanent code omits them.
     error NotMined(address found);
 
     modifier onlyVault() {
@@ -71,7 +75,7 @@ abstract contract Vault {
     constructor() {
         if (uint160(address(this)) > type(uint128).max) revert NotMined(address(this));
         // Assembly, because Solidity cannot request a single opcode. Without MCOPY (before Cancun),
-        // executions would work and recoveries would not, so this fails there.
+        // executions would work and recoveries would not, so the creation fails.
         assembly ("memory-safe") {
             mcopy(0, 0, 0)
         }
@@ -85,11 +89,11 @@ abstract contract Vault {
         if (open) _run(intent.calls);
 
         address factory = FACTORY;
-        // Assembly, because Solidity returns only encoded data, and code must not be encoded.
+        // Assembly, because Solidity would ABI-encode the returned code.
         assembly ("memory-safe") {
             mstore(0, STUB_HEAD)
             mstore(2, shl(128, factory))
-            // A whole word: zeros follow the tail, and the first zero is the STOP.
+            // This stores a whole word: zeros follow the tail, and the first zero is the STOP.
             mstore(18, STUB_TAIL)
             return(0, add(EXECUTED_BYTES, iszero(open)))
         }
@@ -114,19 +118,20 @@ abstract contract Vault {
         return intent.chainId == block.chainid && block.timestamp <= intent.expirationTimestamp;
     }
 
-    /// @dev Returns whether a result of `size` bytes that starts with `word` means success of a
-    /// token: true, or nothing for tokens that are older than ERC-20.
+    /// @dev Returns whether a token's result of `size` bytes that starts with `word` means success:
+    /// true or, from tokens that are older than ERC-20, an empty result.
     function _isTrue(uint256 size, bytes32 word) internal pure returns (bool) {
         return size == 0 || (size >= 32 && uint256(word) == 1);
     }
 
-    /// @dev Only for these functions is a result other than true a failure.
+    /// @dev Returns whether a result other than true is a failure. It is not for any other
+    /// function.
     function _isTokenCall(bytes4 selector) private pure returns (bool) {
         return selector == IERC20.transfer.selector || selector == IERC20.approve.selector
             || selector == IERC20.transferFrom.selector;
     }
 
-    /// @dev A target with a result has code, or is a precompile, and then nothing happened.
+    /// @dev A target that returns a result has code, or is a precompile, which changes nothing.
     function _run(Call[] calldata calls) private {
         for (uint256 i = 0; i < calls.length; ++i) {
             Call calldata one = calls[i];
@@ -153,7 +158,8 @@ abstract contract Vault {
         string calldata signature = one.signature;
         bytes calldata args = one.args;
         bytes32 hash;
-        // Assembly, as in {act}; it also saves gas: signature and arguments are copied only once.
+        // Assembly, for the same reason as in {act}. It also saves gas, because the signature and
+        // the arguments are copied only once.
         assembly ("memory-safe") {
             let input := mload(0x40)
             calldatacopy(input, signature.offset, signature.length)

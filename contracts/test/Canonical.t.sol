@@ -6,8 +6,9 @@ import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Money at an address whose terms are shorter than an intent's seven words. The caller could
-/// append the missing words, such as their own recovery.
+/// @dev Tests money at an address whose terms are shorter than an intent's seven words. If the
+/// factory accepted such terms, the caller could append the missing words, such as their own
+/// recovery.
 contract CanonicalTest is Fixture {
     address private constant THIEF = address(0x7417EF);
     uint256 private constant INTENT_BYTES_MIN = 224;
@@ -92,7 +93,8 @@ contract CanonicalTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
     }
 
-    /// @dev An expiry of more than 64 bits is invalid: the intent neither executes nor recovers.
+    /// @dev An expiry of more than 64 bits is invalid: the intent can neither be executed nor
+    /// recovered.
     function test_anExpiryBeyond64Bits_isRefused() public {
         Intent memory intent = plainIntent();
         bytes memory terms = abi.encode(intent);

@@ -59,7 +59,7 @@ contract ExecuteTest is Fixture {
         }
     }
 
-    /// @dev The reverse is not possible either, on a chain whose ID needs more than 32 bits.
+    /// @dev Nor can an intent execute on a chain whose ID shares only the low 32 bits with its own.
     function test_WrongChain_whereOnlyTheLow32BitsOfThisChainsAreTheIntents() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -168,7 +168,7 @@ contract ExecuteTest is Fixture {
         factory.execute{gas: 1_000_000}(intent);
     }
 
-    /// @dev It has no code, but returns data: sha256 of the calldata.
+    /// @dev The precompile has no code, but returns data: sha256 of the calldata.
     function test_aPrecompileThatAnswers_isNotNoCode() public {
         Intent memory intent =
             intentOf(list(transferCall(MERCHANT, 1), plainCall(address(2), "f()", "")));

@@ -181,7 +181,8 @@ abstract contract Fixture is Deployed {
         );
     }
 
-    /// @dev The vault holds `left` of the intent's token, and the merchant `paid`.
+    /// @dev Checks that the vault has `left` of the intent's token, and that the merchant has
+    /// `paid`.
     function holds(address vault, uint256 left, uint256 paid) internal view {
         equal(token.balanceOf(vault), left, "left in the vault");
         equal(token.balanceOf(MERCHANT), paid, "paid to the merchant");

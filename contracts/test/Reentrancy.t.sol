@@ -70,7 +70,7 @@ contract ReentrancyTest is Fixture {
         token = hooked;
     }
 
-    /// @dev Calls all four functions, for `intent`, by the attacker.
+    /// @dev Calls all four functions for `intent` as the attacker.
     function arm(Intent memory intent) private {
         attacker.attempt(abi.encodeCall(factory.execute, (intent)));
         attacker.attempt(abi.encodeCall(factory.recover, (intent, list(address(token)))));
@@ -173,8 +173,8 @@ contract ReentrancyTest is Fixture {
         equal(toldByAHookThatRecovers(new ForgivingHookToken()), AMOUNT, "the events' sum");
     }
 
-    /// @dev The interface documents that if the transfer returns true, one movement is reported
-    /// twice.
+    /// @dev If the transfer returns true, two events report one movement, as the interface
+    /// documents.
     function test_fromTheTokensHook_duringRecovery_ofATokenThatAnswersTrue_isToldTwice() public {
         equal(toldByAHookThatRecovers(new ObligingHookToken()), 2 * AMOUNT, "the events' sum");
     }

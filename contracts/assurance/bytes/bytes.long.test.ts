@@ -1,7 +1,7 @@
 // Proves the behavior of two short pieces of code for every caller, calldata, answer, and gas: the
 // code that remains at a vault, read from a chain, and PREFIX, which creates a vault. Then the test
-// changes each byte to each other value. Changes that violate no law are listed below, so a change
-// of a significant byte cannot remain unnoticed.
+// changes each byte to every other value. The changes that violate no law are listed below, so the
+// test notices every change of a significant byte.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -30,8 +30,8 @@ after(() => prover.close());
 
 /**
  * The bytes at these offsets can change to these opcodes without any difference. Like the original
- * opcodes, they push zero before there was a result, duplicate a word on the stack, or distinguish
- * two words (SUB, 03, instead of XOR).
+ * opcodes, these opcodes push zero (because there is no result yet), duplicate a word on the stack,
+ * or distinguish two words (SUB, 03, instead of XOR).
  */
 type Free = Record<number, string>;
 

@@ -3,9 +3,9 @@ pragma solidity 0.8.37;
 
 import {vm} from "./Vm.sol";
 
-/// @dev In place of test/Deployed.sol: a mutant has other code, and so would have another address
-/// by the deployer, without the leading zeros that its vaults rely on. So its constructor runs at
-/// the factory's address.
+/// @dev Replaces test/Deployed.sol. A mutant has different code, so the deployer would create it at
+/// an address without the leading zeros that its vaults rely on. Therefore the mutant's constructor
+/// runs at the factory's address.
 abstract contract Deployed {
     function deploy(address factory, bytes32, bytes memory creationCode) internal {
         vm.etch(factory, creationCode);

@@ -34,7 +34,10 @@ export const nameOf = ({
 /** The interface has no code. */
 const ofFactory = ["src/Vault.sol", "src/PaymentFactory.sol"];
 
-/** All mutants that `change` makes from the nodes of `files`, the factory's two by default. */
+/**
+ * Returns all mutants that `change` makes from the nodes of `files`. Default: the factory's two
+ * files.
+ */
 export function mutantsOf(
   sources: Sources,
   change: Operators = changesOf,

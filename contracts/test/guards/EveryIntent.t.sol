@@ -7,8 +7,9 @@ import {Fixture} from "../Fixture.sol";
 import {Internals} from "../Internals.t.sol";
 import {vm} from "../Vm.sol";
 
-/// @dev Every guard and event applies to every kind of intent: with and without an amount, with no,
-/// one, or two calls, of this chain and of chains with lower, higher, and similar ids.
+/// @dev Tests that every guard and event applies to every kind of intent: with and without an
+/// amount; with no, one, or two calls; of this chain and of chains with lower, higher, and similar
+/// IDs.
 contract EveryIntentTest is Fixture {
     uint256 private constant CHAIN = 5;
     address private constant NOTHING = address(0x70CE17);

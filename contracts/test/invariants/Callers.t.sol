@@ -5,8 +5,8 @@ import {vm} from "../Vm.sol";
 import {PlainToken} from "../tokens/PlainToken.sol";
 import {World} from "./World.sol";
 
-/// @dev Any caller, with any gas price, gas, value, and calldata: tests that no choice of the
-/// caller changes the recipients of money.
+/// @dev Tests that no choice of the caller (gas price, gas, value, and calldata) changes the
+/// recipients of money.
 contract CallerInvariants is World {
     Undo private undo = new Undo();
 
@@ -27,7 +27,7 @@ contract CallerInvariants is World {
         (bool ok,) = address(factory).call{gas: bounded(gas, 20_000, 300_000)}(
             abi.encodeCall(factory.execute, (_intent(life)))
         );
-        // Otherwise Foundry refunds a price for gas to the sender of the next call.
+        // Otherwise Foundry refunds the gas price to the sender of the next call.
         vm.txGasPrice(0);
         check(!ok || should, "executes only when it should");
         if (ok) life.state = State.Executed;

@@ -129,7 +129,7 @@ contract ExecutableCallerTest is Fixture {
     }
 }
 
-/// @dev A target that checks only the caller, and not whether it is within an execution.
+/// @dev A target that checks only its caller, and not whether the call is part of an execution.
 contract Gullible {
     address private expected;
     uint256 public delivered;
