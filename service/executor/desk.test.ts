@@ -20,7 +20,9 @@ const token: Hex = `0x${"aa".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const chainId = 1;
 
-/** Returns the status of an open, unfunded address with the changes in `change`. */
+/**
+ * Returns a status: by default of an open, unfunded address, with the fields of `change` replaced.
+ */
 const seen = (address: Hex, change: Partial<AddressStatus> = {}) =>
   ({
     address,
@@ -41,7 +43,9 @@ describe("a status request makes the executor's job due", () => {
   let stores: Store[];
   let drawn = 0;
 
-  /** Opens the job finder and the wake function of one server. Tests can open two servers. */
+  /**
+   * Opens the job finder and the wake function of one server. Tests can call it for two servers.
+   */
   const openOne = (store = stores[0]!) => {
     const [find, wake] = [jobFinder(store.db), openWake(store.db, log)];
     return {

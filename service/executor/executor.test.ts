@@ -39,8 +39,8 @@ describe("the executor on a real chain", () => {
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), "executor-"));
     store = await openStore({ dataDirectory: directory });
-    // An executor with a new database charges all of the key's transactions of the day, so each
-    // test has its own day.
+    // An executor with a new database charges all transactions of the key on the current day, so
+    // each test has its own day.
     await world.client.increaseTime({ seconds: 86_400 });
     await world.mine();
     executor = start();

@@ -12,8 +12,8 @@ const native: Hex = `0x${"00".repeat(20)}`;
 const expiry = 1000;
 
 /**
- * The facts of an open and funded address without earlier attempts, at low fees. This address is
- * executed. Each row below changes some of these facts.
+ * The facts of an open and funded address without earlier attempts, at low fees. The decision is to
+ * execute it. Each row below changes some of these facts.
  */
 const plain: Facts = {
   wanted: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },

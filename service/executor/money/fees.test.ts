@@ -3,7 +3,10 @@ import { describe, test } from "node:test";
 import { bumpFee, parsePriorityFee, suggestFee } from "./fees.ts";
 
 const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
-/** Twice this base fee is more than the priority fees of most replacements below. */
+/**
+ * The limit of the priority fee is twice this base fee, which is more than the priority fees of
+ * most replacements below.
+ */
 const baseFee = 100n;
 
 describe("fees", () => {
@@ -66,7 +69,7 @@ describe("fees", () => {
     };
     assert.ok(rises(first, 3).priorityFee > first.priorityFee);
     assert.ok(rises(first, 80).priorityFee <= 3n * gwei);
-    // A higher base fee also raises the limit, so further replacements are possible.
+    // A higher base fee raises the limit of the priority fee, so further replacements are possible.
     assert.ok(bumpFee(rises(first, 80), first, 4n * gwei, open));
   });
 });

@@ -18,7 +18,7 @@ const holderChars = 128;
 
 type Tamper = (subjects: Hex[], honest: Answer) => Answer;
 
-/** Returns an endpoint whose answers about balances pass through `tamper`. */
+/** Returns an endpoint like `rpc`, but with answers about balances that `tamper` can change. */
 const tampered = (rpc: Endpoint, tamper: Tamper): Endpoint => ({
   name: rpc.name,
   async ask(calls) {
@@ -30,7 +30,7 @@ const tampered = (rpc: Endpoint, tamper: Tamper): Endpoint => ({
   },
 });
 
-/** Returns the vaults in a call of Probe; undefined for any other call. */
+/** Returns the vaults in a call of Probe, or undefined for any other call. */
 function vaultsOf({ method, params }: Call): Hex[] | undefined {
   const { to, data } = (params[0] ?? {}) as { to?: Hex; data?: Hex };
   if (method !== "eth_call" || to || !data) return undefined;

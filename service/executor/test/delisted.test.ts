@@ -1,6 +1,5 @@
-// An operator removes a token from the file of chains, or lists it as a look-alike, while open
-// addresses request it. Tests on a real chain that these addresses are executed and recovered as
-// before.
+// Tests on a real chain that open addresses are executed and recovered as before, if the operator
+// removes their token from the chains file or lists it as a look-alike.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";

@@ -1,6 +1,6 @@
-// Tests money that was sent on a different chain than the intent's, with two real chains. The money
-// does not count toward the amount, is returned to `recovery` on that chain, and appears in the
-// status.
+// Tests money that is sent on the wrong chain, with two real chains. The money does not count
+// toward the amount, appears in the status, and is returned to `recovery` on the chain on which it
+// arrived.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -129,7 +129,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     const record = await openRecord();
     const { address } = record;
     await running.stop();
-    // A stranger returns the token before this service's executor acts, after 40 transfers of dust.
+    // After 40 transfers of dust, a stranger returns the token before this service's executor does.
     await world.pay(Array.from({ length: 40 }, () => ({ to: address, amount: 1n })));
     await world.pay([{ to: address, amount: 25_000_000n }]);
     await until("it is there", async () => (await world.balanceOf(address)) === 25_000_040n);

@@ -1,4 +1,4 @@
-// Tests that the executor confirms the gas findings of a check, with intents on a real chain.
+// Tests on a real chain that the executor's results match the gas findings of a check.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -34,12 +34,12 @@ const check = openChecks({
   executionGasMax,
 });
 
-// The token has no supply, so every amount exceeds the balance.
+// Mints tokens, because a check reports an amount that is higher than the token's supply.
 await world.pay([{ to: shop, amount: 10n ** 12n }]);
 
 let salts = 0n;
 
-/** Makes a record that pays 1,000 units to the shop and then makes `call`. */
+/** Makes a record whose calls pay 1,000 units to the shop and then make `call`. */
 async function recordWith(call: Call): Promise<AddressRecord> {
   const { timestamp } = await client.getBlock();
   const pay = { target: token, function: "transfer(address to, uint256 amount)" };
@@ -54,7 +54,9 @@ async function recordWith(call: Call): Promise<AddressRecord> {
   });
 }
 
-/** Saves and pays the records, and runs an executor until each is executed or has failed. */
+/**
+ * Saves and pays the records, and runs an executor until each of them is executed or has failed.
+ */
 async function execute(records: readonly AddressRecord[]): Promise<Map<Hex, boolean>> {
   await saveRecords(store, records);
   const running = startCore(store, world.chains());
@@ -82,7 +84,7 @@ const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => cod
 describe("gas limits of executions", () => {
   test("executes each intent without a finding, from 0.2 to 6 million gas", async () => {
     const target = await deployOdd(world, "Shop");
-    // 22,100 gas per item, from 0.2 to 6 million gas.
+    // Each item takes 22,100 gas. The rows take from 0.2 to 6 million gas.
     const few = [5, 120, 140, 160, 175, 190, 265];
     const items = onlyLong.skip ? few : [...few, 20, 50, 90, 150, 155, 165, 170, 180, 200, 230];
     const records = await Promise.all(
@@ -102,7 +104,7 @@ describe("gas limits of executions", () => {
       rows.filter(({ codes, isExecuted }) => codes.length === 0 && !isExecuted),
       [],
     );
-    // Only intents that do not fit have a finding.
+    // Only intents that exceed the executor's limits have a finding.
     for (const { items, codes } of rows) {
       if (items <= 140) assert.deepEqual(codes, [], `${items} items`);
       if (items >= 190) assert.deepEqual(codes, ["gas_beyond_ceiling"], `${items} items`);
@@ -128,7 +130,7 @@ describe("gas limits of executions", () => {
   });
 
   test("reports a tolerated call that burns all its gas and fails at any gas limit", async () => {
-    // Calls a contract that consists of one INVALID with all gas, and ignores the failure.
+    // The call sends all gas to a contract that consists of one INVALID, and ignores the failure.
     const burner = "0x0000000000000000000000000000000000620001" as const;
     const tolerant = "0x0000000000000000000000000000000000620002" as const;
     await client.setCode({ address: burner, bytecode: "0xfe" });
@@ -147,7 +149,7 @@ describe("gas limits of executions", () => {
   test("executes the largest call that fits into a transaction, for 12 million gas", async () => {
     // A contract that loops until it has used the gas that its first argument names.
     const target = "0x0000000000000000000000000000000000620003" as const;
-    // In pseudocode: start = GAS; repeat while start - GAS < wanted.
+    // The code in pseudocode: start = GAS; repeat while start - GAS < wanted.
     await client.setCode({ address: target, bytecode: "0x5a5b805a9003600435116001570000" });
     const gas = 16_777_216n;
     const isExecuted = async (used: number) => {

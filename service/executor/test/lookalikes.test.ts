@@ -17,14 +17,17 @@ const { client } = world;
 await client.setAutomine(true);
 const bridged = await deployOdd(world, "PlainToken");
 const liar = await deployOdd(world, "LyingToken", "OddTokens");
-/** Logs each requested transfer, moves nothing, and reports 2^255 units for every address. */
+/**
+ * A token that logs each requested transfer, moves nothing, and reports 2^255 units for every
+ * address.
+ */
 const ghost: Hex = "0x6057000000000000000000000000000000000057";
 await client.setCode({
   address: ghost,
   bytecode: concatHex([
-    // Unless there are 68 bytes of calldata: return 2^255.
+    // If the calldata does not have 68 bytes, return 2^255.
     ...(["0x36604414601257", "0x600160ff1b5f5260205ff3"] as const),
-    // Transfer(0, the first argument, the second), then return true.
+    // Otherwise, log Transfer(0, the first argument, the second argument), and return true.
     ...(["0x5b6024355f526004355f7f", transferTopic, "0x60205fa3"] as const),
     "0x60015f5260205ff3",
   ]),

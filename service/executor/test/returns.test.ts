@@ -1,6 +1,6 @@
-// Makes each mistake of a payer on real chains with the real executor, and compares the return of
-// the money with the row that `GET /address/{address}/returns` promised before: the amount, the
-// address, the chain, the earliest time, and who triggers it.
+// Makes each possible mistake of a payer on real chains with the real executor. Compares the return
+// of the money with the row that `GET /address/{address}/returns` promised: the amount, the
+// address, the chain, the earliest time, and the party that triggers the return.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -31,7 +31,7 @@ const { world, store } = await prepare();
 const { client, token, otherToken } = world;
 const other = await startWorld(31_338);
 await client.setAutomine(true);
-/** A token with the checks of USDC: the token can be paused, and can block addresses. */
+/** A token with the checks of USDC: its issuer can pause it, and can block addresses. */
 const fiat = await deployOdd(world, "FiatToken");
 const unlisted = await deployOdd(world, "PlainToken");
 await client.setAutomine(false);
@@ -71,7 +71,7 @@ const stranger: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 const get = async (path: string) => (await api.app.inject(`/v1/address/${path}`)).json();
 const addressOf = (name: string): Hex => getAddress(`0x${keccak256(stringToHex(name)).slice(-40)}`);
 
-/** A saved record, the returns that the service promised for it, and its call's recipient. */
+/** A saved record, the returns that the service promised for it, and the recipient of its call. */
 type Order = { record: AddressRecord; promised: PaymentReturns; recipient: Hex };
 let made = 0;
 
@@ -105,7 +105,11 @@ const pass = (seconds: number) => client.increaseTime({ seconds });
 /** A time that is longer than the executor's longest backoff. */
 const backoffSeconds = 7 * 3600;
 
-/** Sends a transaction and waits for its block. @returns its hash */
+/**
+ * Sends a transaction and waits until it is mined.
+ *
+ * @returns the hash of the transaction
+ */
 async function send(from: Hex, to: Hex, data: Hex): Promise<Hex> {
   await client.setBalance({ address: from, value: 10n ** 18n });
   await client.impersonateAccount({ address: from });
@@ -125,7 +129,7 @@ const block = (account: Hex, isOn: boolean) =>
     encodeFunctionData({ abi: fiatAbi, functionName: "setBlocked", args: [account, isOn] }),
   );
 
-/** Asserts that nobody can return the token `its` now. */
+/** Asserts that nobody can return the token `its` yet. */
 async function assertTooEarly({ record }: Order, its: Hex = record.intent.token): Promise<void> {
   const data = recoverData(record, [its]);
   const call = client.call({ account: stranger, to: factoryAddress, data });
@@ -134,7 +138,7 @@ async function assertTooEarly({ record }: Order, its: Hex = record.intent.token)
 
 const recoveredEvent = { abi: paymentFactoryAbi, eventName: "Recovered", strict: true } as const;
 
-/** The chain and the token of the money. */
+/** The chain on which the money is, and its token. */
 type Place = { on?: typeof world | typeof other; token?: Hex };
 
 async function recoveriesOf({ record }: Order, { on = world, token: its }: Place) {
@@ -156,7 +160,7 @@ const balanceOf = (owner: Hex, its: Hex, { on = world }: Place): Promise<bigint>
 const rowOf = ({ promised }: Order, mistake: string): MoneyReturn =>
   promised.returns.find((row) => row.mistake === mistake)!;
 
-/** The party that triggers a return, by the code of the row. */
+/** The senders that a row allows, by the code in the row. */
 const senders: Readonly<Record<string, Hex>> = {
   executor,
   executor_if_listed: executor,
@@ -203,7 +207,7 @@ async function assertTrigger(one: Order, row: MoneyReturn, found: Found, place: 
     const blocks = Number(found.blockNumber) - execution.blockNumber;
     assert.ok(blocks >= one.promised.executor!.confirmations, `after ${blocks} blocks`);
   }
-  // A stranger could have sent the transaction in the same block.
+  // A stranger could also have sent the recovery in the same block.
   assert.ok(row.by.includes("anyone"));
   await on.client.call({
     ...{ account: stranger, to: factoryAddress, data: recoverData(one.record, [its]) },
@@ -408,11 +412,14 @@ async function payCoin({ record }: Order): Promise<void> {
 const encodeTransfer = (to: Address, amount: bigint) =>
   encodeFunctionData({ abi: demoToken.abi, functionName: "transfer", args: [to, amount] });
 
-/** Withdraws from an account whose key no payer has. */
+/** Withdraws from an exchange, whose key no payer has. */
 const withdraw = (exchange: Hex, { record }: Order, amount: bigint) =>
   send(exchange, record.intent.token, encodeTransfer(record.address, amount));
 
-/** Opens an address whose call pays `amount` to the address of `one`, so that a contract pays. */
+/**
+ * Opens an address whose call pays `amount` to the address of `one`, so that the payer is a
+ * contract.
+ */
 async function paymentTo(one: Order, amount: bigint): Promise<AddressRecord> {
   const { intent } = one.record;
   const [call] = intent.calls;
@@ -428,7 +435,7 @@ async function paymentTo(one: Order, amount: bigint): Promise<AddressRecord> {
 
 const intentInput = getAbiItem({ abi: paymentFactoryAbi, name: "execute" }).inputs;
 
-/** Returns the calldata of `rescue`, with which the vault calls its token with `data`. */
+/** Returns calldata for `rescue`, which makes the vault call its token with `data`. */
 function rescueData({ record }: Order, data: Hex): Hex {
   const [intent] = decodeAbiParameters(intentInput, record.terms);
   const args = [intent, record.intent.token, 0n, data] as const;

@@ -1,6 +1,6 @@
-// Tests on a real chain that a token is returned to `recovery` after a payer sent the token by
-// mistake and reported it to the service. Hostile tokens and endless requests cost little and delay
-// nobody.
+// Tests on a real chain that a token is returned to `recovery` if a payer sends it by mistake and
+// reports it to the service. Hostile tokens and floods of requests cost little, and do not delay
+// other accounts.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -55,7 +55,8 @@ after(async () => {
 
 let clients = 0;
 /**
- * Each request comes from a different network, so only the limits of accounts and addresses apply.
+ * Returns headers of a different network for each request, so that only the limits of accounts and
+ * addresses apply.
  */
 const otherNetwork = () => ({ "x-forwarded-for": `203.0.${++clients >> 8}.${clients & 255}` });
 const name = (address: string, body: object, headers: object = otherNetwork(), app = api) =>
@@ -90,7 +91,7 @@ const mineOver = async ({ address, intent }: AddressRecord) => {
   await pay(address, BigInt(intent.amount));
   await until("it is executed", () => isExecuted(address));
 };
-/** Sends `amount` of a token by the token's own `mint` function, and returns the transaction. */
+/** Sends `amount` of a token with the token's `mint` function, and returns the transaction. */
 const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
   const abi = parseAbi(["function mint(address, uint256)"]);
   const args = [to, amount] as const;
@@ -100,7 +101,7 @@ const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
   });
   return hash;
 };
-/** Names tokens directly in the store, without the API. */
+/** Saves reports of tokens directly in the store, without the API. */
 const nameNow = async ({ address, intent: { chainId } }: AddressRecord, tokens: Hex[]) => {
   const { number, timestamp } = await client.getBlock();
   const block = { number: Number(number), timestamp: Number(timestamp) };
@@ -281,7 +282,7 @@ describe("a stranger with hostile tokens", () => {
     for (const token of [hostile.refusing, hostile.lying, hostile.slow, hostile.blocking]) {
       assert.equal(await fateOf(address, token), "unmovable", token);
     }
-    // The executor must not rely on the API's answer, so the tokens are named directly.
+    // The executor must not rely on the checks of the API, so the reports are saved directly.
     const tokens = Object.values(hostile);
     const fates = await nameNow(record, tokens);
     assert.deepEqual(new Set(fates), new Set(["queued"]));
@@ -353,7 +354,7 @@ describe("a stranger with hostile tokens", () => {
       assert.equal(await fateOf(address, twoFaced), "failed");
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       assert.equal(await sent(), before + 1);
-      // The failure does not change the counts of failures for the address's listed tokens.
+      // The failure does not count as a failure of the address's listed tokens.
       await pay(address, 7n);
       await until("the surplus is returned", async () => {
         return (await world.balanceOf(intent.recovery)) === 7n;

@@ -1,4 +1,4 @@
-// Tests that the executor handles payments with a tolerance. The amount is 25, and 24.75 is enough.
+// Tests intents with a tolerance: the amount is 25, and a payment of 24.75 is enough.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -17,7 +17,7 @@ after(stop);
 
 const [most, least] = [25n * unit, (2475n * unit) / 100n];
 
-/** An address for 25 that accepts 24.75. An excess is returned to `recovery`. */
+/** Creates an address for 25 that accepts 24.75. An excess is returned to `recovery`. */
 async function newTolerant(name: string): Promise<AddressRecord> {
   const { timestamp } = await world.client.getBlock();
   const record = makeRecord({

@@ -71,8 +71,8 @@ describe("the block that is final by the `finalized` tag", () => {
   const head: Block = readBlock(blockAt(1000));
   const chain = { confirmations: 65, finality: "finalized" } as const;
   /**
-   * Returns the final block if the endpoints show the blocks `shown`. An undefined block means that
-   * the endpoint fails.
+   * Returns the final block if the endpoints show the blocks `shown`. For an undefined block, the
+   * endpoint fails.
    */
   const finalBy = (shown: readonly (number | undefined)[], quorum: number) =>
     readFinalBlock(

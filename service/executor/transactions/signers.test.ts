@@ -1,4 +1,4 @@
-// Tests the promises of every signer: a key in the process, a keystore, and a remote signer.
+// Tests the guarantees of every signer: a key in the process, a keystore, and a remote signer.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -28,11 +28,11 @@ const executorPasswordFile = join(folder, "password");
 writeFileSync(executorKeystore, JSON.stringify(keystore));
 writeFileSync(executorPasswordFile, "open sesame\n");
 
-/** The server outside the process signs with a key, refuses, or does not answer. */
+/** The behavior of the remote server: it signs with a key, refuses, or does not answer. */
 type Outside = Signer | "refuses" | "is silent";
 type Implementation = {
   name: string;
-  /** The error that the server returns; undefined for signers without a server. */
+  /** The error if the server refuses. It is undefined for signers without a server. */
   refusal?: RegExp;
   using(outside: Outside, use: (signer: Signer) => Promise<void>): Promise<void>;
 };

@@ -1,5 +1,5 @@
-// A real chain with the factory and two tokens, many intents and payments, and a check of all
-// events at the end.
+// A real chain with the factory and two tokens, functions that make many intents and payments, and
+// a check of all outcomes at the end.
 
 import { type AddressRecord, fromHex, type Hex, makeRecord } from "executable-address";
 import {
@@ -40,7 +40,8 @@ export type Wish = {
 };
 
 /**
- * Blocks are mined by hand, or at an interval in milliseconds.
+ * Starts the chain. The test mines blocks itself, or calls `startTicking` to mine them at an
+ * interval.
  * @param options.startSeconds the initial time of the chain's clock; the host's time by default
  */
 export async function startWorld(options: { startSeconds?: number } = {}) {
@@ -61,8 +62,8 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     ask,
     /**
      * Checks `isDue` every `ms` milliseconds, and mines a block if it returns true.
-     * @param options.blockSeconds how much each block advances the chain's clock relative to the
-     *   host's
+     * @param options.blockSeconds the seconds by which each block advances the chain's clock
+     *   relative to the host's clock
      */
     startTicking(ms: number, { isDue = (): boolean => true, blockSeconds = 0 } = {}) {
       const tick = async () => {
@@ -138,7 +139,7 @@ const clientOf = (rpcUrl: string) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** Returns calls that pay this amount of the first token to the executor. */
+/** Returns calls that pay this amount of the first token to the executor as a tip. */
 export const tipCalls = (amount: bigint) => {
   const { address } = periphery.tip;
   const [approve, tip] = [
@@ -156,7 +157,7 @@ export const unit = 10n ** BigInt(demoTokens[0]!.decimals);
 export const weiOfUnit = 10n ** 16n;
 export const tipPrices = { [demoTokens[0]!.symbol]: `${weiOfUnit}` };
 
-/** Sends JSON-RPC unchanged, in batches. */
+/** Returns a function that sends JSON-RPC calls unchanged, in batches. */
 function asker(rpcUrl: string) {
   return async (calls: { method: string; params: unknown[] }[]) => {
     const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
@@ -212,7 +213,9 @@ export async function saveRecords(
   );
 }
 
-/** An account whose addresses pay tips, so that they do not share transactions with others. */
+/**
+ * The account of all addresses that pay tips. They do not share transactions with other addresses.
+ */
 export const tipper = "acc_777000000000000000000000";
 
 /** The part of the executor's configuration that tests share. */
@@ -233,8 +236,8 @@ export type Fate = { executed: number; recovered: bigint; held: bigint };
 
 /**
  * Reads the outcome of each address at one block, from the factory's events and the token's
- * balances. Checks the totals: every unit that entered a vault was moved by the vault's calls or to
- * its recovery, or is still in the vault.
+ * balances. Checks the totals: every unit that entered a vault was moved by the vault's calls, was
+ * returned to the vault's recovery address, or is still in the vault.
  * @throws if units are missing, or a vault was executed more than once
  */
 export async function fatesOf(
@@ -289,7 +292,8 @@ async function readFates(
 }
 
 /**
- * Polls until `isDone` returns true. Throws with `what` after a time that only a fault can explain.
+ * Polls until `isDone` returns true. After `seconds`, which is more than a slow machine needs,
+ * throws an error that contains `what`.
  */
 export async function until(what: string, isDone: () => Promise<boolean>, seconds = 300) {
   const deadline = performance.now() + seconds * 1000;

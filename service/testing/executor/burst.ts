@@ -1,5 +1,5 @@
-// Makes many payments in one block while many other addresses are open, and measures the cost of
-// the executions in blocks, transactions, and calls to the provider.
+// Makes many payments in one block while many other addresses are open. Measures the cost of the
+// executions in blocks, transactions, and calls to the provider.
 
 import { setTimeout } from "node:timers/promises";
 import { type AddressRecord, fromHex, makeRecord } from "executable-address";
@@ -15,7 +15,7 @@ const accounts = 40;
 const savedAtOnce = 1000;
 let made = 0;
 
-/** Saves `count` open addresses of 40 accounts, which the executor has already read. */
+/** Saves `count` open addresses of 40 accounts, as if the executor has already read them. */
 export async function openAddresses(
   world: AnvilWorld,
   store: Store,
@@ -30,7 +30,8 @@ export async function openAddresses(
     await Promise.all(some.map((record, index) => save(store, record, index % accounts)));
     records.push(...some);
   }
-  // Without this, executed addresses of an earlier burst would be read again a minute later.
+  // Without this update, the executed addresses of an earlier burst would be read again a minute
+  // later.
   await store.db.updateTable("executor_jobs").set({ due_at: null }).execute();
   const { seq } = await store.db
     .selectFrom("records")
@@ -89,7 +90,7 @@ export type Burst = {
   transactions: number;
   /**
    * The number of JSON-RPC calls by method, until everything is settled and the remaining balances
-   * are read. Counts each call of a batch.
+   * are read. Each call of a batch counts.
    */
   calls: Map<string, number>;
   /** CPU time of this process, and elapsed time. */
@@ -115,7 +116,7 @@ type BurstOptions = {
 const slowness = 20;
 
 /**
- * Pays `records` in one block while an executor follows the chain, and waits for the last
+ * Pays `records` in one block while an executor follows the chain. Then waits for the last
  * execution.
  */
 export async function burst(

@@ -1,4 +1,4 @@
-// An executor process that kills itself with SIGKILL at a given step: node dying.ts STORE
+// Runs an executor that kills its own process with SIGKILL at a given step: node dying.ts STORE
 // CHAINS_FILE STEP. STORE is the argument of openStore as JSON.
 
 import { readChains } from "../../chain/chains.ts";
@@ -48,7 +48,7 @@ function mortal(core: Parts): Parts {
   };
 }
 
-// The test that starts this process has migrated this store.
+// The test that starts this process has already run the migrations.
 const store = await openStore(JSON.parse(place), false);
 const [core] = openParts(partsFor(store, readChains(chainsFile)), new AbortController().signal);
 await run(mortal(core as Parts), () => false);

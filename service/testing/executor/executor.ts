@@ -1,5 +1,5 @@
-// Runs an executor in the test's own process, with the test's store and endpoints. Also prepares
-// the chain and the store that most tests of faults use.
+// Runs an executor in the test's process, with the test's store and endpoints. Also prepares the
+// chain and the store for most tests of faults.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -32,7 +32,7 @@ const isLong = process.env.TESTS === "long";
 export const rounds = (short: number, long: number) => (isLong ? long : short);
 
 /**
- * Options for a test of a variant or control, which `npm test` skips because it runs the main case.
+ * Options for a test of a variant or a control. `npm test` skips it, because it runs the main case.
  */
 export const onlyLong = { skip: !isLong && "npm run test:long" };
 
@@ -42,7 +42,7 @@ export const twoKeys: Parts["signers"] = [
   openSigner({ executorKey: anvilKeys[3] }),
 ];
 
-/** Returns the same keys with another way to sign. */
+/** Returns the same keys, but with a different function that signs. */
 export const mapSigners = (
   signers: readonly Signer[],
   manner: (signer: Signer) => Signer["sign"],
@@ -66,7 +66,11 @@ export function partsFor(
   };
 }
 
-/** @param adapt returns the parts of the core with changes */
+/**
+ * Starts an executor.
+ *
+ * @param adapt returns the executor's parts with the test's changes
+ */
 export function startCore(
   store: Store,
   chains: Chain[],
@@ -124,7 +128,7 @@ export async function prepare(
   return { world, store, directory, place };
 }
 
-/** Returns whether no transaction is pending and the chain has used every assigned nonce. */
+/** Returns whether no transaction is pending, so that every assigned nonce was used. */
 export async function isAtRest(store: Store): Promise<boolean> {
   const pending = await store.db
     .selectFrom("executor_purposes")

@@ -1,4 +1,4 @@
-// A JSON-RPC endpoint in front of a real endpoint. It misbehaves if a test requests that.
+// A JSON-RPC endpoint in front of a real endpoint. A test can make it misbehave.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,11 @@ export type Misbehaviour =
 type Call = { id: number; method: string; params: unknown[] };
 type Answer = { id: number; jsonrpc: string; result?: unknown; error?: unknown };
 
-/** @param change changes the answer to a call, while the endpoint does not misbehave */
+/**
+ * Starts the proxy.
+ *
+ * @param change changes the answers to calls while the proxy does not misbehave
+ */
 export async function startProxy(
   target: string,
   change: (call: Call, answer: Answer) => Answer | Promise<Answer> = (_call, answer) => answer,

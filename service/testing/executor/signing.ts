@@ -1,4 +1,4 @@
-// Parts that the tests of signers share: a transaction to sign, a keystore, and a server on
+// The shared parts of the tests of signers: a transaction to sign, a keystore, and a server on
 // loopback that answers like web3signer.
 
 import assert from "node:assert/strict";
@@ -23,7 +23,10 @@ export const wanted: UnsignedTransaction = {
   priorityFee: 2n,
 };
 
-/** The order of secp256k1: for each `s` below it, the order minus `s` is also a valid signature. */
+/**
+ * The order of secp256k1. If a signature with `s` is valid, a signature with the order minus `s` is
+ * valid too.
+ */
 export const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
 /** The error with which a signer rejects. */
@@ -51,7 +54,7 @@ export const keystore = {
 
 type Use = (signer: Signer) => Promise<void>;
 
-/** The fields that web3signer signs. */
+/** Converts the fields of a request to web3signer to a transaction. */
 export const asAsked = (asked: Record<string, Hex>): UnsignedTransaction => ({
   chainId: wanted.chainId,
   nonce: Number(asked.nonce),
@@ -63,7 +66,7 @@ export const asAsked = (asked: Record<string, Hex>): UnsignedTransaction => ({
 });
 
 /**
- * Runs `use` with a remote signer for {@link own}. The signer's server answers by `answer`.
+ * Runs `use` with a remote signer for {@link own}. The signer's server answers with `answer`.
  *
  * @param timeoutMs long enough for a busy machine, unless the timeout is tested
  */

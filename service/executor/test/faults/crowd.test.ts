@@ -31,7 +31,9 @@ describe("many payments", () => {
   );
 
   /**
-   * Pays `count` addresses and waits until all are executed. @returns the number of transactions
+   * Pays `count` addresses and waits until all are executed.
+   *
+   * @returns the number of transactions
    */
   async function executeAll(context: TestContext, count: number, batchItemsMax = 50) {
     const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));

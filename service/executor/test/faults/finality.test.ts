@@ -1,5 +1,5 @@
-// Work that follows an execution waits for `confirmations`. Charges in the ledger and the budgets
-// wait for the finalized tag, which anvil sets 64 blocks below the head.
+// Tests the two depths of finality. A job continues after `confirmations`. Charges in the ledger
+// and the budgets wait for the finalized tag, which anvil sets 64 blocks below the head.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -16,7 +16,9 @@ import { jobFinder } from "../../desk.ts";
 
 const confirmations = 2;
 /**
- * The confirmations, one block for the next transaction, and one for a pass that has just begun.
+ * The maximum number of blocks until a job's next transaction is mined. It is the sum of the
+ * confirmations, one block for the transaction, and a margin for passes that have begun before a
+ * block.
  */
 const blocksMax = confirmations + 3;
 const finalAfter = 64;
@@ -26,7 +28,7 @@ const findJob = jobFinder(store.db);
 
 function start(context: TestContext) {
   const settings = { confirmations, finality: "finalized" };
-  // The test decides when a block is mined, so a lost transaction is resent at each block.
+  // The test decides when a block is mined, so a lost transaction must be resent at each block.
   const running = startCore(store, world.chains([world.rpcUrl], settings), (core) => ({
     ...core,
     tuning: { ...core.tuning, resendMs: 0 },
@@ -76,7 +78,7 @@ describe("work after an execution", () => {
     await pay(record, 130n);
     const isExecuted = async () => (await fateOf(record)).executed === 1;
     assert.ok((await blocksUntil(running, isExecuted)) <= 4);
-    // The last pass can have begun before the block of the execution.
+    // The last pass may have begun before the execution was mined.
     const waits = async () => (await reasonOf(record)) === "awaiting_confirmations";
     await until("it waits for confirmations", waits, 30);
     const isReturned = async () => (await fateOf(record)).recovered === 30n;

@@ -1,5 +1,5 @@
-// Tests several keys on one chain. A key that cannot send delays its own transactions, but no
-// payment that a different key can execute.
+// Tests several keys on one chain. A key that cannot send delays only its own transactions, and
+// never a payment that a different key can execute.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -21,8 +21,8 @@ import {
 import { openLedger } from "../../ledger/ledger.ts";
 import type { Parts } from "../../pass.ts";
 
-// The wait of a job that no key could send is measured by the chain's clock. In this test, the
-// clock makes the wait ten times shorter.
+// If no key could send a job, the job waits for a time of the chain's clock. In this test, the
+// chain's clock is ten times faster, so the wait is ten times shorter.
 const { world, store } = await prepare({ tickMs: 100, blockSeconds: 1 });
 const slots = { batchItemsMax: 2, inFlightMax: 2 };
 const [first, second] = twoKeys.map(({ address }) => address) as [Hex, Hex];
@@ -292,7 +292,7 @@ describe("two keys", () => {
       refused++;
       return Promise.reject(new Error("no session"));
     });
-    // With a clock that is a thousand times slower, the key is not used for hours.
+    // The executor's clock is a thousand times slower, so the key is not used for hours.
     const stuck = startStuck(signers, ({ clock, tuning }) => ({
       clock: () => clock() / 1_000,
       tuning: { ...tuning, ...slots, stuckSeconds: 1 },

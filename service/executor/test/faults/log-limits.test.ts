@@ -1,6 +1,6 @@
-// Endpoints of free plans return the logs of only a few blocks per query. An executor that is
-// thousands of blocks behind still executes new payments and old payments to open addresses
-// immediately.
+// Tests endpoints that return the logs of only a few blocks per query, as free plans do. An
+// executor that is thousands of blocks behind still executes new payments, and old payments to open
+// addresses, immediately.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -64,7 +64,7 @@ test(`executes new payments before it has read ${blocksBehind} earlier blocks`, 
   await mineHalf();
   const begun = Number(await world.client.getBlockNumber());
 
-  // Each pass sees one more block, and reads thirty blocks of the history.
+  // In each pass, the head is one block higher, and thirty blocks of the history are read.
   const running = startCore(store, world.chains(endpoints.map(({ url }) => url)), (core) => ({
     ...core,
     sleep: async (ms) => {
@@ -96,6 +96,7 @@ test(`executes new payments before it has read ${blocksBehind} earlier blocks`, 
   assert.equal(payments.length, 2, "each payment is stored once");
   assert.equal(running.events.filter(({ kind }) => kind === "gap").length, 0);
   context.diagnostic(`${queries.refused} of ${queries.all} queries were refused`);
-  // The executor learns the limits once, regardless of the length of the history.
+  // The number of refusals does not depend on the length of the history, because the executor
+  // learns the limits.
   assert.ok(queries.refused < 30, `${queries.refused} of ${queries.all} refused`);
 });

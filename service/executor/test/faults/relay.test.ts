@@ -1,5 +1,5 @@
-// With `sendUrls`, transactions are sent to relays, and no other endpoint ever sees a transaction
-// before it is mined.
+// Tests relays. With `sendUrls`, transactions are sent to relays, and no other endpoint sees a
+// transaction before it is mined.
 
 import assert from "node:assert/strict";
 import { after, afterEach, describe, type TestContext, test } from "node:test";
@@ -17,7 +17,7 @@ const open = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
   if (method === "eth_sendRawTransaction") seen.push(`${params[0]}`);
   return answer;
 });
-/** The message with which `relay` refuses a transaction; undefined if it does not refuse. */
+/** The message with which `relay` refuses transactions, or undefined if it accepts them. */
 let refusal: string | undefined;
 const relay = await startProxy(world.rpcUrl, ({ id, method }, answer) => {
   if (!refusal || method !== "eth_sendRawTransaction") return answer;
@@ -129,7 +129,7 @@ describe("private relays", () => {
 
   /** @returns the priority fee of the executed transaction in wei */
   async function hold(context: TestContext, priorityMax: bigint, isEnough: string, times: number) {
-    // Later blocks remove the offers of earlier tests from the fee history.
+    // These blocks replace the blocks of earlier tests in the fee history.
     await world.mine(10);
     const fees = { perGasMax: 20n * gwei, priorityMax };
     const running = await payWith(context, "drops_broadcasts", alone, { fees, stuckSeconds: 0 });
@@ -172,7 +172,7 @@ describe("private relays", () => {
 });
 
 describe("an endpoint that reports a transaction as underpriced", () => {
-  /** Checks that refusals cause no replacement, and that the transaction is executed later. */
+  /** Checks that the refusals cause no replacement, and that the address is executed later. */
   async function isNotBelieved({ events, isExecuted }: Awaited<ReturnType<typeof payWith>>) {
     const count = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
     await until("it is refused often", async () => count("send_refused") >= 5);

@@ -1,6 +1,6 @@
-// Transactions that no node accepts are replaced at a higher fee if the daily budget and the key's
-// balance allow it, and otherwise by a zero-value transfer. Such a transfer does not count as a
-// failure of the jobs.
+// Tests replacements of transactions that no node accepts. If the daily budget and the key's
+// balance allow it, a transaction is replaced at a higher fee. Otherwise, a zero-value transfer
+// replaces it, which does not count as a failure of its jobs.
 
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
@@ -24,7 +24,9 @@ const { world, store } = await prepare();
 const silent = await startProxy(world.rpcUrl);
 after(silent.stop);
 
-/** Returns the highest costs in wei of each pending purpose's transactions, oldest first. */
+/**
+ * Returns, for each pending purpose, the highest costs of its transactions in wei, oldest first.
+ */
 async function costs(): Promise<bigint[][]> {
   const rows = await store.db
     .selectFrom("executor_transactions as sent")
@@ -113,7 +115,11 @@ describe("a purpose whose transaction was replaced by a zero-value transfer", ()
   const plenty = 10n ** 24n;
   const refusal = { error: { code: -32000, message: "exceeds block gas limit" } };
 
-  /** @param gate decides how the endpoint handles transactions that call the factory */
+  /**
+   * Starts an executor.
+   *
+   * @param gate decides how the endpoint handles transactions that call the factory
+   */
   function start(
     context: TestContext,
     gate: { does: "pass" | "drop" | "refuse" },
@@ -166,7 +172,7 @@ describe("a purpose whose transaction was replaced by a zero-value transfer", ()
     await world.mine();
   };
 
-  /** Returns the number of transactions that execute the records an hour later. */
+  /** Continues an hour later, and returns the number of transactions that execute the records. */
   async function transactionsFor(records: readonly AddressRecord[]): Promise<number> {
     await oneBlock(3600);
     world.startTicking(100);
@@ -188,7 +194,7 @@ describe("a purpose whose transaction was replaced by a zero-value transfer", ()
     return new Set(outcomes.map((each) => each.transaction_hash)).size;
   }
 
-  /** Checks that the jobs have no failure, and that one batch executes them later. */
+  /** Checks that the jobs have no failures, and that one batch executes all of them later. */
   async function assertGoTogether(records: readonly AddressRecord[]) {
     const jobs = await jobsOf(records);
     assert.deepEqual(

@@ -1,5 +1,5 @@
-// After a restore from a backup, the chain has transactions of our keys that the ledger does not
-// know. The executor charges these transactions to their accounts, so that the daily budget is not
+// Tests a restore from a backup, after which the chain has transactions of our keys that the ledger
+// does not contain. The executor charges them to their accounts, so that the daily budget is not
 // spent twice.
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ import { readAccountSpending, readSpending } from "../../ledger/spending.ts";
 import type { Parts } from "../../pass.ts";
 
 const dayMs = 86_400_000;
-/** The chain starts at noon, so that midnight only occurs in tests that advance the clock. */
+/** The chain starts at noon, so that midnight passes only in tests that advance the clock. */
 const startSeconds = Math.floor(Date.now() / dayMs) * 86_400 + 86_400 * 1.5;
 
 const { world, store } = await prepare({ startSeconds });
@@ -49,7 +49,9 @@ const withBudget =
     chain: { ...core.chain, budgets: { ...core.chain.budgets, perDayMax } },
   });
 
-/** Returns honest endpoints, except that `lies` can replace the responses of one endpoint. */
+/**
+ * Replaces the executor's endpoints by `count` endpoints. `lies` can change each of their answers.
+ */
 const withEndpoints =
   (count: number, lies: (place: number, call: Call, answer: Answer) => Answer): Adapt =>
   (core) => ({
@@ -79,7 +81,11 @@ const tables = [
   "executor_looks",
 ] as const;
 
-/** Copies the executor's tables. @returns a function that restores them */
+/**
+ * Copies the executor's tables.
+ *
+ * @returns a function that restores them
+ */
 async function backUp(): Promise<() => Promise<void>> {
   const copies = await Promise.all(
     tables.map(async (table) => [table, await store.db.selectFrom(table).selectAll().execute()]),
@@ -306,7 +312,7 @@ test("charges all transactions even if one of two endpoints says they are old", 
   await restore();
   world.stopTicking();
   tick(100, 5);
-  // The endpoint reports that all nonces were used on an earlier day.
+  // One endpoint falsely reports that all nonces were used on an earlier day.
   const liar = withEndpoints(2, (place, { method, params }, answer) => {
     const isOld = method === "eth_getTransactionCount" && /^0x/.test(`${params[1]}`);
     return place === 0 && isOld ? { result: "0xffff" } : answer;

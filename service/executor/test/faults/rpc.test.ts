@@ -20,9 +20,7 @@ const proxy = await startProxy(world.rpcUrl);
 after(proxy.stop);
 
 describe("endpoints that misbehave", () => {
-  /**
-   * Pays addresses before and during a period with `fault`, with an executor that uses only `urls`.
-   */
+  /** Pays addresses before and during a period with `fault`. The executor uses only `urls`. */
   const surviveWith = async (context: TestContext, urls: string[], fault: Misbehaviour) => {
     const running = startCore(store, world.chains(urls), (core) => ({
       ...core,

@@ -1,5 +1,5 @@
-// If one of three endpoints returns false answers, the log, the metrics, and `admin chains check`
-// show the endpoint and the method, and the executor asks this endpoint last.
+// Tests three endpoints, one of which returns false answers. The log, the metrics, and `admin
+// chains check` show this endpoint and the method, and the executor asks this endpoint last.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -29,7 +29,7 @@ async function endpoint(lies: Record<string, Lie> = {}) {
   return { url, host: new URL(url).host };
 }
 
-/** Executes some payments through `urls`, and returns the log and the metrics. */
+/** Executes some payments with the endpoints `urls`, and returns the log and the metrics. */
 async function whatIsSeen(context: TestContext, urls: string[]) {
   const lines: { msg: string; rpc?: string; method?: string }[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => lines.push(JSON.parse(line)) });
@@ -40,7 +40,8 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   await saveRecords(store, records);
   await world.pay(records.map((each) => ({ to: each.address, amount: each.intent.amount })));
   const metricsOf = () => parts.registry.metrics();
-  // A pass reports the scores from before the pass, and these payments are settled a pass later.
+  // A pass reports the scores from before the pass. The payments are settled in a later pass, which
+  // reports the scores after their execution.
   await until("they are settled", async () =>
     /^executor_executed_total\{.*\} 4$/m.test(await metricsOf()),
   );
@@ -60,7 +61,12 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   };
 }
 
-/** @returns the methods on which each endpoint differs or which it refuses, and the exit status */
+/**
+ * Runs `admin chains check`.
+ *
+ * @returns the exit status, and for each endpoint the methods on which it differs and the methods
+ *   that it refuses
+ */
 async function check(urls: string[]) {
   const file = join(directory, "chains.json");
   const chain = { chainId: localChainId, name: "Local", tokens: demoTokens, rpcUrls: urls };
@@ -91,8 +97,8 @@ describe("one false endpoint of three", () => {
       const bad = await endpoint({ [method]: lie });
       const good = await Promise.all([endpoint(), endpoint()]);
       const urls = [bad, ...good].map(({ url }) => url);
-      // Only two of the three are asked. On a busy machine, the false endpoint may be late, and
-      // then it is not asked.
+      // Only two of the three endpoints are asked. If the false endpoint is late, which can happen
+      // on a busy machine, it is not asked.
       let seen = await whatIsSeen(context, urls);
       for (let tries = 1; seen.reported.length === 0 && tries < 20; tries++) {
         seen = await whatIsSeen(context, urls);
@@ -100,7 +106,7 @@ describe("one false endpoint of three", () => {
       const { reported, scoreOf, differs } = seen;
       assert.ok(reported.length > 0);
       for (const each of reported) assert.deepEqual(each, [`0:${bad.host}`, method]);
-      // Each contradiction adds a point. A point hardly decays within seconds.
+      // Each contradiction adds a point, which hardly decays within seconds.
       assert.ok(scoreOf(bad.host) > 0.9, `${scoreOf(bad.host)}`);
       assert.equal(differs.length, 1);
       assert.ok(differs[0]!.includes(`rpc="0:${bad.host}",method="${method}"`), differs[0]);

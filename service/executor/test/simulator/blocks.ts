@@ -1,5 +1,5 @@
-// Schedules blocks, and changes to them: reorgs, evictions, another user of the key, and changes of
-// the base fee.
+// Schedules blocks and their faults: reorgs, evictions, nonces that are used by another user of the
+// key, and changes of the base fee.
 
 import { keccak256, stringToHex } from "viem";
 import { type ChainModel, nonceOf, slotOf } from "./chain-model.ts";
@@ -7,8 +7,8 @@ import type { Random, Scheduler } from "./scheduler.ts";
 import type { Width } from "./width.ts";
 
 /**
- * Causes a reorg, which sometimes undoes final blocks, an eviction, or the use of a nonce by
- * another user of the key.
+ * Causes one of three faults: a reorg, which sometimes undoes final blocks; an eviction; or the use
+ * of a nonce by another user of the key.
  */
 function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.06) {
@@ -21,7 +21,7 @@ function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.01) takeNonce(chain, random);
 }
 
-/** Another user of the key spends the next nonce. */
+/** Uses the next nonce of the key, as another user of the key would. */
 function takeNonce(chain: ChainModel, random: Random): void {
   const [sender] = chain.setting.senders;
   const { chainId, shop } = chain.setting;

@@ -1,5 +1,5 @@
-// Compares the ledger's paid gas and received tips with the blocks, to the wei, for each account
-// and for the chain.
+// Compares the paid gas and the received tips in the ledger with the blocks, exactly to the wei,
+// for each account and for the chain.
 
 import { type Hex, toHex } from "executable-address";
 import { decodeFactoryEvent, transferTopic } from "executable-address/status";
@@ -89,9 +89,8 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
 }
 
 /**
- * Finds the highest costs that were charged because no endpoint showed a transaction for a minute.
- * A different user of the key sent such transactions. For unknown transactions that were found, no
- * highest cost is charged.
+ * Finds the charges for nonces that were written off, because no endpoint showed their transactions
+ * for a minute. Such transactions were sent by another user of the key.
  */
 async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
   const rows = await db

@@ -28,7 +28,7 @@ export type PoolTransaction = Sent & { hash: Hex };
 export const slotOf = ({ from, nonce }: Pick<Sent, "from" | "nonce">) => `${from} ${nonce}`;
 export const nonceOf = ({ nonces }: State, from: Hex): number => nonces.get(from) ?? 0;
 
-/** Actions of other people, who pay a vault or execute a vault. */
+/** The actions of other people, who pay or execute a vault. */
 export type Deed =
   | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
   | { kind: "execute"; vault: VaultModel };
@@ -68,7 +68,7 @@ export type Block = ToldBlock & {
 const perBlockMax = 3;
 const transferGas = 21_000;
 
-/** Chains and their nodes differ in these rules. */
+/** The rules in which chains and their nodes differ. */
 export type Rules = {
   /** The gas limit of a block. */
   gasLimit: bigint;
@@ -94,8 +94,8 @@ const plenty = 10n ** 24n;
 export type ChainModel = ReturnType<typeof createChainModel>;
 
 /**
- * `confirmations`: the depth at which a block is expected to be final.
- * `rangeBlocksMax`: the maximum number of blocks per log query.
+ * `confirmations`: the depth at which a block counts as final. `rangeBlocksMax`: the maximum number
+ * of blocks per log query.
  */
 type Setting = Pick<Env, "chainId" | "factory" | "shop"> & {
   senders: readonly Hex[];
@@ -126,7 +126,7 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
     blocks,
     pool,
     /**
-     * Vaults that lost a payment in a reorganization, without a later block that contains it again.
+     * Vaults that lost a payment in a reorganization, if no later block contains the payment again.
      */
     lost,
     /** Returns whether a reorganization undid a final block. */
@@ -189,14 +189,17 @@ type Filling = {
   byTerms: ReadonlyMap<Hex, VaultModel>;
   env: Env;
   baseFee: bigint;
-  /** The number of forks of the chain so far, which makes the hashes of forks differ. */
+  /**
+   * The number of forks of the chain so far. It is part of block hashes, so that forks have
+   * different hashes.
+   */
   forks: number;
   rules: Rules;
 };
 
 /**
- * Mines the actions of others first, and then our transactions by key and nonce, as long as they
- * pay the base fee.
+ * Mines a block. The actions of others come first. Then come our transactions in the order of key
+ * and nonce, as long as they pay the base fee.
  */
 function nextBlock(parent: Block, filling: Filling): Block {
   const { deeds, pool, byTerms, env, baseFee, forks, rules } = filling;
@@ -320,7 +323,7 @@ function runTransaction(
     name === "execute" && state.code.get(address) === "executed";
   const callGas = gases.filter((_, index) => !isSkipped(items[index]!, vaults[index]!));
   /**
-   * Returns the closed vaults that were executed, or that were recovered without returning money.
+   * Returns the vaults that were already closed, unless the transaction recovered money from them.
    */
   const wastedBy = (logs: readonly Log[]) => {
     const logged = new Set(logs.map(({ topics }) => topics[1]));

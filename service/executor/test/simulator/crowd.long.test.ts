@@ -1,6 +1,6 @@
 // Measures how long other accounts wait because of intents that nodes simulate slowly. Uses the
 // real core, batches, and store with simulated time. An estimate of a slow intent takes 0.8 s and
-// fails, so the intent costs its account nothing.
+// fails, so such an intent costs its account nothing.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -16,14 +16,18 @@ const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Case = {
   crowd?: Crowd | undefined;
-  /** The time at which the executor starts, without knowledge of any account. */
+  /** The time at which the executor starts. It then knows nothing about the accounts. */
   startSeconds?: number;
   blockSeconds: number;
   /** Whether nodes run one simulation after the other, and continue after the caller's timeout. */
   isSerial?: boolean;
 };
 
-/** Uses two endpoints. @returns the number of blocks that each address waited */
+/**
+ * Runs a history with two endpoints.
+ *
+ * @returns the number of blocks that each address waited
+ */
 async function runHistory(seed: number, { crowd, startSeconds = 0, ...rest }: Case) {
   const { blockSeconds, isSerial = false } = rest;
   const scheduler = createScheduler();
@@ -58,7 +62,9 @@ const endSeconds = 1300;
 const moreBlocksMax = 3;
 
 const quietHistories = new Map<string, ReturnType<typeof runHistory>>();
-/** Returns the blocks that payments wait without a crowd. Several cases share the result. */
+/**
+ * Returns the number of blocks that payments wait without a crowd. Several cases share the result.
+ */
 function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof runHistory> {
   const name = `${seed} ${JSON.stringify(quiet)}`;
   const history = quietHistories.get(name) ?? runHistory(seed, quiet);

@@ -14,8 +14,9 @@ import {
 import type { Log } from "../../../chain/rpc/json-rpc.ts";
 
 /**
- * How the calls of an intent behave: `poison` passes every simulation and fails on chain; `heavy`
- * burns all its gas, which a node simulates slowly.
+ * How the calls of an intent behave. `mends`: they revert until a certain time. `poison`: they
+ * succeed in simulations and fail on chain. `heavy`: they burn all their gas, which nodes simulate
+ * slowly.
  */
 export type Behaviour = "runs" | "reverts" | "mends" | "poison" | "heavy";
 
@@ -97,10 +98,10 @@ export function move(state: State, token: Hex, from: Hex | undefined, to: Hex, a
   owners.set(to, (owners.get(to) ?? 0n) + amount);
 }
 
-/** An item in calldata of the factory: the only item, or an item of a batch. */
+/** An item in calldata of the factory. A batch has several items, and other calldata has one. */
 export type Item = { name: "execute" | "recover"; terms: Hex; tokens: Hex[] };
 
-/** @throws for calldata that the factory does not know */
+/** @throws if the factory does not have the function */
 export function parseCalldata(data: Hex): { isBatch: boolean; items: Item[] } {
   if (selectors[data.slice(0, 10)] !== "batch") return { isBatch: false, items: [parseItem(data)] };
   const { args } = decodeFunctionData({ abi: paymentFactoryAbi, data });
@@ -122,7 +123,7 @@ function parseItem(data: Hex): Item {
   return { name, terms, tokens };
 }
 
-/** Runs one execution on `state`, or throws without changing it. */
+/** Runs one execution on `state`. If the execution fails, throws without changing the state. */
 export function execute(state: State, vault: VaultModel, env: Env): Log[] {
   const { address, token, amount, tip } = vault;
   const refuse = (
@@ -153,7 +154,11 @@ export function execute(state: State, vault: VaultModel, env: Env): Log[] {
   return [...logs, transferLog(token, address, env.sender, tip.amount)];
 }
 
-/** Closes or sweeps a vault. @throws if the vault is still open */
+/**
+ * Closes a vault and returns its tokens.
+ *
+ * @throws if the vault is still open
+ */
 export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env): Log[] {
   const isOpen = vault.chainId === env.chainId && env.timestamp <= vault.expirationSeconds;
   if (!state.code.has(vault.address) && isOpen) {
@@ -171,7 +176,9 @@ export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env
   });
 }
 
-/** Runs each item independently. An execution that was already completed is not a failure. */
+/**
+ * Runs each item independently. An execution of a vault that was already executed is not a failure.
+ */
 export function batch(
   state: State,
   items: readonly Item[],

@@ -1,5 +1,5 @@
-// An endpoint with faults. Each period has its own kind of fault. The faults are injected at the
-// transport, so batches, rate limits, and retries above the transport are the real ones.
+// An endpoint with faults. Each period has a different kind of fault. The faults are injected into
+// the transport, so the batches, rate limits, and retries above the transport are real.
 
 import {
   type Endpoint,
@@ -46,7 +46,9 @@ const honest: readonly Fault[] = [
 ];
 
 export type Weather = {
-  /** Returns false near the end, so that all work can end. */
+  /**
+   * Whether faults occur now. Returns false near the end of the history, so that all work can end.
+   */
   isStormy(): boolean;
   /** The share of calls that fail while a fault lasts. */
   faultRate: number;
@@ -55,7 +57,7 @@ export type Weather = {
 const spellMsMax = 90_000;
 const timeoutMs = 5000;
 
-/** Returns a real endpoint with simulated time and the given transport. */
+/** Returns a real endpoint, but with simulated time and the given transport. */
 export const simulatedEndpoint = (
   name: string,
   scheduler: Pick<Scheduler, "now" | "sleep">,
@@ -80,8 +82,8 @@ type World = { chain: ChainModel; scheduler: Scheduler; random: Random; weather:
 type Spell = { fault: Fault; untilMs: number; lag: number };
 
 /**
- * @param mayLie whether this endpoint can lie, because the executor detects one false endpoint if
- * there are several
+ * @param mayLie whether this endpoint can lie; the executor can detect only one false endpoint of
+ *   several
  */
 export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint {
   const { chain, scheduler, random } = world;

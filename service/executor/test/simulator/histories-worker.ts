@@ -1,12 +1,15 @@
-// Runs histories in a separate thread. In its own thread, the test runner tracks every promise, so
-// a history would take twice as long.
+// Runs histories in a separate thread. In the thread of the test runner, a history would take twice
+// as long, because the runner tracks every promise.
 
 import { parentPort } from "node:worker_threads";
 import { faultsOfLie } from "./price.ts";
 import { type Options, simulate, simulateNaively } from "./simulate.ts";
 import { faultsOf } from "./verdict.ts";
 
-/** `lie`: one of three endpoints lies; `believing`: only the false endpoint is asked. */
+/**
+ * `real`: the real executor. `naive`: the naive executor. `lie`: one of three endpoints lies.
+ * `believing`: only the false endpoint is asked.
+ */
 type Kind = "real" | "naive" | "lie" | "believing";
 
 export type HistoryRequest = { seed: number; kind: Kind; options: Omit<Options, "watch"> };

@@ -9,7 +9,11 @@ const threads = 2;
 /** Idle threads, which are reused because the start of a thread takes 0.5 s of CPU time. */
 const idle: Worker[] = [];
 
-/** Returns the reports in the order of `requests`. @throws the error of a history */
+/**
+ * Runs the histories, and returns their reports in the order of `requests`.
+ *
+ * @throws the error of a history
+ */
 export async function reportHistories(
   requests: readonly HistoryRequest[],
 ): Promise<HistoryReport[]> {
@@ -20,7 +24,7 @@ export async function reportHistories(
     worker.ref();
     for (let at = next++; at < requests.length; at = next++) {
       worker.postMessage(requests[at]);
-      // An error in the thread ends it, and also rejects this promise.
+      // An error in the thread ends the thread and rejects this promise.
       const [answer] = await once(worker, "message");
       reports[at] = answer as HistoryReport;
     }

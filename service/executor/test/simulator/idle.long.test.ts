@@ -1,6 +1,6 @@
-// Counts the calls of an idle chain: all calls of the executor and the observer of one process,
-// with one unpaid address. The address is open for 20 minutes of simulated time, and then closed
-// for an hour, or for six hours in `npm run test:long`.
+// Counts the calls for an idle chain: all calls of the executor and the observer of one process.
+// There is one unpaid address. It is open for 20 minutes of simulated time, and then closed for an
+// hour, or for six hours in `npm run test:long`.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -136,7 +136,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
   scheduler.at(30_000, watch);
   return {
     ...{ db, chain, create, detected, address: lower },
-    /** Does the observer's work after the address was executed. */
+    /** Saves a watch according to which the address was executed. */
     settle: () =>
       db
         .insertInto("watches")

@@ -1,5 +1,5 @@
-// Runs an executor that can be killed between any two steps, and is then restarted with only the
-// ledger. The executor can also freeze for a while and then continue.
+// Runs an executor that can be killed between any two steps. It is then restarted, and only the
+// ledger remains. The executor can also freeze for a while and then continue.
 
 import { type Hex, keccak256 as keccak256Bytes } from "executable-address";
 import { keccak256 } from "viem";
@@ -13,7 +13,7 @@ import type { Random, Scheduler } from "./scheduler.ts";
 import { chainId, confirmations, factory, sender, tokens, type World } from "./world.ts";
 
 export type Danger = {
-  /** The probability that a step ends in a crash or a freeze; 0 when it is calm. */
+  /** The probability that a step ends in a crash or a freeze. It is 0 during calm periods. */
   crashRate(): number;
   freezeRate(): number;
 };
@@ -113,7 +113,9 @@ type Step = <Args extends unknown[], Result>(
   act: (...args: Args) => Promise<Result>,
 ) => (...args: Args) => Promise<Result>;
 
-/** Lets the executor crash or freeze before and after each call to the outside. */
+/**
+ * Wraps the executor's calls, so that the executor can crash or freeze before and after each call.
+ */
 function mortal(scheduler: Scheduler, random: Random, danger: Danger, onDeath: () => void): Step {
   let isDead = false;
   const never = new Promise<never>(() => {});

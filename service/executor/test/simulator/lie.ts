@@ -1,5 +1,5 @@
-// Defines an endpoint that lies in one way for a whole history, about any method and any field. The
-// other two endpoints of the history are honest.
+// Defines an endpoint that lies in the same way for a whole history. The lie can be about any
+// method and any field. The other two endpoints of the history are honest.
 
 import { toQuantity } from "executable-address/status";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
@@ -23,7 +23,7 @@ const methods = [
   "eth_chainId",
 ] as const;
 
-/** More subjects of lies, in a wide world with the features in `needs`. */
+/** Further subjects of lies, which exist only in a wide world with the features in `needs`. */
 const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => boolean }[] = [
   ...methods.map((name) => ({ name, needs: {} })),
   { name: "eth_getLogs", needs: {} },
@@ -75,23 +75,31 @@ const twists: readonly ((value: bigint) => bigint)[] = [
   () => 2n ** 256n - 1n,
 ];
 
-/** `field` is the index of a field in an answer, and `word` the index of a word in a long field. */
+/**
+ * `field` is the index of a field in an answer, and `word` is the index of a word in a long field.
+ */
 export type Lie = {
   isOf(call: Call): boolean;
   whole: Answer | "silence" | undefined;
   twist: (value: bigint) => bigint;
   field: number;
   word: number;
-  /** Returns whether the endpoint lies at that time. */
+  /** Returns whether the endpoint lies at this time. */
   isOn(ms: number): boolean;
   text: string;
-  /** Opens the features of the world; undefined means the plain world. */
+  /** Returns the additional features of the world. If undefined, the world has none. */
   openWidth: (() => Width) | undefined;
-  /** The time at which the executor starts. Earlier payments are below its first block. */
+  /**
+   * The time at which the executor starts. Earlier payments are in blocks below the executor's
+   * first block.
+   */
   startSeconds: number;
 };
 
-/** Seeds with other remainders keep the plain world, so that old seeds give the same history. */
+/**
+ * The remainders of seeds with a wide world. Other seeds keep the plain world, so that their
+ * histories do not change.
+ */
 const wideRemainders = [1, 3, 4, 6];
 
 /** Returns the lie of a seed. */
@@ -99,7 +107,8 @@ export function lieOf(seed: number): Lie {
   const random = seededRandom(seed * 7919);
   const pick = <Each>(list: readonly Each[], by: Random = random) =>
     list[Math.floor(by() * list.length)]!;
-  // This method is chosen separately, so that seeds that found a fault keep their methods.
+  // eth_simulateV1 is chosen separately, so that the seeds that once found a fault keep their
+  // methods.
   const drawn = seed % 13 === 5 ? "eth_simulateV1" : methods[seed % methods.length]!;
   const method = seed % 11 === 9 ? "eth_getLogs" : drawn;
   const whole = random() < 0.3 ? pick(wholes) : undefined;
@@ -187,7 +196,7 @@ export function endpointOf(
     await scheduler.sleep(isSilent ? timeoutMs : neededMs + 5 + random() * 200);
     if (isSilent) throw timedOut();
     const answers = calls.map((call): Answer => {
-      // A transaction that the liar refuses does not reach the chain.
+      // If the false endpoint refuses a transaction, the transaction does not reach the chain.
       if (lied(call) && lie?.whole && lie.whole !== "silence") return lie.whole;
       const honestly = answer(chain, 0, call);
       if (!lie || !lied(call)) return honestly;

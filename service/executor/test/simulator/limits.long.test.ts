@@ -1,6 +1,6 @@
-// Tests faults of providers: blocks with more logs than the provider returns, block ranges that it
-// refuses, and a wrong clock. Uses the real core and store with simulated time, and only the named
-// faults.
+// Tests faults of providers: blocks with more logs than the provider returns, refused ranges of
+// blocks, and a wrong clock. Uses the real core and store with simulated time. No other faults
+// occur.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -19,7 +19,7 @@ import { chainId, createWorld, endSeconds, tokens } from "./world.ts";
 const seeds = process.env.TESTS === "long" ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
-/** Changes an endpoint's answer. The function can throw or be slow. */
+/** Returns an endpoint's answer to a call. The function can throw or be slow. */
 type Limit = (call: Call, honest: Answer, scheduler: Scheduler) => Answer | Promise<Answer>;
 
 const free: Limit = (_call, honest) => honest;
@@ -54,9 +54,9 @@ const tooSlow: Limit = async (call, honest, scheduler) => {
 type Flood = { atSeconds: readonly number[]; logs: number };
 
 /**
- * Runs a history in which each endpoint has its limit.
- * @param startSeconds the time at which the executor starts; earlier payments are below its first
- * block
+ * Runs a history in which each endpoint has its own limit.
+ * @param startSeconds the time at which the executor starts; earlier payments are in blocks below
+ *   the executor's first block
  */
 async function historyOf(
   seed: number,
@@ -105,7 +105,7 @@ async function historyOf(
 
 const flood: Flood = { atSeconds: [300, 600, 1550, 1600, 1650, 1700], logs: 2100 };
 /**
- * The maximum number of blocks that payments wait in addition because of the flood. A block whose
+ * The maximum number of additional blocks that payments wait because of the flood. A block whose
  * logs no endpoint returns takes three turns of nine seconds, and four such blocks are mined within
  * 200 s.
  */
@@ -113,7 +113,10 @@ const moreBlocksMax = 8;
 const quiet = new Map<number, number>();
 for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBlocksMax);
 
-/** Queries by tokens, because a query by recipients does not return a flood to other addresses. */
+/**
+ * Disables queries by recipients, because they would not return a flood of payments to other
+ * addresses.
+ */
 const byTokens = { recipientsMax: 0 };
 
 describe("a block with more logs than a provider returns does not stop the executor", () => {
@@ -189,14 +192,17 @@ describe("executes payments if all endpoints except one refuse all logs", () => 
     });
   }
 
-  /** A block is mined every 12 s. A walk over all records begins once a minute. */
+  /**
+   * The maximum number of blocks until a look finds a payment. A walk over all records begins once
+   * a minute, and a block is mined every 12 s.
+   */
   const lookBlocks = 60 / 12 + 2;
 
   test(`by reading balances, finds omitted payments within ${lookBlocks} blocks`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
-      // Only logs show money in another token or on a different chain than the intent's.
+      // Only logs show money in a different token than the intent's, or on a different chain.
       assert.deepEqual(
         faults.filter((fault) => !fault.startsWith("missing")),
         [],
@@ -217,7 +223,10 @@ test("control: blocks become gaps if all endpoints refuse all logs", async () =>
   assert.ok(events.some(({ kind }) => kind === "gap"));
 });
 
-/** Replaces the recipient of each payment by the previous recipient. */
+/**
+ * Returns a limit that replaces the recipient of each payment by the recipient of the previous
+ * payment.
+ */
 function misplaced(): Limit {
   let before: Hex | undefined;
   return (call, honest) => {

@@ -13,9 +13,9 @@ export const longestWait = (world: World, afterSeconds: number, tokensOf?: Token
 type TokensOf = (vault: VaultModel) => readonly Hex[];
 
 /**
- * Returns the wait of {@link longestWait} for each address, from the time at which it has a record.
- * Each token is measured separately, because a token can arrive in the same block in which another
- * token leaves.
+ * Returns the wait of {@link longestWait} for each address, starting when the address has a record.
+ * Measures each token separately, because one token can arrive in the same block in which a
+ * different token leaves.
  */
 export function waitsOf(
   { chain, vaults, knownAt }: World,

@@ -1,6 +1,6 @@
-// The control: a simple executor that asks one endpoint, stores its state in memory, reads its
-// nonce from the chain, and sends again if there is no receipt. The same histories that the real
-// core passes must reveal the faults of this executor.
+// The control: a simple executor that asks one endpoint, keeps its state in memory, reads its nonce
+// from the chain, and sends again if there is no receipt. The histories that the real core passes
+// must reveal the faults of this executor.
 
 import {
   encodeBalanceOf,
@@ -74,7 +74,11 @@ export function keepRunningNaively(
 
 type Ask = (method: string, ...params: unknown[]) => Promise<unknown>;
 
-/** @returns whether the endpoint reported success in time */
+/**
+ * Sends a transaction.
+ *
+ * @returns whether the endpoint reported success in time
+ */
 async function send(data: Hex, ask: Ask, scheduler: Scheduler): Promise<boolean> {
   const nonce = Number(quantity(await ask("eth_getTransactionCount", sender, "latest")));
   const fees = { maxFee: 40n, priorityFee: 2n };

@@ -1,4 +1,4 @@
-// Answers JSON-RPC calls on the chain model like an honest node.
+// Answers JSON-RPC calls from the chain model, like an honest node.
 
 import type { Hex } from "executable-address";
 import { transferTopic } from "executable-address/status";
@@ -29,7 +29,7 @@ export function simulationMs(chain: ChainModel, calls: readonly Call[]): number 
   }, 0);
 }
 
-/** @param lag the number of newest blocks that this node does not know yet */
+/** @param lag the number of newest blocks that the node does not have yet */
 export function answer(chain: ChainModel, lag: number, call: Call): Answer {
   const blocks =
     lag === 0 ? chain.blocks : chain.blocks.slice(0, Math.max(1, chain.blocks.length - lag));
@@ -37,7 +37,7 @@ export function answer(chain: ChainModel, lag: number, call: Call): Answer {
     return { result: resultOf(chain, blocks, call) };
   } catch (error) {
     if (error instanceof Revert) {
-      // A contract chooses its reason, and this one imitates a provider.
+      // A contract chooses its revert reason, and this contract imitates the error of a provider.
       const message = "execution reverted: 429 Too Many Requests, internal error, try again";
       return { error: { code: 3, message, data: error.data } };
     }
@@ -95,7 +95,9 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
   throw new Error(`the method ${call.method} does not exist`);
 }
 
-/** Finds a block by number or tag. The final block is some blocks below the confirmations. */
+/**
+ * Finds a block by number or tag. The finalized block is some blocks deeper than the confirmations.
+ */
 function namedBlock({ setting }: ChainModel, blocks: readonly Block[], name: unknown) {
   if (name === "latest") return blocks.at(-1);
   if (name === "finalized") {
@@ -115,7 +117,7 @@ const feeHistoryOf = ({ number, baseFee }: Block) => ({
 /** The oracle's address, which is the same on all chains with a data fee. */
 export const dataFeeOracle: Hex = "0x420000000000000000000000000000000000000f";
 
-/** The core requests the fee for only one size. */
+/** Returns the upper bound of the data fee, for the only size that the core requests. */
 const boundOfDataFee = ({ rules }: ChainModel): Hex =>
   rules.weiPerByte === 0n ? "0x" : `0x${word(100_000n * rules.weiPerByte)}`;
 
@@ -225,7 +227,7 @@ type Simulated = {
   blockStateCalls: [{ calls: { to: Hex; input: Hex }[]; blockOverrides: Fields }];
 };
 
-/** Answers eth_simulateV1 for one call, regardless of whether it succeeds. */
+/** Answers eth_simulateV1 for one call, which can succeed or fail. */
 function run(chain: ChainModel, head: Block, call: { to: Hex; input: Hex }, fields: Fields) {
   try {
     const gasUsed = estimate(chain, head, { to: call.to, data: call.input }, fields);
@@ -260,7 +262,7 @@ function parseReceipt({ rules }: ChainModel, blocks: readonly Block[], hash: Hex
   };
 }
 
-/** Returns the calls of the factory and their gas, like the call tracer. */
+/** Returns the calls of the factory and their gas, in the form of geth's call tracer. */
 function traceOf(blocks: readonly Block[], hash: Hex) {
   const found = minedAs(blocks, hash);
   if (!found) throw new Error("transaction not found");

@@ -1,4 +1,4 @@
-// Measures the cost of one false endpoint of three in wei and in blocks, compared with the same
+// Measures how much one false endpoint of three costs, in wei and in blocks. Compares with the same
 // world without a false endpoint.
 
 import type { Hex } from "executable-address";
@@ -21,8 +21,8 @@ type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: strin
 const fairPriority = 2n;
 
 /**
- * Sums the wei in a block that paid for useless transactions, or that exceeded the fees of honest
- * endpoints.
+ * Returns the wei that a block's transactions wasted: the cost of useless transactions, and fees
+ * above the fees that honest endpoints suggest.
  */
 function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
   let wasted = 0n;
@@ -33,7 +33,8 @@ function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: Ch
     const paying = items
       .map((item) => ({ ...item, vault: byTerms.get(item.terms)! }))
       .filter(({ name, vault: { address, expirationSeconds } }) => {
-        // An execution that was sent in time but mined too late also occurs with honest endpoints.
+        // An execution that is sent in time but mined too late can also occur with honest
+        // endpoints.
         const isLate = name === "execute" && expirationSeconds < timestamp;
         return isLate || logged.has(wordOf(address));
       });
@@ -87,14 +88,15 @@ async function priceOfHistory(
 }
 
 /**
- * The number of blocks after which an endpoint that is silent or refuses all calls is asked last.
+ * The maximum number of additional blocks that a lie may cost. After this number of blocks, an
+ * endpoint that is silent or refuses all calls is asked last.
  */
 const lieBlocksMax = 2;
 
 /**
- * The maximum number of honest histories to compare. The histories differ in the times at which the
- * executor reads. These times can decide whether an intent is executed before it expires or
- * returned some blocks later.
+ * The maximum number of honest histories to compare. They differ in the times at which the executor
+ * reads. These times can decide whether an address is executed before its intent expires, or is
+ * recovered some blocks later.
  */
 const drawsMax = 12;
 
@@ -108,7 +110,7 @@ export async function faultsOfLie(seed: number, isControl = false) {
   const waitedMore = () =>
     Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
   const isDearer = () => lied.wastedWei > honestWei;
-  // If the ledger is wrong, no comparison is needed.
+  // Returns whether a further comparison is needed. If the ledger is wrong, none is needed.
   const isOpen = () => lied.faults.length === 0 && (waitedMore() > lieBlocksMax || isDearer());
   for (let draw = 0; draw === 0 || (draw < drawsMax && isOpen()); draw++) {
     const honest = await priceOfHistory(seed, { world: lie, draw });

@@ -1,6 +1,5 @@
-// Tests that payments are executed, and that fees stay at the next block's price, although
-// providers have a fault for a whole history. The faults are below the real batches and rate
-// limits.
+// Tests providers that have a fault for a whole history. Payments are still executed, and fees stay
+// at the price of the next block. The faults are injected below the real batches and rate limits.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -22,7 +21,7 @@ const onlyLong = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 
 /** `index`: the index of the endpoint. */
 type Request = { ms: number; random: Random; index: number };
-/** The answer of a provider to a call, or to a whole request. */
+/** A provider's answers to a call and to a whole request, if they differ from honest answers. */
 type Provider = {
   toCall?(call: Call, honest: Answer, request: Request): Answer;
   toRequest?(request: Request): Partial<Response> | undefined;
@@ -154,13 +153,16 @@ test("does not raise the fee of a transaction that both endpoints call underpric
 
 describe("on a chain of empty blocks whose nodes demand a minimum price", () => {
   /**
-   * Higher than the base fee of 10 and than the first offer, but below the highest allowed offer of
-   * 10 + 20.
+   * The minimum price of the nodes. It is higher than the base fee of 10 and the first offer, but
+   * lower than the highest allowed offer of 10 + 20.
    */
   const minimum = 25n;
   const highest = "0x1388";
 
-  /** Besu's `eth_gasPrice` is at least the minimum. The first `liars` endpoints claim much more. */
+  /**
+   * Returns a provider like Besu, whose `eth_gasPrice` is at least the minimum. The first `liars`
+   * endpoints claim much more.
+   */
   const besu = (liars = 0): Provider => ({
     toCall(call, honest, { index }) {
       if (call.method === "eth_gasPrice") {

@@ -1,5 +1,5 @@
-// Tests the two forms of a log query, by tokens and by recipients, on a chain with payments between
-// other addresses.
+// Tests the two forms of a log query, by tokens and by recipients, on a chain that also has
+// payments between other addresses.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -23,7 +23,11 @@ type Heard = { byRecipients: number; byTokens: number };
 type Logs = (filter: Filter, honest: Answer, world: World) => Answer | Promise<Answer>;
 type Given = { strangers?: number; tuning?: Partial<Tuning>; logs?: Logs; isLate?: boolean };
 
-/** Uses two endpoints. @param strangers the number of transfers to other addresses per 12 s */
+/**
+ * Runs a history with two endpoints.
+ *
+ * @param strangers the number of transfers to other addresses per 12 s
+ */
 async function historyOf(
   seed: number,
   { strangers = 40, tuning = {}, logs = (_, honest) => honest, isLate = false }: Given,
@@ -62,7 +66,8 @@ async function historyOf(
   keepRunning("a", world, endpoints, scheduler, random, safe, () => {}, tuning);
   await scheduler.run(endSeconds * 1000);
   const rows = await world.db.selectFrom("payments").selectAll().execute();
-  // Both forms read payments again that are older than their record, for as long as turns allow.
+  // Payments that are older than their record are omitted, because they are found only if a turn
+  // reads their block again.
   const paid = rows
     .filter(({ address, block_number }) => {
       const since = startSeconds + (world.knownAt.get(toHex(address)) ?? 0);
@@ -75,7 +80,9 @@ async function historyOf(
   return { faults, heard, paid: paid.sort() };
 }
 
-/** Removes all records, and restores each while the logs of a block with its payment are read. */
+/**
+ * Removes all records. Restores each record while the logs of the block with its payment are read.
+ */
 async function takeRecords({ db, chain }: World) {
   const rows = await db.selectFrom("records").selectAll().execute();
   await db.deleteFrom("records").execute();

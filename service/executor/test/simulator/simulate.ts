@@ -16,7 +16,7 @@ import { createWorld, endSeconds, overTimes, senders, stormSeconds } from "./wor
 export type History = {
   verdict: Verdict;
   events: { instance: string; event: ExecutorEvent }[];
-  /** The highest number of blocks that movable money waited after the faults had stopped. */
+  /** The highest number of blocks that movable money waited after the end of the faults. */
   waitBlocksMax: number;
   /** The longest time without a request to any endpoint. */
   silentSecondsMax: number;
@@ -26,16 +26,16 @@ export type Options = {
   /** The number of intents that nodes simulate slowly. */
   hostile?: number;
   /**
-   * False for the control: simulations have no time limit, and a slow endpoint counts as
-   * unavailable.
+   * Whether slow simulations are isolated. It is false for the control, in which simulations have
+   * no time limit, and a slow endpoint counts as unavailable.
    */
   isolates?: boolean;
   /** Whether all intents are expired. */
   isOver?: boolean;
   watch?(line: string): void;
-  /** Looks per pass; a low number, so that walks take several steps. */
+  /** The number of looks per pass. It is low, so that walks take several steps. */
   looksPerPass?: number;
-  /** The number of keys that pay gas; if there are two, each sometimes refuses to sign. */
+  /** The number of keys that pay gas. If there are two, each of them sometimes refuses to sign. */
   keys?: number;
   /**
    * Whether some intents pay a tip, and executions use a different amount of gas than estimated.
@@ -99,7 +99,7 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
 }
 
 /**
- * Returns an endpoint that does not answer again in a pass after a simulation that took too long.
+ * Returns an endpoint that does not answer for the rest of a pass after a simulation took too long.
  */
 function goneWhenSlow(rpc: Endpoint): Endpoint {
   let isSlow = false;
@@ -121,7 +121,7 @@ function goneWhenSlow(rpc: Endpoint): Endpoint {
   };
 }
 
-/** Runs the same kind of world with the naive executor, and checks only the chain. */
+/** Runs a world of the same kind with the naive executor, and checks only the chain. */
 export async function simulateNaively(seed: number): Promise<ReturnType<typeof judgeChain>> {
   const random = seededRandom(seed);
   const scheduler = createScheduler();

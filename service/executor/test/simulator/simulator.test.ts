@@ -5,10 +5,11 @@ import type { HistoryRequest } from "./histories-worker.ts";
 import { simulate } from "./simulate.ts";
 
 /**
- * Runs one seed of each kind. `npm run test:long` runs 1,000 seeds with a false endpoint, 200 of
- * every other kind, and the seeds that failed before. SEEDS=m runs m seeds of each kind, starting
- * at SEED=n or 1; only SEED=n repeats one history. A history takes a third of a second. A history
- * with a false endpoint is compared with one to twelve other histories.
+ * `npm test` runs one seed of each kind. `npm run test:long` runs 1,000 seeds with a false
+ * endpoint, 200 seeds of every other kind, and the seeds that failed before. SEEDS=m runs m seeds
+ * of each kind, starting at SEED=n or 1. SEED=n without SEEDS repeats one history. A history takes
+ * a third of a second. A history with a false endpoint is compared with one to twelve other
+ * histories.
  */
 const isLong = process.env.TESTS === "long";
 const { SEED, SEEDS } = process.env;
@@ -21,7 +22,7 @@ const seeds = seedsOf(1, 200);
 const liars = seedsOf(1, 1000);
 const onlyLong = { skip: !isLong && "npm run test:long" };
 
-/** Seeds per test, so that a long run shows its progress. */
+/** The number of seeds per test. It is limited so that a long run shows its progress. */
 const together = 50;
 const partsOf = (some: number[]) =>
   Array.from({ length: Math.ceil(some.length / together) }, (_, index) =>
@@ -29,7 +30,7 @@ const partsOf = (some: number[]) =>
   );
 const nameOf = (some: number[]) => `seeds ${some[0]} to ${some.at(-1)}`;
 
-/** @param options as {@link simulate} takes them */
+/** @param options the options of {@link simulate} */
 const histories = (
   some: number[],
   options: HistoryRequest["options"] = {},
@@ -72,7 +73,10 @@ describe("the same promises with tips and two keys that sometimes refuse to sign
   }
 });
 
-/** Four minutes of blocks. Of 1,000 seeds, one took 16 blocks, and all others took at most 8. */
+/**
+ * The maximum number of blocks, which take four minutes. Of 1,000 seeds, one took 16 blocks, and
+ * all others took at most 8.
+ */
 const blocksMax = 20;
 
 describe(`hostile intents delay no money by more than ${blocksMax} blocks after faults end`, () => {
@@ -97,7 +101,10 @@ describe(`hostile intents delay no money by more than ${blocksMax} blocks after 
   }
 });
 
-/** Five minutes of blocks, which come 6 to 18 s apart. None of 200 seeds took more than 27. */
+/**
+ * The maximum number of blocks in five minutes, with intervals from 6 to 18 s. None of 200 seeds
+ * took more than 27 blocks.
+ */
 const lateBlocksMax = 40;
 
 describe("a chain without open addresses sleeps and returns late money, even in storms", () => {

@@ -6,7 +6,7 @@ import { nonceOf } from "./chain-model.ts";
 import { balanceOf } from "./factory-model.ts";
 import { senders, shop, tokens, type World } from "./world.ts";
 
-/** A description of each fault. All lists are empty in a good history. */
+/** Lists with descriptions of faults. In a good history, all lists are empty. */
 export type Verdict = {
   /** Money that should have moved but did not, without a report. */
   missing: string[];
@@ -26,24 +26,24 @@ export function faultsOf(verdict: Verdict): string[] {
   return Object.entries(verdict).flatMap(([kind, list]) => list.map((text) => `${kind}: ${text}`));
 }
 
-/** Checks the chain without a ledger, so that the naive control can be checked too. */
+/** Checks only the chain and not the ledger, so that the naive control can be checked too. */
 export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" | "unbalanced"> {
   const { chain, vaults } = world;
   const { state } = chain.blocks.at(-1)!;
-  // A heavy intent stays open and cannot run, so its money cannot have moved.
+  // A heavy intent stays open and cannot run, so its money must still be there.
   const ended = vaults.filter(({ behaviour }) => behaviour !== "heavy");
   const missing = ended.flatMap(({ address, behaviour }) =>
     tokens
       .filter((token) => balanceOf(state, token, address) > 0n)
       .map((token) => `${address} (${behaviour}) holds ${balanceOf(state, token, address)}`),
   );
-  // Final work that a reorganization undid is repeated, and the old transaction may return, which
-  // costs gas.
+  // If a reorganization undoes final work, the executor repeats it. The old transaction may then
+  // return, which costs gas.
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted
-        // If a reorganization undoes the payment of a pending recovery, the recovery correctly
-        // finds no money.
+        // If a reorganization undoes the payment of a pending recovery, it is correct that the
+        // recovery finds no money.
         .filter((vault) => !chain.lost.has(vault))
         .filter((vault) => wasOurs(world, vault, block.number))
         .map((vault) => `nonce ${transaction.nonce} did ${vault} again`),

@@ -1,6 +1,6 @@
 // Additional features of a world, about which endpoints can lie: a second key with a low balance,
-// tips, a data fee, small blocks, traces, and reorganizations. The features use a separate random
-// stream, so that a seed's payments and blocks are the same without them.
+// tips, a data fee, small blocks, traces, and reorganizations. They use a separate random stream,
+// so that a seed has the same payments and blocks with and without these features.
 
 import { type Hex, tipAddress } from "executable-address";
 import type { ChainSettings } from "../../pass.ts";
@@ -28,12 +28,13 @@ export type Width = {
   /** Whether another user of the key spends a nonce. */
   isShared: boolean;
   /**
-   * Payments arrive at multiples of this time, so that several payments of a block form batches.
+   * Payments arrive at multiples of this time, so that a block has several payments, which form
+   * batches.
    */
   paySeconds: number;
 };
 
-/** Returns a price for one of the two tokens that is not a whole number of wei per unit. */
+/** Gives one of the two tokens a price that is not a whole number of wei per base unit. */
 export const toTipPrices = (tokens: readonly Hex[]): ChainSettings["tipPrices"] =>
   new Map([[tokens[0]!, { wei: 123_457n, decimals: 3 }]]);
 
@@ -51,14 +52,14 @@ export type Needs = Partial<
   Record<"finality" | "traces" | "dataFee" | "poorKey" | "fewLogs", true>
 >;
 
-/** @param random also used by the world afterwards */
+/** @param random the random stream, which the world continues to use */
 export function drawWidth(random: Random, keys: readonly Hex[], needs: Needs): Width {
   const is = (rate: number) => random() < rate;
   const finality = is(0.5) || needs.finality ? "finalized" : "blocks";
   const isTraced = is(0.5) || needs.traces === true;
   const weiPerByte = is(0.3) || needs.dataFee ? BigInt(1 + Math.floor(random() * 2000)) : 0n;
   const isPoor = is(0.25) || needs.poorKey === true;
-  // The balance is from 0 up to the cost of some executions.
+  // The balance is between 0 and the cost of some executions.
   const poorWei = is(0.4) ? 0n : BigInt(Math.floor(random() * 3e7));
   const isSmall = is(0.3);
   const gasLimit = isSmall ? BigInt(540_000 + Math.floor(random() * 100_000)) : 30_000_000n;

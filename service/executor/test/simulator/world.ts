@@ -1,4 +1,5 @@
-// One seed's world: intents and their records, payments, blocks, reorgs, fee spikes, evictions.
+// The world of a seed: intents and their records, payments, blocks, reorgs, fee spikes, and
+// evictions.
 
 import Database from "better-sqlite3";
 import { fromHex, type Hex, makeRecord } from "executable-address";
@@ -25,7 +26,7 @@ const otherChainId = 8;
 export const startSeconds = 1_800_000_000;
 
 /**
- * The seconds with faults. Intents expire during this time, and all work can end in the calm time
+ * The duration of the faults. Intents expire during this time. All work can end in the calm time
  * that follows.
  */
 export const stormSeconds = 1500;
@@ -36,7 +37,8 @@ export type World = {
   chain: ChainModel;
   vaults: VaultModel[];
   /**
-   * The time at which an address got its record, in seconds; 0 if it had a record from the start.
+   * The time at which an address got its record, in seconds. It is 0 if the address had a record
+   * from the start.
    */
   knownAt: ReadonlyMap<Hex, number>;
   /** Settings of an executor in this world. */
@@ -49,7 +51,7 @@ export type Crowd = { accounts: number; each: number; atSeconds: number };
 type WorldOptions = {
   /** The number of intents that nodes simulate slowly. */
   hostile?: number;
-  /** Accounts with `each` slow intents per account. All these intents are paid in one block. */
+  /** Further accounts, each with `each` slow intents. All these intents are paid in one block. */
   crowd?: Crowd;
   /**
    * Whether the base fee is constant and there are no rivals and no failures on chain, so that each
@@ -61,8 +63,9 @@ type WorldOptions = {
   /** Features in addition to the plain world. */
   width?: Width;
   /**
-   * Whether there are only a few intents, which expired before the world began. The world lasts
-   * {@link overTimes} times as long. All payments are late, and the chain sleeps between them.
+   * Whether there are only a few intents, and all of them expired before the world began. The world
+   * lasts {@link overTimes} times as long. All payments are late, and the chain sleeps between
+   * them.
    */
   isOver?: boolean;
 };
@@ -123,7 +126,10 @@ export async function createWorld(
   };
 }
 
-/** Prepared statements are reused, because preparing them took a third of a history's time. */
+/**
+ * Opens a database in memory. Prepared statements are reused, because preparing them took a third
+ * of a history's time.
+ */
 export function openMemory(): Kysely<Tables> {
   const database = new Database(":memory:");
   const prepared = new Map<string, Database.Statement>();
@@ -144,8 +150,8 @@ const heavy = {
 };
 
 /**
- * The seconds by which intents expire earlier if `isOver`, so that they expired 5 to 30 minutes
- * ago.
+ * The seconds by which intents expire earlier if `isOver`. They then expired 5 to 30 minutes before
+ * the world began.
  */
 const overSeconds = 2100;
 
@@ -232,7 +238,7 @@ const recordOf = (vault: VaultModel, accountId: string, createdAtMs: number) => 
 
 /**
  * Creates the record before the world begins, or shortly before or after the payment. One of four
- * accounts creates it, at a server whose clock is wrong by up to half a minute.
+ * accounts creates the record, at a server whose clock is wrong by up to half a minute.
  * @returns the time of creation in seconds
  */
 async function scheduleCreate(
@@ -253,7 +259,7 @@ async function scheduleCreate(
   return seconds;
 }
 
-/** Pays the full amount early or late, so that hostile work also starts after the storms. */
+/** Pays the full amount early or late, so that some hostile work starts after the faults. */
 function payHostile(
   chain: ChainModel,
   scheduler: Scheduler,
@@ -267,8 +273,8 @@ function payHostile(
 }
 
 /**
- * Schedules payments: of the exact amount, more, or less, in two parts, late, twice, in the wrong
- * token, or none.
+ * Schedules the payments to an address: the exact amount, more, less, two parts, a late payment,
+ * two payments, a payment in the wrong token, or none.
  * @returns the time of the first payment in seconds
  */
 function schedulePayments(
@@ -296,7 +302,7 @@ function schedulePayments(
     pay(when + random() * 200, vault.amount - vault.amount / 2n);
   }
   if (random() < 0.2 * times) pay(when + 300 + random() * 1500, vault.amount);
-  // Another token arrives later, because a look at a new record reads only the intent's token.
+  // A different token arrives later, because a look at a new record reads only the intent's token.
   if (random() < 0.15)
     pay(
       when + 300,
