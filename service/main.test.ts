@@ -1,4 +1,4 @@
-// Tests the whole program: failed starts, responses, and exits.
+// Tests the whole program: starts that fail, responses, and exits.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -17,8 +17,8 @@ import { OtherFactoryError, requireOwnRecords } from "./store/record.ts";
 import { newIntent, token } from "./testing/app.ts";
 
 /**
- * Options for variants, which `npm test` skips because it runs the main case. Each variant starts a
- * process or two.
+ * Options for tests of variants. `npm test` skips them, because it runs the main case, and each
+ * variant starts one or two processes.
  */
 const onlyLong = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 
@@ -270,9 +270,7 @@ describe("SIGTERM", () => {
     ({ apiKey } = await admin("account", "create", "--email", "drain@example.com"));
   });
 
-  /**
-   * A create request. The server has received the headers, and possibly the first half of the body.
-   */
+  /** Begins a create request. Sends the headers, and possibly the first half of the body. */
   async function begin({ port }: Running) {
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
     socket.on("error", () => {});

@@ -5,7 +5,7 @@ import { memoryLimiter } from "./limits.ts";
 
 const email = "ada@example.com";
 
-/** The first address of the `i`th /24. */
+/** Returns the first address of the /24 network with number `i`. */
 const network = (i: number) => `10.${i >> 8}.${i & 255}.1`;
 
 function open() {

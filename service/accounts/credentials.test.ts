@@ -81,14 +81,14 @@ describe("credentials", () => {
         assert.equal(binary.length, bits);
         for (let bit = 0; bit < bits; bit++) ones[bit]! += Number(binary[bit]);
       }
-      // The limit is 8 standard deviations of 22.4 each. A fair bit exceeds the limit once in 10^15
-      // runs.
+      // The limit is 8 standard deviations of 22.4 each. A random bit exceeds the limit by chance
+      // once in 10^15 runs.
       for (const count of ones) assert.ok(Math.abs(count - drawn / 2) < 180, `${count}`);
     }
   });
 
   test("the last 8 digits are the CRC-32 of the rest, as in the docs' examples", () => {
-    // Computed with Python's zlib.crc32; the first has a leading zero.
+    // The expected values were computed with Python's zlib.crc32. The first has a leading zero.
     assert.equal(
       checkSpelling(
         "apiKey",

@@ -28,7 +28,10 @@ after(async () => {
   await postgres?.stop();
 });
 
-/** Keys are never reused, so the limits of one run do not affect the next. */
+/**
+ * The number of used keys. Keys are never reused, so the limits of one run do not affect the next
+ * run.
+ */
 let keys = 0;
 const newKey = () => `key-${keys++}`;
 
@@ -50,7 +53,7 @@ const implementations: Implementation[] = [
 ];
 
 /**
- * Schedules of requests: each group of `count` requests follows `waitMs` after the previous group.
+ * Schedules of requests. Each group of `count` requests is sent `waitMs` after the previous group.
  */
 const schedules = (policy: Policy) =>
   fc.array(

@@ -1,5 +1,5 @@
-// Tests the command that prepares a chain, on chains with all, some, or none of the contracts, and
-// on a chain without the required fork.
+// Tests the command that prepares a chain. The chains have all, some, or none of the contracts, or
+// lack the required fork.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

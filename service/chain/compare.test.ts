@@ -5,8 +5,8 @@ import { after, describe, test } from "node:test";
 import { compareEndpoints } from "./compare.ts";
 
 /**
- * A node with the head `head`. Its block hashes repeat one byte. It may not support the finalized
- * tag.
+ * Starts a node with the head `head`. Its block hashes repeat the byte `byte`. Without
+ * `hasFinalized`, the node does not support the finalized tag.
  */
 async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<string> {
   const block = (tag: string) => {

@@ -25,8 +25,8 @@ before(async () => {
   const hash = await wallet.deployContract({ ...demoToken, args: ["Demo", "DEMO", 6] });
   const receipt = await wallet.waitForTransactionReceipt({ hash });
   token = receipt.contractAddress!;
-  // Any code can be used as the factory's, because the test only compares it with the configured
-  // code.
+  // Any code can be used as the factory's code, because the check only compares its hash with the
+  // configured hash.
   codeHash = keccak256((await wallet.getCode({ address: token }))!);
 });
 after(() => Promise.all([anvil.stop(), shanghai.stop()]));

@@ -52,7 +52,10 @@ const payment = (n: number, amount: string): KeptPayment => ({
   ...{ isSmall: false, isLookalike: false, claim: 0 },
 });
 
-/** Returns the types of the events. Payments without logs are not reported yet. */
+/**
+ * Returns the types of the events, if no logs of the payments were found yet. Such payments are not
+ * reported.
+ */
 function said(...statuses: AddressStatus[]): string[] {
   return newsOf(...statuses.map((status) => [status, paidBy([], { isSwept: false })] as const)).map(
     ({ type }) => type.replace("address.", ""),

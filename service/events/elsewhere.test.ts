@@ -12,7 +12,7 @@ const moved = (n: number, amount: string, chainId = 10): MovedElsewhere => ({
 const balance = (blockNumber: number, amount: string, of: Hex = token) => ({
   ...{ chainId: 10, token: of, amount, blockNumber },
 });
-/** Returns the entries as "chain amount state hash's digit". */
+/** Returns each entry as "chain amount state digit", with one digit of the transaction hash. */
 const shown = (
   paid: MovedElsewhere[],
   balances: ReturnType<typeof balance>[] = [],

@@ -1,4 +1,4 @@
-// Tests events from a real chain on both databases: marks in a transaction, observations, and
+// Tests events from a real chain on both databases: the marking of addresses, observations, and
 // reorganizations.
 
 import assert from "node:assert/strict";
@@ -153,7 +153,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ...[paid, executed, returned],
         ...[row.paidCount, row.executedCount, row.returnedCount],
       ]);
-    /** Proves events as a receiver does with its own node. */
+    /** Proves events in the same way as a receiver that has its own node. */
     const factsOf = async (record: AddressRecord, events: readonly ServiceEvent[]) => {
       const options = { rpcs: [world.rpcUrl], confirmations: 0 };
       const facts = events.map((event) => proveEvent(event, record, options));
@@ -293,7 +293,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notEqual(reverted?.data.status.block.hash, executed?.data.status.block.hash);
     });
 
-    /** Creates an address and pays it, in a block that the loop has read. @returns its account */
+    /**
+     * Creates an address and pays it in a block that the loop has read.
+     *
+     * @returns the account of the address
+     */
     const paidToBeRead = async () => {
       const record = await world.newRecord();
       const account = await create(record);
@@ -493,7 +497,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
             ["1000", place.logIndex],
           ],
         );
-        // A receiver proves the real amount with either of the events.
+        // With either of the two events, a receiver proves the real amount.
         for (const event of (await events(account)).slice(0, 2)) {
           const options = { rpcs: [world.rpcUrl], confirmations: 0 };
           const found = await proveEvent(event, record, options);

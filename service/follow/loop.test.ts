@@ -20,7 +20,7 @@ function openLoop() {
   return { loop: openChainLoop(heads, pollMs), noteBlock, countRequests: () => requests };
 }
 
-/** A subscriber that counts its runs. Each run ends when `finish` is called. */
+/** Returns a subscriber that counts its runs. Each run ends when `finish` is called. */
 function heldRun() {
   let finish = () => {};
   const counted = { runs: 0, finish: () => finish() };

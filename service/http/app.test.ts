@@ -1,4 +1,5 @@
-// Tests properties of every response, including responses of the framework and of the parser.
+// Tests the properties that all responses have, including responses of the framework and of the
+// parser.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -196,7 +197,7 @@ describe("every refusal has the form of spec §7, and CORS", () => {
       socket.write(`${head}Expect: 100-continue\r\n${json}`);
       assert.match(String(await once(socket, "data")), /^HTTP\/1.1 100/);
     }
-    // No body is sent, because the request is refused without waiting for it.
+    // No body is sent, because the server refuses the request without waiting for a body.
     const refused = await raw(head + json, busyPort);
     assertShape(refused, 503, "service_unavailable");
     assert.match(refused, /retry-after: 1\r\n/i);

@@ -1,5 +1,5 @@
-// Tests launches with endpoints that lag, lie, or do not mine, and with a key that another program
-// uses.
+// Tests launches with endpoints that lag, lie, or do not mine, and with a key that a different
+// program also uses.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

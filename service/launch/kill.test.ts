@@ -1,6 +1,6 @@
-// Tests a launch whose process is killed at each step and restarted with the same command. npm test
-// kills the process before or after each send. npm run test:long kills it before and after each
-// send.
+// Tests a launch whose process is killed at each step and restarted with the same command. `npm
+// test` kills the process once at each send, either before or after it. `npm run test:long` kills
+// the process both before and after each send.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -33,11 +33,11 @@ function start({ env, keyFile }: BareChain, more: Record<string, string> = {}): 
 }
 
 /**
- * Starts the command, and kills it at a send: before the node receives the transaction, or after
- * the node received it and before the response arrives. Returns false if the command ended without
+ * Starts the command, and kills it at a send. The kill is either before the node receives the
+ * transaction, or between its receipt and the response. Returns false if the command ended without
  * such a send.
  *
- * @param through the number of sends that are allowed before that send
+ * @param through the number of earlier sends that are allowed
  */
 async function killAtSend(chain: BareChain, isAfter: boolean, through: number): Promise<boolean> {
   const child = start(chain);
@@ -75,8 +75,8 @@ test("sends nothing twice if it is killed before or after each send", async (t) 
   let isPaid = false;
   let isUnsent = false;
   for (let isAfter = false; ; isAfter = !isAfter) {
-    // The short form kills once at each send: if the last launch was killed before its send, this
-    // launch may send that transaction.
+    // The short form kills once at each send. So if the previous launch was killed before a send,
+    // this launch may send that transaction.
     const isKilled = await killAtSend(chain, isAfter, isUnsent && !isLong ? 1 : 0);
     isUnsent = isKilled && !isAfter;
     if (isKilled) kills++;
@@ -113,7 +113,10 @@ describe("a launch that is killed while it", () => {
     assert.equal(child.signalCode, "SIGKILL", `${point}: ${said}`);
   }
 
-  /** The short form skips points whose neighbors leave the same state. */
+  /**
+   * Returns the points to test. The short form skips a point if a neighboring point leaves the same
+   * state.
+   */
   const chosen = (points: readonly (readonly [isAlways: boolean, point: string])[]) =>
     points.filter(([isAlways]) => isAlways || isLong).map(([, point]) => point);
 

@@ -1,5 +1,5 @@
-// Tests launches on empty chains: refusals before any coin is spent, the estimate, and the proved
-// payment at the end.
+// Tests launches on empty chains: refusals before any coin is spent, the estimate, and the final
+// proof of the payment.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -98,7 +98,8 @@ describe("launch", () => {
     const ratio = Number(planned.cost.estimatedWei) / Number(spent);
     t.diagnostic(`estimated ${planned.cost.estimatedWei} wei, spent ${spent} wei: ${ratio}`);
     assert.ok(ratio > 0.9 && ratio < 1.1, `${ratio}`);
-    // Most of the cost is the fixed funding of the deployer, so the gas is compared too.
+    // Most of the cost is the fixed funding of the deployer, so the gas is also compared
+    // separately.
     const { fundingWei } = deterministicDeployer;
     const gasRatio =
       Number(BigInt(planned.cost.estimatedWei) - fundingWei) / Number(spent - fundingWei);

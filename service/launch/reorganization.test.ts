@@ -1,5 +1,4 @@
-// Tests a launch whose transactions are removed by a reorganization, during the launch or after its
-// end.
+// Tests reorganizations that remove a launch's transactions, during the launch or after its end.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -8,7 +7,10 @@ import { deterministicDeployer, factoryAddress } from "executable-address-contra
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
 
-/** A chain before a launch, and how to check that the launch paid for each step once. */
+/**
+ * Starts a chain for a launch, and returns functions that check that the launch paid for each step
+ * only once.
+ */
 async function startChain(t: TestContext) {
   const chain = await startBareChain();
   t.after(chain.stop);
@@ -17,7 +19,10 @@ async function startChain(t: TestContext) {
   const start = Number(await client.getBlockNumber());
   return {
     chain,
-    /** Replaces the blocks after the launch's first `number` by one block with `raws`. */
+    /**
+     * Keeps the first `number` blocks of the launch, and replaces the later blocks by one block
+     * with `raws`.
+     */
     async undo(number: number, raws: string[] = []) {
       const head = Number(await client.getBlockNumber());
       const pairs = raws.map((raw) => [raw, 0]);
@@ -88,8 +93,8 @@ describe("launch, repeated after a reorganization,", () => {
     const { chain, undo } = await startChain(t);
     await runLaunch(chain).done;
     const raws = journalOf(chain).sent.map(({ raw }) => raw);
-    // A node puts removed transactions back into its mempool. Here, it puts back the first two, but
-    // not the deployer.
+    // After a reorganization, a node puts removed transactions back into its mempool. Here, it puts
+    // back the first two transactions of the journal, but not the deployer's transaction.
     await undo(0, raws.slice(0, 2));
     assert.equal(await chain.client.getCode({ address: factoryAddress }), undefined);
     const launched = await runLaunch(chain).done;

@@ -1,5 +1,5 @@
-// Tests a launch with two nodes, each of which executes every block. The second node falls behind,
-// has a different chain, or lies about the outcome.
+// Tests a launch with two nodes that both execute every block. The second node falls behind, has a
+// different chain, or lies about the outcome.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -22,8 +22,8 @@ const isExecution = ({ method, params }: Parameters<Watch>[0]) =>
   `${parseTransaction(params[0] as Hex).to}` === factoryAddress.toLowerCase();
 
 /**
- * Calls `then` after the execution is mined on the first node, before the launch makes any other
- * request.
+ * Calls `then` after the execution is mined on the first node, and before the launch makes a
+ * further request.
  */
 function afterExecution(chain: BareChain, then: () => void, later: Watch): void {
   let isExecuted = false;
@@ -40,7 +40,10 @@ function afterExecution(chain: BareChain, then: () => void, later: Watch): void 
 
 const receiptFile = ({ config }: BareChain) => `${config.dataDirectory}/launch-84532-receipt.json`;
 
-/** The launch fails without a receipt, and sends nothing more once the second node is honest. */
+/**
+ * Asserts that the launch fails without a receipt. Then makes the second node honest, and asserts
+ * that a new launch succeeds and sends nothing more.
+ */
 async function assertProvedLater(chain: BareChain, message: RegExp, becomeHonest: () => void) {
   await assert.rejects(runLaunch(chain).done, { message });
   assert.equal(journalOf(chain).receipt, undefined);

@@ -1,5 +1,5 @@
-// Tests a launch on a chain that stops mining or becomes more expensive, and a launch whose key is
-// also used by a different program.
+// Tests a launch on a chain that stops mining or becomes more expensive, and a launch with a key
+// that a different program also uses.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -40,7 +40,7 @@ const nextSend = (chain: BareChain, wanted: (raw: Hex) => boolean) =>
 
 /**
  * Asserts that all transactions of the journal are mined, and that the wallet has sent only these
- * transactions and `others` more.
+ * transactions and `others` further ones.
  */
 async function assertExecuted(
   chain: BareChain,
@@ -56,7 +56,7 @@ async function assertExecuted(
   assert.equal(await countSent(chain), 8 + others);
 }
 
-/** Sends and mines another program's transaction from the launch's key. */
+/** Sends and mines a transaction of a different program from the launch's key. */
 async function sendAside({ client, wallet }: BareChain, nonce: number): Promise<Hex> {
   const fee = parseGwei("50");
   const hash = await client.sendTransaction({

@@ -1,5 +1,5 @@
-// Tests admin export, import, backup, and copy to-postgres as an operator enters them, on both
-// stores.
+// Tests the commands export, import, backup, and copy to-postgres in the form in which an operator
+// enters them, on both stores.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -78,7 +78,9 @@ async function typed(place: Place, words: string, input = "") {
   return { code, out, err };
 }
 
-/** Expired long ago. Its money can be returned only if somebody has the intent. */
+/**
+ * Makes a record that expired long ago. Its money can be returned only if somebody has the intent.
+ */
 function record(nth: number) {
   const intent: Intent = {
     token: "0x90461958A1b877A893da820b1131e33fB0c72600",
@@ -167,7 +169,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       const listed = readFileSync(join(mirror, "v1/records.jsonl"), "utf8");
       assert.deepEqual(sorted(listed), lines.toSorted());
       assert.ok(first.every((line) => listed.includes(line)));
-      // A 404 that is cached for a year would hide a record that is created later.
+      // If a 404 response were cached for a year, it would hide a record that is created later.
       const caddy = readFileSync(join(mirror, "Caddyfile"), "utf8");
       assert.match(caddy, /@address \{\n {2}path \/v1\/address\/\*\n {2}file\n\}/);
       assert.match(caddy, /^respond \/\.mirror\.json 404$/m);
@@ -201,7 +203,7 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.match(err, /is not served/);
         assert.equal(listed().length, 2);
       }
-      // A crash left half a line after the counted length.
+      // Simulates a crash that left a part of a line after the length in the note.
       appendFileSync(join(mirror, "v1/records.jsonl"), lines[0]!.slice(0, 99));
       await addAccount(place);
       await admin(place, `import --email ${email}`, lines.join("\n"));

@@ -1,5 +1,5 @@
-// Tests acknowledgments: what happens to an acknowledged create if the process dies, the disk is
-// full, or PostgreSQL abandons its standby.
+// Tests what happens to an acknowledged record if the process dies, if the disk is full, or if
+// PostgreSQL stops waiting for its standby.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -29,7 +29,7 @@ after(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** A record that is identified by its number. */
+/** Returns a record that is identified by its number. */
 function rowOf(number: number) {
   const terms = Buffer.concat([
     Buffer.alloc(256),
@@ -169,7 +169,8 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) lines.push(line);
     const failures = JSON.parse(lines.pop()!) as string[];
-    // All writes of a commit fail together, and then queued and later writes are refused.
+    // All writes of the failed commit fail together. Then queued writes and later writes are
+    // refused.
     assert.ok(failures.length >= 4);
     for (const failure of failures) assert.match(failure, /^UnavailableError: /);
     const [first, last] = [failures[0]!, failures.at(-1)!];
@@ -245,7 +246,7 @@ describe("throws UnavailableError and acknowledges nothing", () => {
       (await operator.query(`select pg_cancel_backend(pid) ${waiting}`)).rowCount ?? 0;
     let tried = 0;
     let cancelled = 0;
-    // The first creates may be durable before the server's processes have read the setting.
+    // The first saves may be durable, because the server's processes have not read the setting yet.
     while (cancelled === 0) {
       let isSettled = false;
       const settle = () => {
@@ -275,7 +276,7 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     const isSaved = assert.rejects(store.saveRecord(rowOf(1)), unavailable(/^PostgreSQL: /));
     const ours = "from pg_stat_activity where application_name = 'executable-address'";
     const waiting = `select pid ${ours} and wait_event_type = 'Lock'`;
-    // Within a transaction, PostgreSQL reads the activity once and then keeps it.
+    // Within a transaction, PostgreSQL reads the statistics of activity once and then caches them.
     const clear = () => operator.query("select pg_stat_clear_snapshot()");
     while ((await operator.query(waiting)).rowCount === 0) await clear();
     await operator.query(`select pg_terminate_backend(pid) ${ours}`);

@@ -1,4 +1,4 @@
-// Tests every store with the same suite. Add a test here before you add a promise to store.ts.
+// Tests every store with the same suite. Before you add a guarantee to store.ts, add its test here.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -41,7 +41,10 @@ const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[
   postgres: async () => ({ dataDirectory: directory, databaseUrl: await postgres.newDatabase() }),
 };
 
-/** Databases exist that were created by these statements, so these statements must not change. */
+/**
+ * The migrations of earlier versions. Some databases were created with them, so they must not
+ * change.
+ */
 const earlierMigrations = [
   "accounts-2c77eb16",
   "events-d496e705",
@@ -406,7 +409,7 @@ test("on PostgreSQL a reader with a cursor misses no later commit", async () => 
   const from = await findNewestSeq(one.db);
   const rows = [row(), row(), row()].sort((a, b) => Buffer.compare(a.address, b.address));
   const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];
-  // One insert takes a number for `first`, then waits until this transaction releases `held`.
+  // An insert takes a number for `first`, and then waits until this transaction releases `held`.
   const blocker = await one.db.startTransaction().execute();
   const { chainId, expiresAt, ...columns } = deriveColumns(held.terms);
   const more = { account_id: "acc_1", chain_id: chainId, created_at: 1, expires_at: expiresAt };

@@ -13,7 +13,7 @@ import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { openPostgres } from "./postgres.ts";
 import type { Store } from "./store.ts";
 
-/** The response time limit is 5 s, plus the delay of a busy machine. */
+/** The maximum time until a response: the limit of 5 s, plus a margin for a busy machine. */
 const answerMsMax = 7_000;
 
 let postgres: TestPostgres;
@@ -41,7 +41,7 @@ async function assertRefused(act: Promise<unknown>): Promise<void> {
   assert.ok(tookMs < answerMsMax, `refused after ${Math.round(tookMs)} ms`);
 }
 
-/** Creates and lookups, some of which wait for the previous group. */
+/** Asserts that saves and lookups soon fail, including those that wait for the previous group. */
 async function assertAllRefused(store: Store): Promise<void> {
   const reads = Array.from({ length: 3 }, () => assertRefused(store.findTerms(newRow(1).address)));
   const first = assertRefused(store.saveRecord(newRow(1)));
@@ -127,7 +127,7 @@ describe("UnavailableError within seconds", { concurrency: true }, () => {
       await Promise.all(creates);
     }
     await refused;
-    // Each would take seconds if it waited for that lock, or for the create that waits for it.
+    // A save would take seconds if it waited for the lock, or for the save that waits for the lock.
     assert.ok(saved > 5, `${saved} creates while another waited`);
     await operator.query("rollback");
     assert.equal(await store.findTerms(named.address), undefined);
@@ -225,7 +225,10 @@ describe("while other work uses PostgreSQL", { concurrency: true }, () => {
   });
 });
 
-/** A proxy to PostgreSQL that can be stalled: connections stay open, but no data passes. */
+/**
+ * Opens a proxy to PostgreSQL that the test can stall: connections then stay open, but no data
+ * passes.
+ */
 async function openLine(databaseUrl: string) {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();

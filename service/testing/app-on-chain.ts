@@ -36,7 +36,7 @@ export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOw
   return chainsOf(known);
 }
 
-/** Returns the world's chain for the observer, which always reads it at the newest block. */
+/** Returns the world's chain for the observer. The observer always reads it at the newest block. */
 export function observedChainOf(world: World): ObservedChain {
   const { chainId, rpc } = world.chain;
   const reader = openStatusReader(world.chain);
@@ -45,7 +45,7 @@ export function observedChainOf(world: World): ObservedChain {
   return openObservedChain({ chains, statusReader: () => reader, chainLoop: () => loop }, chainId);
 }
 
-/** Saves a record as a create does. */
+/** Saves a record in the same way as a create request. */
 export async function keepRecord({ parts }: TestApp, record: AddressRecord) {
   await parts.store.saveRecord({
     address: fromHex(record.address),

@@ -1,4 +1,5 @@
-// Runs the whole HTTP service with its own store for tests, with real requests and no mocks.
+// Runs the whole HTTP service with its own store for tests. Requests are real, and nothing is
+// mocked.
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -60,7 +61,10 @@ const pollMs = 20;
 /** The chains of the tests. Chain 1 is listed. Chain 10 is known but not listed. */
 export const testChains: Chains = chainsOf(known, known.slice(0, 1));
 
-/** Lists the chains `listed` of all `known` chains, without checking their endpoints. */
+/**
+ * Returns the chains `known`, of which the chains `listed` are listed. Does not check their
+ * endpoints.
+ */
 export function chainsOf(known: readonly Chain[], listed: readonly Chain[] = known): Chains {
   const rpcs = new Map(known.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
   const find = (chains: readonly Chain[], id: number) => chains.find((each) => each.chainId === id);
@@ -74,7 +78,7 @@ export function chainsOf(known: readonly Chain[], listed: readonly Chain[] = kno
   };
 }
 
-/** The chains with one reader and one loop each, as in a process. */
+/** Returns the chains with one reader and one loop each, as a process has them. */
 export function chainParts(chains: Chains): Pick<Parts, "chains" | "statusReader" | "chainLoop"> {
   const known = { chains, factory: factoryAddress };
   return {
@@ -84,7 +88,9 @@ export function chainParts(chains: Chains): Pick<Parts, "chains" | "statusReader
   };
 }
 
-/** Sends `bytes` in latin1, and returns the response until the server closes or resets. */
+/**
+ * Sends `bytes` in latin1, and returns the response up to the end or the reset of the connection.
+ */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");
   let answer = "";
@@ -125,7 +131,11 @@ export type TestApp = {
   close(): Promise<void>;
 };
 
-/** Starts to listen on loopback. @returns the port */
+/**
+ * Makes the service listen on loopback.
+ *
+ * @returns the port
+ */
 export async function listen({ app }: Pick<TestApp, "app">): Promise<number> {
   await app.listen({ host: "127.0.0.1", port: 0 });
   return (app.server.address() as AddressInfo).port;

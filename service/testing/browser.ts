@@ -9,7 +9,7 @@ export type Browser = ReturnType<typeof openBrowser>;
 let browsers = 0;
 
 /**
- * Opens a browser with its own IP address, so that it does not share limits with others.
+ * Opens a browser with its own IP address, so that it does not share limits with other browsers.
  * @param more additional headers of every request, such as an `origin` other than the service's
  * @param remoteAddress the browser's address, if a test needs several browsers in one network
  */

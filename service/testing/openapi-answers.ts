@@ -28,8 +28,7 @@ type Request = InjectOptions & { url?: string };
 const methods = ["get", "post", "delete"] as const;
 
 /**
- * Returns functions that send requests to `service` and check the responses. Records the statuses
- * that were seen.
+ * Returns functions that send requests to `service`, check the responses, and record the statuses.
  */
 export function checkAnswers(service: TestApp) {
   const seen = new Set<string>();
@@ -49,8 +48,8 @@ export function checkAnswers(service: TestApp) {
   }
 
   /**
-   * Sends requests until a response is 429. On a slow machine this takes more requests, because the
-   * limit refills.
+   * Sends requests until a response has status 429. This takes more requests on a slow machine,
+   * because the limit refills.
    */
   async function expectLimit(path: string, request: Request & { method: "POST" }) {
     for (let time = 0; time < 50; time++) {
@@ -81,7 +80,7 @@ export function checkAnswers(service: TestApp) {
     return expect(status, path, { method: "POST", headers, payload }, to);
   }
 
-  /** Saves a record, and makes it the subject of requests to paths with `{address}`. */
+  /** Saves a record. Later requests to paths with `{address}` use the address of this record. */
   async function save(record: AddressRecord, { parts }: TestApp = service) {
     const [key, terms] = [record.address, record.terms].map((hex) =>
       Buffer.from(hex.slice(2), "hex"),

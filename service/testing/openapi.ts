@@ -1,5 +1,5 @@
-// Checks the status, headers, and body of responses against spec/openapi.json. Extra fields are
-// errors.
+// Checks the status, the headers, and the body of responses against spec/openapi.json. Undocumented
+// fields are errors.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -34,8 +34,9 @@ const text = readFileSync(new URL("../../spec/openapi.json", import.meta.url), "
 export const document: Document = JSON.parse(text);
 
 /**
- * The document without additional fields. The original document allows clients to receive new
- * fields, but responses in tests must contain only documented fields.
+ * The document, changed so that it does not allow additional fields. The original document allows
+ * them, so that clients accept new fields, but responses in tests must contain only documented
+ * fields.
  */
 const closed: Document = JSON.parse(text);
 for (const schema of Object.values(closed.components.schemas)) close(schema);
@@ -54,7 +55,7 @@ export function judge(answered: Answered, path: string, method: Method): void {
   judgeBy(answered, described, pointer);
 }
 
-/** Checks responses outside any operation, such as a preflight or an unknown path. */
+/** Checks a response that belongs to no operation, such as a preflight or an unknown path. */
 export function judgeAs(answered: Answered, name: string): void {
   const described = document["x-responses"][name];
   assert.ok(described, `no response is called ${name}`);
@@ -74,7 +75,11 @@ export function judgeEvent(type: string, body: unknown): void {
   assert.ok(isRight, `${type}: ${ajv.errorsText()} in ${JSON.stringify(body)}`);
 }
 
-/** @param at the pointer to the request body or the response with the example */
+/**
+ * Checks an example.
+ *
+ * @param at the JSON pointer to the request body or the response of the example
+ */
 export function judgeExample(at: string, example: unknown): void {
   const $ref = `api#${escaped(at)}/content/application~1json/schema`;
   assert.ok(ajv.validate({ $ref }, example), `${at}: ${ajv.errorsText()}`);

@@ -1,4 +1,5 @@
-// Creates payments as a chain's loop reports them, for tests of their subscribers.
+// Makes payments in the form in which a chain's loop reports them, for tests of the code that
+// receives them.
 
 import { toHex } from "executable-address";
 import type { Payment } from "../follow/parts.ts";

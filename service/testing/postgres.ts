@@ -28,14 +28,14 @@ import { Client, Pool } from "pg";
 /** `url` names an empty database; `stop` ends the server and removes its files. */
 export type TestPostgres = {
   url: string;
-  /** Creates another empty database on the same server. */
+  /** Creates a further empty database on the same server. */
   newDatabase(): Promise<string>;
   /** Opens a pool like an application's. The pool ends with the server. */
   newPool(url: string): Pool;
   /** Returns false if the server has ended unexpectedly. */
   isRunning(): Promise<boolean>;
   /**
-   * Restarts the server, which breaks every connection. When it resolves, all committed data is
+   * Restarts the server, which breaks every connection. Resolves when all committed data is
    * available again.
    */
   restart(whileAway?: () => Promise<unknown>): Promise<void>;
@@ -92,7 +92,7 @@ export async function startPostgres(
       newPool(url) {
         const pool = new Pool({ connectionString: url, max: 3 });
         pools.push(pool);
-        // A connection that is closing when the server ends reports an error.
+        // If the server ends while a connection is closing, the connection emits an error.
         pool.on("error", () => {}).on("connect", (client) => client.on("error", () => {}));
         return pool;
       },
@@ -149,21 +149,21 @@ const initFlags = ["--no-sync", "--locale=C", "--encoding=UTF8", "--auth=passwor
 const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
 
 /**
- * Creates a cluster in `parent` as a copy of a cluster that the first test file makes. initdb takes
- * 0.55 s of processor time, and a copy only 0.05 s.
+ * Creates a cluster in `parent`, as a copy of a template that the first test file makes. initdb
+ * takes 0.55 s of processor time, and a copy takes only 0.05 s.
  *
- * @returns the folder of its data and the password
+ * @returns the folder of the cluster's data, and the password
  */
 function initialise(bin: string, parent: string, user: User) {
   const { stdout } = spawnSync(join(bin, "postgres"), ["--version"], { ...user, cwd: parent });
-  // In a user namespace, the user ID of the process itself can equal the ID that `nobody` has
-  // outside.
+  // In a user namespace, the user ID of this process can be the same number as the ID of `nobody`
+  // outside the namespace.
   const owner = user ? `user ${user.uid}` : `self ${process.getuid?.() ?? ""}`;
   const name = [String(stdout).trim(), ...initFlags, owner].join(" ");
   const template = join(cache, name.replaceAll(/[^\w.]+/g, "-"));
   if (!existsSync(template)) makeTemplate(bin, parent, user, template);
   const data = join(parent, "data");
-  // Preserves the owner, because PostgreSQL requires it.
+  // The copy has the same owner, because PostgreSQL requires it.
   execFileSync("cp", ["-Rp", join(template, "data"), data]);
   return { data, password: readFileSync(join(template, "password"), "utf8") };
 }
@@ -202,8 +202,10 @@ type Serving = { port: number; settings: Record<string, string>; user: User };
 const startMsMax = 120_000;
 
 /**
- * Starts the server. Resolves when the server accepts connections. @throws {Error} with its last
- * output if it exits or is not ready within `startMsMax`
+ * Starts the server. Resolves when the server accepts connections.
+ *
+ * @throws {Error} with the server's last output, if the server exits or is not ready within
+ *   `startMsMax`
  */
 async function serve(
   program: string,
@@ -287,8 +289,9 @@ export function findPrograms(): string {
 }
 
 /**
- * Creates the links between the server's shared libraries, which a package cannot contain. The
- * package's install script would create them, but npm runs none here.
+ * Creates the symbolic links between the server's shared libraries, because a package cannot
+ * contain links. The package's install script would create them, but npm does not run install
+ * scripts here.
  */
 function linkLibraries(folder: string): void {
   const list = join(folder, "native/pg-symlinks.json");

@@ -25,7 +25,7 @@ const hosts = `
   .split(/\s+/)
   .filter(Boolean);
 
-/** Public names that resolve to internal addresses, as from a hostile name server. */
+/** Public names that a hostile name server resolves to internal addresses. */
 const names: Record<string, string[]> = {
   "loopback.example.com": ["127.0.0.1"],
   "six.example.com": ["::1"],
@@ -35,7 +35,10 @@ const names: Record<string, string[]> = {
   "nowhere.example.com": [],
 };
 
-/** Answers only for names that begin with `quick`, with an IPv4 address. */
+/**
+ * Starts a name server that answers only queries for names that begin with `quick`, with an IPv4
+ * address.
+ */
 async function startNameServer() {
   const server = createSocket("udp4");
   server.on("message", (question, { port, address }) => {

@@ -1,4 +1,4 @@
-// Tests the lanes on a simulated clock, against 1,000 endpoints of 100 adversarial accounts, and
+// Tests the lanes with a simulated clock, against 1,000 endpoints of 100 hostile accounts, and
 // against 2,000 endpoints of 1,000 such accounts. The test simulates the loops of deliver.ts: in
 // each turn, a lane shares its free slots. With TESTS=long, each kind of endpoint and twelve random
 // mixes run for 30 seconds each.
@@ -21,7 +21,7 @@ import {
 } from "./lanes.ts";
 
 const isLong = process.env.TESTS === "long";
-/** The controls show that the tests can fail. */
+/** Options for the controls, which show that the tests can fail. */
 const control = { skip: !isLong && "npm run test:long" };
 
 /** The latency of a response, and whether the response is 2xx. */
@@ -59,7 +59,12 @@ const claimedMax = 16;
 
 type Arrivals = { everyMs: number; count: number; fromMs?: number };
 
-/** @returns milliseconds that each delivery of `mine` waited until its answer, or to the end */
+/**
+ * Simulates deliveries.
+ *
+ * @returns the time in milliseconds that each delivery of `mine` waited until its response or until
+ *   the end of the simulation
+ */
 function deliver(
   mine: Endpoint,
   arrivals: Arrivals,
@@ -67,7 +72,7 @@ function deliver(
   rule = threeLanes,
 ): number[] {
   const { everyMs, fromMs = 0 } = arrivals;
-  /** The endpoint that waited longest for its turn is first. */
+  /** The endpoint that has waited longest for its turn comes first. */
   let turns = [mine, ...others];
   const use = recentUse();
   const lanes = { 0: noneInProgress(), 1: noneInProgress(), 2: noneInProgress() };
@@ -128,7 +133,7 @@ const crowd = (mix: readonly Behaviour[], accounts = 100, endpoints = 1_000) =>
     endpoint(`e${i}`, `a${i % accounts}`, mix[i % mix.length]!),
   );
 
-/** A good endpoint has earned the fast lane before the other accounts start. */
+/** Returns a good endpoint that is already in the fast lane when the other accounts start. */
 const earned = () => ({
   ...endpoint("mine", "me", () => good),
   standing: { lane: 0, streak: 3, barredUntilMs: 0 } as const,
@@ -185,7 +190,10 @@ describe("lanes, beside 1,000 endpoints of 100 accounts", () => {
   }
 });
 
-/** Returns the longest wait of a kind of endpoint. A good one has earned the fast lane. */
+/**
+ * Functions that return the longest wait of each kind of endpoint. The good endpoint is in the fast
+ * lane from the start.
+ */
 const longest = {
   good: (others: Endpoint[], rule = threeLanes) =>
     Math.max(...deliver(earned(), { everyMs: 500, count: 1 }, others, rule)),
@@ -219,7 +227,10 @@ describe("each part of the lanes", () => {
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
-  /** A thousand accounts with two endpoints each have more requests than there are slots. */
+  /**
+   * Makes a thousand accounts with two endpoints each, which together have more requests than there
+   * are slots.
+   */
   const thousand = () => crowd([behaviours.drip!], 1_000, 2_000);
 
   for (const kind of kinds)

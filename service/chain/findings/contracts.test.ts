@@ -1,5 +1,5 @@
-// Tests notes. A note describes a possible change by another party, and is not a finding about the
-// intent.
+// Tests notes. A note describes a change that someone else could make to a contract, and is not a
+// finding about the intent.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -61,7 +61,7 @@ describe("the code of a contract", () => {
     assert.equal(canMoveTokens("0x00"), false);
     // PUSH4 of transferFrom, CALL.
     assert.equal(canMoveTokens("0x6323b872dd5af1"), false);
-    // CALL as pushed data does not count as a call.
+    // A CALL byte in pushed data is not an instruction, so it does not count.
     assert.equal(canMoveTokens("0x63a9059cbb60f1"), false);
   });
 

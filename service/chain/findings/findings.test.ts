@@ -63,7 +63,7 @@ const transfer = (token: Hex, to = shop, of = amount): Call => ({
   args: [to, of],
 });
 
-/** Pays `amount` to the shop by default. */
+/** Makes a record. By default, its call pays `amount` to the shop. */
 const record = (change: Partial<Intent> = {}) =>
   world.newRecord({
     ...{ amount, calls: [transfer(change.token ?? world.token, shop, change.amount ?? amount)] },
@@ -89,7 +89,10 @@ async function payAndExecute({ address, intent, ...rest }: AddressRecord) {
   await world.execute({ address, intent, ...rest });
 }
 
-/** PUSH0 4 times, SELFBALANCE, PUSH20 the receiver, GAS CALL: sends its whole balance. */
+/**
+ * Deploys code that sends its whole balance to `receiver`: PUSH0 4 times, SELFBALANCE, PUSH20 the
+ * receiver, GAS, CALL.
+ */
 async function giver(receiver: Hex): Promise<Hex> {
   const address = await world.withCode(concat(["0x5f5f5f5f4773", receiver, "0x5af100"]));
   await world.client.setBalance({ address, value: 7n });
@@ -200,7 +203,7 @@ const pairs: Pair[] = [
     code: "other_tokens_left",
     at: "calls",
     async trap() {
-      // Replaces a pushed address by CALLER.
+      // The same code as `giver`, but with CALLER instead of a pushed address.
       const target = await world.withCode("0x5f5f5f5f47335af100");
       await world.client.setBalance({ address: target, value: 7n });
       return record({ calls: [transfer(world.token), visit(target)] });
@@ -286,7 +289,7 @@ const pairs: Pair[] = [
     code: "work_depends_on_gas",
     at: "calls",
     trap: () => tolerating("tryWorkWithHalf(uint256 items)", "15"),
-    // The factory's floor covers a target that passes on all of its gas.
+    // The target passes on all of its gas, and the factory's minimum gas is enough for this.
     twin: () => tolerating("tryWork(uint256 depth, uint256 items)", "1", "15"),
   },
   {
@@ -316,7 +319,7 @@ const pairs: Pair[] = [
   {
     code: "depends_on_executor",
     at: "calls",
-    // ORIGIN; the code after it runs only if it is zero, as in a simulation without a sender.
+    // Reverts only if ORIGIN is zero, as in a simulation without a sender.
     trap: async () => visiting(await world.withCode("0x32600557005b5f5ffd")),
     twin: async () => visiting(await world.withCode("0x3250")),
   },
@@ -324,7 +327,10 @@ const pairs: Pair[] = [
 
 const visiting = (target: Hex) => record({ calls: [transfer(world.token), visit(target)] });
 
-/** Calls a target that succeeds only for this number of seconds. The intent expires in an hour. */
+/**
+ * Makes a record whose call succeeds only for this number of seconds. The intent expires in an
+ * hour.
+ */
 async function closing(seconds: number) {
   const { timestamp } = await world.client.getBlock();
   // TIMESTAMP, PUSH8 the end, LT, PUSH1 the place of JUMPDEST, JUMPI, STOP, JUMPDEST, and a revert.
@@ -340,7 +346,9 @@ async function tolerating(text: string, ...args: string[]) {
   return record({ calls: [transfer(world.token), { target, function: text, args }] });
 }
 
-/** On a chain with a block every two seconds. */
+/**
+ * Makes a record that expires in this number of seconds, on a chain with a block every two seconds.
+ */
 async function expiring(seconds: number) {
   await world.client.mine({ blocks: 120, interval: 2 });
   const { timestamp } = await world.client.getBlock();
@@ -366,8 +374,8 @@ async function blocked(
 
 describe("findings", () => {
   test("tests a trap for every kind of finding", () => {
-    // http/create/check.test.ts tests the kind that needs the store. recovery.test.ts tests the
-    // kinds that need another chain or many transactions.
+    // http/create/check.test.ts tests the kind of finding that needs the store. recovery.test.ts
+    // tests the kinds that need a second chain or many transactions.
     const apart = [
       "condition_of_other_chain",
       "recovery_without_code_on",

@@ -1,5 +1,6 @@
 // Tests that generated intents without a finding execute after a usual payment, with ordinary and
-// unusual tokens. CHECKS=1000 runs the full measurement. SEED selects other intents.
+// unusual tokens. CHECKS=1000 runs the full measurement. A different SEED generates different
+// intents.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -47,8 +47,8 @@ describe("a JSON-RPC endpoint over HTTP", () => {
   ] as const) {
     test(`${what} fails the request, and the message does not contain the URL`, async () => {
       answer = () => given;
-      // Only a rate limit reaches the patience time, so that a slow machine does not change other
-      // messages.
+      // Only the case of a rate limit has a short patience, so that a slow machine does not change
+      // the messages of other cases.
       const options = { timeoutMs, patienceMs: given === 429 ? 500 : 60_000 };
       await assert.rejects(httpEndpoint("one", url, options).ask(calls), {
         name: "ChainUnavailable",

@@ -5,7 +5,7 @@ import { openChainLoop } from "../../follow/loop.ts";
 import { headMsMax, openHeads } from "./heads.ts";
 import { CallsSpent } from "./json-rpc.ts";
 
-/** A node with one block that counts requests. The next block is a second later. */
+/** Makes a node with one block. It counts requests. Each further block is a second later. */
 function node() {
   const asked = { times: 0 };
   let number = 1;
@@ -87,8 +87,8 @@ describe("the newest block of a chain", () => {
       await new Promise(setImmediate);
       assert.equal(numbers.at(-1), number);
       assert.equal(await heads.at(async (at) => at.number), number);
-      // At first the reader requests the head at each poll. When it knows the interval between
-      // blocks, it requests the head only when the next block is expected.
+      // At first, the reader requests the head at each poll. When the reader knows the interval
+      // between blocks, it requests the head only when the next block is expected.
       for (let poll = 0; poll < 12; poll++) {
         await pass(1_200);
         if (number < 10 || poll === 11) heads.note(block());

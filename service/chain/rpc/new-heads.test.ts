@@ -8,7 +8,10 @@ import { followHeads, type HeadWaitOptions } from "./heads.ts";
 
 const long = 60_000;
 
-/** A chain, a connection to its WebSocket that can be cut, and waits that follow the chain. */
+/**
+ * Starts a chain and waits that follow it. The test can cut the connection to the chain's
+ * WebSocket.
+ */
 async function start(context: TestContext, more: Partial<HeadWaitOptions> = {}) {
   const stopping = new AbortController();
   const anvil = await startAnvil();
@@ -81,7 +84,7 @@ describe("waits that follow a chain's new heads", () => {
   });
 });
 
-/** Returns whether a wait lasts longer than its usual time. Ends the wait by mining a block. */
+/** Returns whether a wait lasts longer than its usual time. Mines a block to end the wait. */
 async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promise<boolean> {
   await heads.wait(1);
   const waiting = heads.wait(1);
@@ -91,7 +94,10 @@ async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promi
   return found;
 }
 
-/** Returns whether a wait of 1 ms lasts longer than several waits that start later. */
+/**
+ * Returns whether the wait, whose usual time is 1 ms, lasts longer than several waits that start
+ * later.
+ */
 async function outlastsPlain(waiting: Promise<void>): Promise<boolean> {
   let isOver = false;
   void waiting.then(() => {

@@ -27,8 +27,8 @@ describe("many simulations", () => {
   test("throw ChainUnavailable if no slot becomes free in time", async () => {
     const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
     let nowMs = 0;
-    // Eight simulations run simultaneously. When they end, the timeout of the ninth, which waits,
-    // has passed.
+    // Eight simulations run simultaneously. The ninth waits, and its timeout has passed when the
+    // eight simulations end.
     const late: Manner = async (method, params, ask) => {
       if (method === "eth_call") nowMs = 60_001;
       return ask(method, params);

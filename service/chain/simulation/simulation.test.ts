@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => world?.stop());
 
-/** Returns the changes as "account token change", with the names of the test. */
+/** Returns the changes as "account token change", with the test's names of accounts and tokens. */
 const changesOf = (simulation: Simulation, names: Record<Hex, string>) =>
   simulation.changes
     .map(({ account, token, change }) => `${names[account] ?? account} ${names[token]} ${change}`)

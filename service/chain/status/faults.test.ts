@@ -1,4 +1,4 @@
-// Tests both readers of a status, the service's and the library's, with faulty nodes.
+// Tests with faulty nodes how the service and the library read a status.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -198,7 +198,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
           if (count++ === at) await world.reorg(2);
           return ask(method, params);
         });
-        // While the node's chain changes, the head can be any block of the current chain.
+        // While the node's chain changes, the status can be at any block of the current chain.
         const { block, ...rest } = status;
         const { block: _, ...expected } = await read(changed, world.rpcUrl);
         assert.deepEqual(rest, expected, `before call ${at}`);

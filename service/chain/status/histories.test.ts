@@ -1,7 +1,7 @@
-// Runs random histories on a real chain, including reorganizations. At every step the library's
-// reading, the service's reading, a second rule, and the contract's actual behavior must agree.
-// TESTS=long runs ten histories instead of four. HISTORIES and SEED select other histories. A
-// failure shows the seed.
+// Runs random histories on a real chain, including reorganizations. After every step, the status of
+// the library, the status of the service, a second implementation of the rule, and the contract's
+// actual behavior must agree. TESTS=long runs ten histories instead of four. HISTORIES sets their
+// number, and SEED selects different histories. A failure shows the seed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -19,7 +19,10 @@ const histories = Number(process.env.HISTORIES ?? (process.env.TESTS === "long" 
 const firstSeed = Number(process.env.SEED ?? 1);
 const steps = 24;
 
-/** Each history has its own anvil, because anvil loses state in reorganizations of long chains. */
+/**
+ * The chain of the current history. Each history has its own anvil, because anvil loses state in
+ * reorganizations of long chains.
+ */
 let world: World;
 beforeEach(async () => {
   world = await startWorld();
@@ -29,8 +32,8 @@ afterEach(() => world.stop());
 type Dice = { below(n: number): number; pick<T>(items: readonly T[]): T };
 
 /**
- * All possible actions on an address and its chain. An action that the contract refuses is not an
- * event.
+ * All possible actions on an address and its chain. If the contract refuses an action, nothing
+ * happens.
  */
 const happenings: Record<string, (record: AddressRecord, dice: Dice) => Promise<unknown>> = {
   pay: ({ address }, dice) => world.pay(address, BigInt(dice.pick([1, 40, 99, 100, 101, 250]))),
@@ -101,8 +104,8 @@ describe("random histories", () => {
       const { below } = randomFrom(seed);
       const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
       const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
-      // Above the largest amount that all steps can return in total, and below the contracts'
-      // limits.
+      // All steps together undo fewer blocks than this number, so they never undo the deployment of
+      // the contracts.
       await world.mine(4 * steps);
       let clock = 0;
       const rpc = openChainRpc([world.rpcUrl], () => (clock += 1_000));

@@ -9,8 +9,8 @@ import { openStatusReader } from "./reader.ts";
 /** The code of a token like Celo's, which returns the native balance of the requested account. */
 const coin: Hex = "0x600435315f5260205ff3";
 /**
- * The code of a token like Arc's, with 6 instead of 18 decimals: returns the balance divided by
- * 10^12.
+ * The code of a token like Arc's, with 6 instead of 18 decimals. It returns the native balance
+ * divided by 10^12.
  */
 const coarseCoin: Hex = "0x64e8d4a5100060043531045f5260205ff3";
 

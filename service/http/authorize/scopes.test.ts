@@ -35,7 +35,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    /** Creates a key of `accountId`, and returns its response. */
+    /** Creates a key of `accountId`, and returns the response. */
     async function keyOf(accountId: string, scopes: Scope[], expiresAtMs: number | null = null) {
       const key = { name: "test", scopes, expiresAtMs };
       const made = (await addApiKey(service.parts.store.db, accountId, key, actor))!;

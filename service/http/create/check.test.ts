@@ -1,5 +1,5 @@
 // Tests POST /v1/address/check, and the dashboard's check. A check returns the record that a create
-// would return, and stores nothing.
+// request would return, and stores nothing.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -28,7 +28,7 @@ const post = (path: string, apiKey: string, body: unknown, to = server) =>
     payload: JSON.stringify(body),
   });
 
-/** Creates an intent that pays five units to the shop. Its times follow the chain's clock. */
+/** Makes an intent that pays five units to the shop and expires by the chain's clock. */
 const newIntent = async () => (await world.newRecord({ amount: "5000000" })).intent;
 
 describe("POST /v1/address/check", () => {

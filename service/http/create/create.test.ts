@@ -12,7 +12,9 @@ before(async () => {
 });
 after(() => service.close());
 
-/** Sends a create. Each call has a new key, so no other test uses up its limit. */
+/**
+ * Sends a create request. Each call has a new key, so that tests do not use up each other's limits.
+ */
 async function post(body: unknown, headers: Record<string, string> = {}, to = service) {
   ({ apiKey } = await to.newKey());
   return to.app.inject({

@@ -1,5 +1,6 @@
-// Tests a stranger who claims that their own cheap address is a shop's expensive order, on both
-// databases: from the create to the signed webhook, and the results of a shop's handlers.
+// Tests, on both databases, a stranger who claims that a cheap address is a shop's expensive order.
+// Each test goes from the create request to the signed webhook and the results of a shop's
+// handlers.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -77,7 +78,7 @@ async function openScene(databaseUrl: string | undefined) {
   };
 
   /**
-   * Pays and executes the address, and waits for the observer's report. Returns the signed webhook.
+   * Pays and executes the address, waits for the observer's event, and returns the signed webhook.
    */
   async function payAndHear(record: AddressRecord): Promise<Delivery> {
     await world.pay(record.address, BigInt(record.intent.amount));
@@ -113,7 +114,7 @@ async function openScene(databaseUrl: string | undefined) {
   };
 }
 
-/** A shop built on the kit. */
+/** Opens a shop that is built with the shop kit. */
 function openShopOf(
   given: Pick<Parameters<typeof openShop>[0], "service" | "referenceKeys">,
   secret: string,
@@ -132,8 +133,8 @@ function openShopOf(
 }
 
 /**
- * Returns the goods delivered by three handlers: one that trusts the signed reference, one that
- * finds its order by the proved address, and the kit.
+ * Returns the goods that three handlers deliver: one that trusts the signed reference, one that
+ * finds the order by the proved address, and the shop kit.
  */
 async function handle(
   { body, headers }: Delivery,
@@ -206,8 +207,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(heard(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
-      // Control: a row as it was stored for a re-posted public intent before claims had a separate
-      // field.
+      // The control: a row from before claims had a separate field, for a public intent that a
+      // stranger posted again.
       const other = await scene.shop.order("order-3", await intentOf("1"));
       await scene.store.db
         .updateTable("address_references")

@@ -1,5 +1,5 @@
-// A create has one outcome, on both databases: the record, its owner, and its reference are saved
-// together, or nothing is saved and the same request can be repeated.
+// Tests on both databases that a create request has one outcome: either the record, its owner, and
+// its reference are saved together, or nothing is saved and the same request can be repeated.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -17,11 +17,12 @@ import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 const origin = "https://shop.example.com";
-/** The numbers of simultaneous creates. A client ID can make a burst of 20. */
+/** The numbers of simultaneous create requests. A client ID can make a burst of 20. */
 const parallel = { server: 99, page: 20 };
 const kills = process.env.TESTS === "long" ? 4 : 1;
 /**
- * The number of accounts whose pages create addresses until the kill. No account reaches its limit.
+ * The number of accounts whose pages create addresses until the server is killed. It is high enough
+ * that no account reaches its limit.
  */
 const pagesCount = 24;
 
@@ -31,7 +32,7 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-/** Returns an intent that depends only on its number and on the test's start. */
+/** The expiration time of all intents, so that an intent depends only on its number. */
 const expiry = Math.floor(Date.now() / 1000) + 3600;
 function numberedIntent(number: number, expirationTimestamp: number, token: string) {
   return {
@@ -187,8 +188,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 }
 
 /**
- * Runs a server in another process that handles 32 creates at a time. @returns the last
- * acknowledged create
+ * Runs a server in a separate process, sends it 32 create requests at a time, and kills it.
+ *
+ * @returns the number of the last acknowledged request
  */
 async function createUntilKilled(place: object, pages: object[], from: number): Promise<number> {
   const script = `

@@ -1,5 +1,5 @@
-// Tests references of POST /v1/address/create on both databases: the limits of a stranger with the
-// publishable client ID, and the responses to repetitions.
+// Tests references of POST /v1/address/create on both databases: the effect of a stranger with the
+// public client ID, and the responses to repeated requests.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -30,7 +30,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    /** Creates an account that is used by its server and by any reader of its page. */
+    /** Creates an account that is used by its server and by any visitor of its page. */
     async function shop() {
       const { db } = service.parts.store;
       const { accountId, apiKey } = await service.newKey();

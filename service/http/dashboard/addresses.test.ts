@@ -1,4 +1,5 @@
-// The list of addresses of a dashboard, its filters, and the statuses of a page, on both databases.
+// Tests the dashboard's list of addresses, its filters, and the statuses of a page, on both
+// databases.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

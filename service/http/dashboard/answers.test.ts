@@ -38,7 +38,7 @@ describe("the answers of the dashboard's API", () => {
     });
     await app.ready();
     await app.close();
-    // These return the public API's responses: an address page, a check, and a record.
+    // These routes return responses of the public API: a page of addresses, a check, and a record.
     for (const each of ["GET /addresses", "POST /addresses", "POST /check"]) mounted.delete(each);
     assert.deepEqual([...mounted].sort(), Object.keys(described).sort());
   });
@@ -101,7 +101,7 @@ describe("the answers of the dashboard's API", () => {
   });
 });
 
-/** Returns the paths of fields that no shape describes. */
+/** Returns the paths of the fields in `value` that the shape does not describe. */
 function strangersIn({ properties, items, anyOf }: Shape, value: unknown, at = ""): string[] {
   if (anyOf) {
     const found = anyOf

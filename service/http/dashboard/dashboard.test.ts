@@ -42,7 +42,8 @@ describe("the dashboard's API without its database", () => {
 
 const isLong = process.env.TESTS === "long";
 for (const [name, database] of Object.entries(databases)) {
-  // On PostgreSQL, npm test runs the suites of the parts that the routes call, and every statement.
+  // For PostgreSQL, `npm test` runs only the suites of the parts that the routes call, and all
+  // statements.
   const skip = !isLong && name !== "sqlite" && "npm run test:long";
   describe(`the dashboard's API, on ${name}`, { skip }, () => {
     let service: TestApp;

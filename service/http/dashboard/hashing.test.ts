@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { openHashing } from "./sign-in.ts";
 
 /**
- * Opens a queue of hashes. The test decides when a hash ends, and hashes end in the order in which
- * they began.
+ * Opens a queue of hashes. The test decides when a hash ends. Hashes end in the order in which they
+ * began.
  */
 function openTurns(atOnce?: number) {
   const shed = { count: 0 };
@@ -19,7 +19,7 @@ function openTurns(atOnce?: number) {
         ends.push((error) => (error ? failed(error) : done()));
       });
     });
-  /** Ends each hash when it begins, until none is waiting. */
+  /** Ends each hash as soon as it begins, until no hash is waiting. */
   const drain = async () => {
     for (let i = 0; i < ends.length; i++) {
       ends[i]!();
@@ -57,8 +57,8 @@ describe("hashing in turn", () => {
       await drain();
       await other;
       assert.deepEqual(begun.slice(0, 3), ["own 0", "own 1", "other"]);
-      // The control: with one queue for all, as under the former rule, the other request is
-      // refused.
+      // The control: with one queue for all requests, which was the former rule, the other request
+      // is refused.
       const shared = openTurns(1);
       for (let i = 0; i <= eachMax; i++) void shared.ask(`own ${i}`, isKnown, "all");
       await assert.rejects(shared.ask("other", isKnown, "all"), refused);

@@ -1,5 +1,5 @@
-// Tests the amounts that an account requested, by day and token, on both databases. Payments and
-// returns are counted with the observations: events/observe.test.ts.
+// Tests the amounts that an account requested, by day and token, on both databases.
+// events/observe.test.ts tests the other amounts, which observations add.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

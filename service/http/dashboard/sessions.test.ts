@@ -1,4 +1,5 @@
-// Tests the sessions of an account, and an address made by a session, on both databases.
+// Tests, on both databases, the sessions of an account, and an address that was created in a
+// session.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

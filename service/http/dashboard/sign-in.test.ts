@@ -15,8 +15,8 @@ after(() => postgres.stop());
 
 const isLong = process.env.TESTS === "long";
 /**
- * Each test hashes hundreds of passwords, and shows that under the former rule the same attack
- * locks the owner out.
+ * Options for tests that each hash hundreds of passwords. They show that the same attack locks the
+ * owner out under the former rule.
  */
 const flood = { skip: !isLong && "npm run test:long" };
 
@@ -29,7 +29,8 @@ const databases: Record<string, () => Promise<string | undefined>> = {
 
 for (const [name, database] of Object.entries(databases)) {
   /**
-   * For tests of rules that do not depend on the database, because these tests hash many passwords.
+   * Options for tests of rules that do not depend on the database. They hash many passwords, so
+   * `npm test` runs them on one database only.
    */
   const once = { skip: !isLong && name !== "sqlite" && "on PostgreSQL: npm run test:long" };
 
@@ -140,7 +141,7 @@ for (const [name, database] of Object.entries(databases)) {
       const refused = await stranger.signIn(email);
       await refuses(refused, 429, "rate_limited");
       assert.match(String(refused.headers["retry-after"]), /^[1-9]\d*$/);
-      // The stranger only locked out itself.
+      // The stranger has locked out only themselves.
       assert.equal((await owner.signIn(email)).statusCode, 200);
       const elsewhere = openBrowser(service);
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
@@ -175,7 +176,7 @@ for (const [name, database] of Object.entries(databases)) {
     /**
      * An attacker makes 256 requests before the owner's first request, and 4 before each later one.
      *
-     * @returns how often the owner was admitted, and the attacker's responses
+     * @returns the number of times that the owner was admitted, and the attacker's responses
      */
     const raceOwner = async (
       times: number,
@@ -190,7 +191,10 @@ for (const [name, database] of Object.entries(databases)) {
       }
       return { entered, attacker: (await Promise.all(asked)).map((answer) => answer.statusCode) };
     };
-    /** The former rule: no limit that applies here, and one queue for all. */
+    /**
+     * Opens a service with the former rule: no limit applies in these tests, and all requests share
+     * one queue.
+     */
     const oneLine = async (isKnown: boolean): Promise<TestApp> => {
       const { store, accounts } = service.parts;
       const ask = async () => ({ waitMs: 0, isKnown, turnOf: "all" });
@@ -207,7 +211,8 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await attacker.signIn(own)).statusCode, 200);
       assert.equal(attacker.jar.get("eas-device"), cookie, "a success gives no further cookie");
 
-      // The cookies were collected over months by browsers that did not send their previous cookie.
+      // An attacker can collect these cookies over months, with browsers that do not send their
+      // previous cookie.
       const { attempts } = service.parts.accounts;
       const cookies = Array.from({ length: 40 }, () =>
         attempts.deviceCookieFor({ email: own, deviceCookie: undefined }),

@@ -1,4 +1,4 @@
-// Tests the same routes with both credentials: the dashboard's session, and an API key.
+// Tests the same routes with a session of the dashboard and with an API key.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-/** An account that uses an API key as a browser uses its session. */
+/** Opens an account whose requests use an API key instead of a browser's session. */
 async function openKey(service: TestApp) {
   const { apiKey } = await service.newKey();
   const authorization = `Bearer ${apiKey}`;

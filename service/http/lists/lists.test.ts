@@ -1,4 +1,4 @@
-// GET /v1/addresses, GET /v1/events and references, on both databases.
+// Tests GET /v1/addresses, GET /v1/events, and references, on both databases.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -46,7 +46,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(response.statusCode, 200, response.body);
       return response.json();
     };
-    /** Reads all pages. @param meanwhile called after each page */
+    /**
+     * Reads all pages.
+     *
+     * @param meanwhile called after each page
+     */
     async function walk(apiKey: string, query: string, meanwhile = async () => {}) {
       const found: string[] = [];
       for (let cursor = ""; ; ) {
@@ -155,7 +159,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const other = await service.newKey();
       const made: string[] = [];
       for (let i = 0; i < 23; i++) {
-        // Several addresses in one millisecond, some of which another account created earlier.
+        // Some addresses have the same millisecond as others, and a different account created some
+        // of them earlier.
         if (i % 3 === 0) nowMs -= 1;
         const intent = newIntent();
         if (i % 4 === 0) await create(other.apiKey, undefined, intent);

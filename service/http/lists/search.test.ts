@@ -1,5 +1,5 @@
-// Tests searches that find nothing among many rows, and how much they delay their own account and
-// other accounts.
+// Tests how much searches that find nothing among many rows delay their own account and other
+// accounts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -8,7 +8,7 @@ import { startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { perAccount } from "./turn.ts";
 
-/** 100 windows. */
+/** The number of rows, which take 100 windows. */
 const rows = 25_000;
 const searches = 20;
 const longMax = 3;
@@ -86,7 +86,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         while ((await limiter.take(`search ${many.accountId}`, perAccount)).admitted);
       };
       let answer = await searchNothing();
-      // A token returns every 2 s, and a busy machine may take that long.
+      // The limit admits one search every 2 s, and on a busy machine an attempt may take as long.
       for (let attempt = 0; attempt < 5 && answer.statusCode !== 429; attempt++) {
         await spendAll();
         answer = await searchNothing();

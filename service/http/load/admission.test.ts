@@ -52,12 +52,16 @@ function exchange(complete: boolean) {
   };
 }
 
-/** A request takes a fixed wait, as for a disk, and then exclusive processor time. */
+/**
+ * A model of a service: each request first waits for a fixed time, as for a disk, and then needs
+ * exclusive processor time.
+ */
 type Service = { waitMs: number; busyMs: number };
 
 /**
- * Sends `perSecond` for some seconds. @returns the latencies of admitted requests, and the number
- * of refused ones
+ * Sends `perSecond` requests per second for some seconds.
+ *
+ * @returns the latencies of admitted requests, and the number of refused requests
  */
 function offer(
   limit: { current(): number; met(n: number): void; took(ms: number, nowMs: number): void },
@@ -71,7 +75,8 @@ function offer(
   let random = 12_345;
   for (let sent = 0; sent < perSecond * seconds; sent++) {
     random = (random * 1_103_515_245 + 12_345) % 2 ** 31;
-    // At a random moment of its part of the second, as with independent clients.
+    // Each request is sent at a random moment in its part of the second, as if the clients were
+    // independent.
     const now = fromMs + ((sent + random / 2 ** 31) / perSecond) * 1000;
     while (ends.length > 0 && ends[0]!.at <= now) {
       const { at, tookMs } = ends.shift()!;

@@ -1,5 +1,5 @@
-// A create above the limit gets the same response, regardless of whether it is refused before or
-// after the framework sees it.
+// Tests that a create request above the limit gets the same response, whether it is refused before
+// or after the framework sees it.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -188,7 +188,7 @@ describe("responses that are not read", () => {
   let areTaken = true;
   before(async () => {
     service = await startApp({ limits: { createsInFlightMax: 4, lookupsInFlightMax: 4 } });
-    // Acts as if the client's window were full: written data remains in the buffer.
+    // Simulates a client whose window is full: written data remains in the buffer.
     service.app.server.on("connection", (socket) => areTaken || socket.cork());
     port = await listen(service);
   });

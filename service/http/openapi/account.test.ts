@@ -1,5 +1,4 @@
-// Checks that the responses about an account's lists and webhook endpoints are as spec/openapi.json
-// describes them.
+// Checks the responses about an account's lists and webhook endpoints against spec/openapi.json.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

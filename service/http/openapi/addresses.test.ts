@@ -1,5 +1,4 @@
-// Checks that the responses about single addresses and the service are as spec/openapi.json
-// describes them.
+// Checks the responses about single addresses and about the service against spec/openapi.json.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -22,9 +21,9 @@ import {
 import { bodyBytesMax } from "../app.ts";
 
 const call = { function: "visit()", args: [] };
-/** The routes that read no input from the request, so no request to them is invalid. */
+/** The routes that read no input from a request. No request to them is invalid. */
 const constant = ["/chains", "/openapi.json"];
-/** Returns whether anyone can read the path, which is about an address. */
+/** Returns whether the path is about an address and needs no credential. */
 const isPublic = (path: string) => path.includes("{address}") && !/\/(mine|sent)$/.test(path);
 let world: World;
 let service: TestApp;
@@ -141,7 +140,7 @@ describe("responses about addresses and the service", () => {
   test("returns 200 for a status in each state, and 503 without a chain", async () => {
     const record = await answers.save(await world.newRecord());
     const until = async (isThere: (status: AddressStatus) => boolean) => {
-      // A status is shared until the next head is read.
+      // The service returns the same status until it reads a new head.
       for (;;) {
         const status = (await answers.expect(200, "/address/{address}/status", {})).json();
         if (isThere(status)) return;
@@ -180,7 +179,8 @@ describe("responses about addresses and the service", () => {
     const done = await answers.save(await world.newRecord());
     await world.pay(done.address, 100n);
     await world.execute(done);
-    // Waits until the head is read again, which takes fewer requests than the burst of thirty.
+    // Waits until the service reads the head again. This takes fewer requests than the burst of
+    // thirty.
     while ((await simulated()) !== "impossible") await setTimeout(headMsMax);
     const cut = await startApp();
     await answers.save(await world.newRecord(), cut);

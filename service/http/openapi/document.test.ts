@@ -1,4 +1,4 @@
-// Checks that spec/openapi.json matches the sources, is valid for other tools, and has working
+// Checks that spec/openapi.json matches the source code, is valid for other tools, and has working
 // examples.
 
 import assert from "node:assert/strict";
@@ -113,7 +113,7 @@ const { chainId, token } = record.intent;
 const eventId = examples.findEvent.path!.id!;
 const exampleMs = Date.parse(examples.findOwnAddress.answer!.createdAt);
 
-/** Returns a TypeScript program that sends each operation's example with openapi-fetch. */
+/** Returns a TypeScript program that sends the example of each operation with openapi-fetch. */
 function writeCalls(): string {
   const calls = all.map(([id, { method, path }]) => {
     const { path: inPath, query, body }: Example = examples[id];
@@ -137,7 +137,11 @@ function writeCalls(): string {
 
 type Example = { path?: object; query?: object; body?: object };
 
-/** @throws an error with the compiler's message */
+/**
+ * Compiles the program.
+ *
+ * @throws an error with the compiler's message
+ */
 function compile(folder: string): void {
   const compilerOptions = {
     ...{ strict: true, skipLibCheck: true, types: [], lib: ["es2024", "dom"], target: "es2024" },
@@ -156,10 +160,13 @@ function compile(folder: string): void {
   assert.equal(status, 0, stdout);
 }
 
-/** Returns the chain of the test as the chain of the examples, with a token at their address. */
+/**
+ * Returns the test's chain in the form of the examples' chain, with a token at the address of the
+ * examples' token.
+ */
 async function exampleChains({ client, rpcUrl, token: demo }: World): Promise<Chains> {
   await client.setCode({ address: token, bytecode: (await client.getCode({ address: demo }))! });
-  // Proofs need a block whose state root includes the token's code.
+  // Proofs need a new block, whose state root includes the token's code.
   await client.mine({ blocks: 1 });
   const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
   const listed = [{ chainId, name: "Base", rpcUrls: [rpcUrl], tokens }];

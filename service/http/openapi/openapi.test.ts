@@ -40,7 +40,7 @@ test("documents exactly the routes under /v1, with their methods", async () => {
     judgeAs(response, "Preflight");
     const named = (["get", "post", "delete"] as const).filter((method) => operations[method]);
     const own = named.map((method) => method.toUpperCase());
-    // GET of such a path is a lookup of its last segment, which is refused as an address.
+    // A GET request for such a path is a lookup of its last segment, which is not a valid address.
     if (intentPaths.includes(path)) own.push("GET");
     if (own.includes("GET")) own.push("HEAD");
     assert.deepEqual(
@@ -110,7 +110,7 @@ test("documents every error code of the API with its status from the table", () 
   assert.deepEqual([...found].sort(), table.map(([code, status]) => `${status} ${code}`).sort());
 });
 
-/** Returns the response to bytes that no HTTP client would send. */
+/** Sends bytes that no HTTP client would send, and returns the response. */
 async function raw({ app }: TestApp, bytes: string) {
   const { port } = app.addresses()[0] as AddressInfo;
   const text = await exchange(port, bytes);

@@ -114,7 +114,7 @@ describe("the pages", () => {
     const headers = { "accept-encoding": "gzip" };
     const compressedFor = async (address: string) => {
       const before = mock.callCount();
-      // A page this short is sent uncompressed, because compression makes it longer.
+      // This page is so short that compression would make it longer, so it is sent uncompressed.
       const { body } = await many.inject({ url: `/a/${address}`, headers });
       assert.match(body, new RegExp(`<title>${address}</title>`));
       return mock.callCount() - before;
@@ -156,7 +156,7 @@ describe("the pages", () => {
       for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]) {
         assert.ok(policy.split("; ").includes(part), `${url}: ${policy}`);
       }
-      // The icons of wallets are data, and only the public page shows any.
+      // Only the public page shows icons of wallets, which are data URLs.
       const others = url.startsWith("/a/0x") ? policy.replace("img-src 'self' data:", "") : policy;
       assert.ok(!/unsafe|\*|data:|http/.test(others), policy);
       assert.equal(headers["referrer-policy"], "no-referrer");

@@ -18,7 +18,10 @@ after(async () => {
   await world.stop();
 });
 
-/** Uses its own endpoints, because the server's may have read their newest block just before. */
+/**
+ * Returns a preview. Uses separate endpoints, because the server's endpoints may have cached their
+ * newest block.
+ */
 const previewOf = (address: string, parts = { ...server.parts, ...chainParts(chainsAt(world)) }) =>
   openPreviews(parts, openStatuses(parts))(address);
 

@@ -13,7 +13,7 @@ const eventLimits = { heartbeatMs: 60, streamsPerAddressMax: 3, lingerMs: 300 };
 
 type Message = { id?: string; event?: string; data?: string; comment?: string; retry?: string };
 
-/** A stream of messages as a browser would read them, pings included. */
+/** Opens a stream and reads its messages like a browser, including pings. */
 function openStream(path: string, headers: Record<string, string> = {}) {
   const aborting = new AbortController();
   const opening = fetch(path, { headers, signal: aborting.signal });
@@ -65,7 +65,7 @@ before(async () => {
 after(async () => {
   draining.abort();
   const closed = server.close();
-  // `fetch` keeps sockets with unread bodies, and the server would wait 72 s for them.
+  // `fetch` keeps the sockets of unread bodies open, and the server would wait 72 s for them.
   server.app.server.closeAllConnections();
   await closed;
   await world.stop();

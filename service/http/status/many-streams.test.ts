@@ -9,7 +9,7 @@ import { openEventHub } from "./events.ts";
 const subject = (digit: string) =>
   ({ address: `0x${digit.repeat(40)}`, intent: { chainId: 1 } }) as StatusSubject;
 
-/** A chain with one address, whose balance is `balance`. It counts its requests. */
+/** Returns a chain with one address, whose balance is `balance`. The chain counts its requests. */
 function counted() {
   const asked = { heads: 0, reads: 0 };
   let balance = 0;
@@ -40,7 +40,7 @@ function counted() {
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] }));
 afterEach(() => mock.timers.reset());
 
-/** Advances the time, and waits until everything that it triggers is complete. */
+/** Advances the time, and waits until all triggered work is complete. */
 async function pass(ms: number): Promise<void> {
   for (let i = 0; i < ms; i++) {
     mock.timers.tick(1);

@@ -170,10 +170,10 @@ describe("GET /v1/address/{address}/status", () => {
     const blockMethod = "eth_getBlockByNumber";
     assert.deepEqual(
       calls.filter((method) => method !== blockMethod),
-      // One call reads the status, and one reads the balances of other tokens.
+      // The first call reads the status, and the second reads the balances of other tokens.
       ["eth_call", "eth_call"],
     );
-    // One more call confirms the block that was read.
+    // One further call checks that the chain still contains the block.
     const blocks = calls.filter((method) => method === blockMethod).length;
     assert.ok(blocks <= headsMax + 1, `${blocks} blocks, ${headsMax} heads`);
   });

@@ -1,4 +1,4 @@
-// Tests WORKERS=2: two processes on one port with a real PostgreSQL, and the process of the
+// Tests WORKERS=2: two worker processes on one port with a real PostgreSQL, and the process of the
 // executor.
 
 import assert from "node:assert/strict";
@@ -38,7 +38,7 @@ async function start(env: NodeJS.ProcessEnv = {}, workers = 2): Promise<Server> 
   return server;
 }
 
-/** Uses a separate connection. `by` identifies the process. */
+/** Sends a request on a separate connection. `by` identifies the process that responded. */
 async function ask(server: Server, path: string, post?: { apiKey: string; body: string }) {
   const headers = { connection: "close", "content-type": "application/json" };
   const asked = request({
@@ -187,7 +187,7 @@ describe("two workers and the executor", () => {
 });
 
 describe("a worker that hangs while it drains", () => {
-  /** One of two processes is stopped, so that only SIGKILL ends it. */
+  /** Starts two processes, and stops one of them with a signal, so that only SIGKILL can end it. */
   const startWithHung = async () => {
     const server = await start({ DRAIN_SECONDS: "0" });
     const [hung, other] = pidsOf(server);

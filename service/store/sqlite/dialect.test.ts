@@ -1,5 +1,6 @@
-// Checks that Kysely's statements on a thread return the same results as Kysely's own in the
-// calling thread, without delaying other work: one suite for both.
+// Runs the same tests with Kysely's own SQLite dialect in the calling thread and with our dialect,
+// whose statements run in a separate thread. Also tests that statements in the separate thread do
+// not delay other work.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -30,7 +31,7 @@ const dialects: Record<string, (file: string) => Dialect> = {
     new SqliteDialect({ database: connect(file, { busyMsMax: 100 }) }),
 };
 
-/** Turns of the event loop, and a short wait, after which this thread's pending work is done. */
+/** Waits for a short time, after which this thread's pending work is done. */
 const somethingElse = () => sleep(20);
 
 for (const [name, dialect] of Object.entries(dialects)) {
@@ -136,7 +137,7 @@ describe("the thread of statements", () => {
   let dataDirectory: string;
   let workers: Worker[];
   const { postMessage } = Worker.prototype;
-  /** A statement that takes SQLite about 100 ms. */
+  /** A statement that takes about 100 ms on SQLite. */
   const long = `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000)
     select count(*) from n`;
   const ask = (text: string) => store.db.executeQuery(CompiledQuery.raw(text));

@@ -4,8 +4,8 @@ import { UnavailableError } from "../store.ts";
 import { startThread } from "./thread.ts";
 
 /**
- * The source of a thread that returns each number doubled, answers all numbers of a message
- * together, and throws at 0.
+ * The source code of a thread that doubles each number, answers all numbers of a message together,
+ * and throws for 0.
  */
 const source = `
   import { parentPort } from "node:worker_threads";

@@ -1,4 +1,4 @@
-// A node in front of a real node that answers some calls differently. It refuses calls, lacks data,
+// A node in front of a real node. It answers some calls differently: it refuses calls, lacks data,
 // lies, or changes the chain between two calls.
 
 import { createServer } from "node:http";
@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 
 type Ask = (method: string, params: unknown[]) => Promise<unknown>;
 
-/** Answers a call; `ask` calls the real node. Throw {@link NodeError} for an error. */
+/** Answers a call. `ask` calls the real node. To return an error, throw {@link NodeError}. */
 export type Manner = (method: string, params: unknown[], ask: Ask) => Promise<unknown>;
 
 export class NodeError extends Error {
@@ -53,7 +53,7 @@ export async function startNode(rpcUrl: string, manner: Manner) {
   };
 }
 
-/** Refuses logs of more than `blocksMax` blocks per query, as most public nodes do. */
+/** Refuses log queries for more than `blocksMax` blocks, like most public nodes. */
 export const narrow =
   (blocksMax: number): Manner =>
   async (method, params, ask) => {

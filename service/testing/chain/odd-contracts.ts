@@ -12,8 +12,8 @@ import { type Artifact, readArtifact, runForge } from "../../../contracts/build.
 const folders = ["test/tokens", "test/targets"];
 const contracts = join(import.meta.dirname, "../../../contracts");
 /**
- * The folder for the compiled contracts. The first process compiles for all test files with the
- * same sources.
+ * The folder for the compiled contracts. The first process that needs them compiles for all test
+ * files.
  */
 const out = `out/odd-${digestOfSources()}`;
 
@@ -36,7 +36,7 @@ function artifact(name: string, file: string): Artifact {
 
 /**
  * Compiles the contracts. Writes the result atomically, because test files run simultaneously and
- * all use the first result.
+ * share the result.
  */
 function build(): void {
   const own = `${out}-${process.pid}`;

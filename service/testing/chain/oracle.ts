@@ -1,5 +1,6 @@
-// A second implementation of the status, independent of the library's (address/status/rule.ts). It
-// reads facts with viem, which neither reader uses. Tests compare both readers with it.
+// A second implementation of the status, independent of the library's implementation
+// (address/status/rule.ts). It reads facts with viem, which neither the library's reader nor the
+// service's reader uses. Tests compare both readers with this implementation.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressState, AddressStatus, BlockReference } from "executable-address/status";

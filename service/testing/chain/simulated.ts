@@ -1,4 +1,5 @@
-// A world for simulations: records, unusual tokens and targets, and nodes with unusual answers.
+// A world for simulations, with records, unusual tokens and targets, and nodes with unusual
+// answers.
 
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { getAddress } from "viem";
@@ -26,7 +27,7 @@ export async function startSimulated() {
    */
   const target = await deployOdd(world, "Shop");
   const tokens = [{ symbol: "DMO", address: world.token, decimals: 6 }];
-  /** Returns the world's chain at the node `url`. */
+  /** Returns the world's chain with the endpoint `url`. */
   const chainAt = (url: string) => ({ ...world.chain, rpc: openChainRpc([url]), tokens });
 
   return {
@@ -36,14 +37,15 @@ export async function startSimulated() {
     deployOdd: (name: string) => deployOdd(world, name, "OddTokens"),
     simulate: (record: AddressRecord, url = world.rpcUrl) => openSimulations(chainAt(url))(record),
     onShop: (text: string, ...args: string[]): Call => ({ target, function: text, args }),
-    /** Creates a record of `calls` and pays its 100 units. */
+    /** Makes a record with `calls`, and pays its address 100 units. */
     async paid(calls?: Call[], change: Partial<Intent> = {}): Promise<AddressRecord> {
       const record = await world.newRecord({ ...(calls ? { calls } : {}), ...change });
       await world.pay(record.address, 100n, record.intent.token);
       return record;
     },
     /**
-     * Runs `use` with a node in front of the world's node. The node in front answers by `manner`.
+     * Runs `use` with a node in front of the world's node. The node in front answers according to
+     * `manner`.
      */
     async through(manner: Manner, use: (url: string, calls: string[]) => Promise<void>) {
       const node = await startNode(world.rpcUrl, manner);

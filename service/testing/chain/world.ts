@@ -1,4 +1,5 @@
-// A separate chain with the factory and a token, and everything that can happen to an address.
+// A separate chain with the factory and a token, and functions for everything that can happen to an
+// address.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -135,7 +136,7 @@ function recordMaker(client: ChainClient, token: Hex) {
   };
 }
 
-/** Makes and undoes blocks. */
+/** Returns functions that mine and undo blocks. */
 const minerOf = (client: ChainClient) => ({
   /** Mines one block with exactly this timestamp. */
   async mineAt(timestamp: number) {
@@ -143,9 +144,7 @@ const minerOf = (client: ChainClient) => ({
     await client.mine({ blocks: 1 });
   },
   mine: (blocks: number) => client.mine({ blocks }),
-  /**
-   * Replaces the newest block with a block that has a later timestamp, and therefore another hash.
-   */
+  /** Replaces the newest block with a block that has a later timestamp, and so a different hash. */
   async replaceHead() {
     const { timestamp } = await client.getBlock();
     await client.request({ method: "anvil_rollback" as never, params: [1] as never });

@@ -1,5 +1,5 @@
-// Starts a chain for tests of launches. It runs on this machine, has the chain ID of Base Sepolia,
-// and contains only a token. A test can observe and change its endpoints.
+// Starts a local chain for tests of launches. It has the chain ID of Base Sepolia, and contains
+// only a token. A test can observe the calls to its endpoints and change the answers.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -24,14 +24,17 @@ import { readConfig } from "../../config.ts";
 export type Watch = (call: Call, forward: () => Promise<Answer>, index: number) => Promise<Answer>;
 
 const chainId = 84_532;
-/** A base fee that a block changes by less than one wei, so costs are constant. */
+/**
+ * The base fee in wei. It is so low that a block changes it by less than one wei, so costs are
+ * constant.
+ */
 const baseFee = "7";
 
 export type BareChain = Awaited<ReturnType<typeof startBareChain>>;
 
 /**
- * The demo token needs Cancun. On an earlier fork, this contract is used instead, which only
- * answers `decimals()`.
+ * The address of a contract that answers only `decimals()`. It replaces the demo token on forks
+ * before Cancun, because the demo token needs Cancun.
  */
 const sixDecimals: Hex = "0x0000000000000000000000000000000000610006";
 const returnsSix: Hex = "0x600660005260206000f3";
@@ -130,8 +133,8 @@ export async function startBareChain({ hardfork = "prague", nodes = ["own", "own
 }
 
 /**
- * The behavior of the second node at each request: it executes new blocks, does nothing, or mines
- * empty blocks instead.
+ * The behavior of the second node at each request. It executes the leader's new blocks, does
+ * nothing, or mines empty blocks instead.
  */
 type Following = "follows" | "stands still" | "forks";
 

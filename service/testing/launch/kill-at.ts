@@ -1,6 +1,6 @@
-// This file is loaded into a launch with --import. It kills the process at the point that KILL_AT
-// names, such as "before insert into records" or "after rename with saved". Statements in every
-// thread are considered.
+// Tests load this file into a launch with --import. It kills the process at the point that KILL_AT
+// names, such as "before insert into records" or "after rename with saved". The point can be a
+// statement in any thread.
 
 import fs from "node:fs";
 import promises from "node:fs/promises";

@@ -24,14 +24,14 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
     { ...options, isDryRun: false, isResume: false, ...change },
     { config: chain.config, say, pollMs: 20 },
   );
-  // This prevents an unhandled rejection. A test gets the error from its own `await done`.
+  // This prevents an unhandled rejection. A test gets the error when it awaits `done`.
   done.catch(() => {});
   return {
     done,
     lines,
     /**
-     * Resolves when a line matches. Rejects with all lines if the launch ends before a line
-     * matches.
+     * Resolves when a line of the output matches. If the launch ends before that, rejects with all
+     * lines.
      */
     async says(pattern: RegExp): Promise<string> {
       const ended = done.then(
@@ -56,7 +56,9 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
 export const journalPath = ({ config }: BareChain) =>
   join(config.dataDirectory, "launch-84532.json");
 
-/** Returns an empty state if the launch has not written any. */
+/**
+ * Returns the state in the launch's journal, or an empty state if the launch has not written one.
+ */
 export function journalOf(chain: BareChain): LaunchState {
   const file = journalPath(chain);
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));

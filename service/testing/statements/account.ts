@@ -1,17 +1,20 @@
 // Fills a database in which one account has very many rows of every kind. The database generates
 // the rows. Rows with successive times are far apart in their tables, as if rows of other accounts
-// were between them, so that each row is on another page.
+// were between them. So each row is on a different page.
 
 import { type RawBuilder, sql } from "kysely";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Store } from "../../store/store.ts";
 
-/** `many` has `size` rows. `later` created the same addresses later. `large` has large rows. */
+/**
+ * `many` has `size` rows in each table. `later` created the same addresses as `many`, but later.
+ * `large` has rows with large values.
+ */
 export const accounts = { many: "acc_many", later: "acc_later", large: "acc_large" } as const;
 export const chains = { many: 1, large: 2 } as const;
 export const endpointId = "whe_many";
 export const sender = `0x${"e0".repeat(20)}` as const;
-/** The time of the first row in Unix milliseconds; each next row is a second later. */
+/** The time of the first row in Unix milliseconds. Each further row is a second later. */
 export const began = 1_700_000_000_000;
 const othersCount = 500;
 /** The number of accounts that used a credential in each hour of 92 days. */
@@ -32,7 +35,7 @@ export function addressOf(number: number, account: keyof typeof accounts = "many
 }
 
 type Sql = RawBuilder<unknown>;
-/** A statement inserts the rows with the numbers `i` from `numbers`. */
+/** The rows that a statement inserts: the rows with the numbers `i` from `numbers`. */
 type Rows = { numbers: Sql; span: number; isPostgres: boolean };
 
 /** Returns SQL for a unique time per row. The times are scattered over the whole span. */
@@ -66,7 +69,7 @@ function termsSql(rows: Rows, chain: number, bytes: number): Sql {
 const text = ({ isPostgres }: Rows, length: number): Sql =>
   isPostgres ? sql`repeat('x', ${int(length)})` : sql`hex(zeroblob(${int(length / 2)}))`;
 
-/** Writes the rows of an account in every table. */
+/** Returns the statements that insert the rows of an account into every table. */
 function statements(rows: Rows, name: "many" | "large"): Sql[] {
   const { numbers } = rows;
   const at = atOf(rows);
@@ -110,7 +113,10 @@ function statements(rows: Rows, name: "many" | "large"): Sql[] {
   ];
 }
 
-/** Writes the long-lived rows of the executor and of sign-in, and a second creator, for `many`. */
+/**
+ * Returns the statements that insert, for `many`, the long-lived rows of the executor and of
+ * sign-in, and the second creator.
+ */
 function lasting(rows: Rows): Sql[] {
   const { numbers } = rows;
   const address = addressSql(rows);
@@ -136,7 +142,10 @@ function lasting(rows: Rows): Sql[] {
   ];
 }
 
-/** Writes tables with a few rows, or with one row for each day, hour, token, or other account. */
+/**
+ * Returns the statements for tables with a few rows, or with one row for each day, hour, token, or
+ * other account.
+ */
 function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   const many = sql.raw(`'${accounts.many}'`);
   const user = (rows: Rows) => (rows.isPostgres ? sql`false` : sql`0`);
@@ -206,7 +215,9 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   ];
 }
 
-/** Finds the numbers of the rows of `many` whose addresses are parameters of a statement. */
+/**
+ * Finds rows of `many` whose addresses are parameters of a statement, and returns their numbers.
+ */
 export function findNumbers(values: readonly unknown[]): number[] {
   const addresses = values.flatMap((value) => {
     if (value instanceof Uint8Array) return [Buffer.from(value)];

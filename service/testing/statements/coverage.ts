@@ -9,8 +9,8 @@ const service = resolve(import.meta.dirname, "../..");
 const holdsSql =
   /\b(selectFrom|updateTable|deleteFrom|insertInto)\(|\bsql(<[^`]*>)?`|\bprepare(<.*>)?\(|readerOf/;
 /**
- * Functions that do not run in the answering thread: operators' commands in a separate process,
- * code that runs before the server answers, and code of the writing threads.
+ * Functions that do not run in the main thread of a running service: operators' commands, which are
+ * a separate process, code that runs before the server answers, and code of the writing threads.
  */
 const elsewhere = [
   /^store\/(migrate|copy|postgres|sqlite)|(^|\/)tables\.ts$/,
@@ -24,7 +24,7 @@ export async function startCoverage() {
   await session.post("Profiler.enable");
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   return {
-    /** `file function` of each loaded function that was never called. */
+    /** Returns the loaded functions with SQL that were never called, as `file function`. */
     async sqlNotRun(): Promise<string[]> {
       const { result } = await session.post("Profiler.takePreciseCoverage");
       session.disconnect();

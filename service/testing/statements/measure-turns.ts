@@ -1,6 +1,6 @@
 // A program: `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]`. It measures how long each
 // operation occupies its thread, and reports the times to its parent, which keeps the store open.
-// It does not use the test runner, because the runner's promise hooks take 5 to 20 ms of an
+// It does not use the test runner, because the runner's promise hooks would add 5 to 20 ms to an
 // operation with thousands of promises.
 
 import { openStore } from "../../roles/open-store.ts";

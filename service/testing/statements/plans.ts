@@ -34,8 +34,8 @@ async function planOfSqlite({ db }: Store, text: string, values: unknown[]): Pro
 
 const sorts = /USE TEMP B-TREE FOR ORDER BY/;
 /**
- * A search by only the account, chain, or endpoint. It can read all rows of that account, chain, or
- * endpoint.
+ * Matches a search by only the account, the chain, or the endpoint. Such a search can read all rows
+ * of that account, chain, or endpoint.
  */
 const ofOneAccount = /^SEARCH .*\((account_id|chain_id|endpoint_id)=\?\)$/;
 /** Matches tables with few rows for each account, chain, or endpoint. */
@@ -44,7 +44,10 @@ const few = new RegExp(
     "webhook_endpoints|anchors|executor_(account_)?spending)$",
 );
 
-/** Returns whether the name is the result of an earlier step, which is already bounded. */
+/**
+ * Returns whether the name means the result of an earlier step of the plan, whose size is already
+ * limited.
+ */
 const isDerived = (name: string) =>
   /^(CONSTANT|page|walk|asked|due|next|ended|judged|json_each|new|o|n|primary|[0-9]+)$/.test(name);
 
@@ -62,7 +65,7 @@ type Node = {
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** Disables full scans, which PostgreSQL prefers for small tables. */
+/** Statements that disable full scans, because PostgreSQL prefers full scans for small tables. */
 const byIndex = ["seqscan", "hashjoin", "mergejoin"].map((way) => `set local enable_${way} = off`);
 
 async function planOfPostgres({ db }: Store, text: string, values: unknown[]): Promise<Plan> {

@@ -27,11 +27,14 @@ const onlyLong = { skip: !isLong && "npm run test:long" };
 const sizes = isLong
   ? { sqlite: 1_000_000, postgres: 1_000_000 }
   : { sqlite: 5_000, postgres: 5_000 };
-/** The number of rows of the small store. Durations on SQLite are compared with this store. */
+/**
+ * The number of rows of the small store. On SQLite, durations are compared with durations in the
+ * small store.
+ */
 const smallSize = 1_000;
 /** The maximum number of rows that one statement reads. */
 const rowsMax = 3_000;
-/** The longest time that one operation may occupy the answering thread. */
+/** The maximum time for which one operation may occupy the main thread. */
 const turnMsMax = 5;
 
 const seen = watchStatements();
@@ -78,7 +81,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       test("no statement takes longer than with 1,000 rows in each table", onlyLong, async () => {
         const small = await openStore({ dataDirectory: join(directory, "small") });
         const compared = statements.filter(({ text }) => readsOnly.test(text));
-        // The small store has the same rows that the statements read by address.
+        // The small store also has the rows that the statements read by address.
         const also = new Set(compared.flatMap(({ values }) => findNumbers(values)));
         const further = [...also].filter((number) => number >= smallSize && number < size);
         await fill(small, smallSize, { span: size, also: further });
@@ -119,8 +122,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const { longest, all } = await turnsOf(operations["list: a token none has"]!);
         parts.push(longest / all);
       }
-      // Other work on the machine only makes a turn longer, so the shortest turn is closest to the
-      // search's own time.
+      // Other work on the machine can only make a turn longer. So the shortest turn is the best
+      // measure of the search's own time.
       assert.ok(Math.min(...parts) < 0.3, `${parts} of the search's time`);
     });
 
@@ -134,7 +137,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
       });
       console.table(turns);
-      // Other work on the machine can make the other runs longer.
+      // The shortest run is compared, because other work on the machine can make the other runs
+      // longer.
       const long = Object.entries(turns).filter(([, { least }]) => least > turnMsMax);
       assert.deepEqual(long, []);
     });
@@ -142,7 +146,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 }
 
 const readsOnly = /^\s*(select|with)\b/i;
-/** An operation that reads no rows. */
+/** Matches a statement that inserts values and reads no rows. */
 const putsIn = /^\s*insert into \S+ \([^)]*\) values/i;
 const isOfRows = /^\s*(select|with|update|delete|insert)\b/i;
 

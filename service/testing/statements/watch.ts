@@ -1,13 +1,13 @@
-// Records every statement that this process sends to its databases. It intercepts the drivers'
-// functions and the messages to SQLite's thread, so it includes statements of libraries and
-// prepared statements.
+// Records every statement that this process sends to its databases. It intercepts the functions of
+// the drivers and the messages to SQLite's thread, so it also records prepared statements and the
+// statements of libraries.
 
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import pg from "pg";
 
 /**
- * A statement. There is one `text` per place in the code. `values` are from its last run, and `ms`
+ * A statement. Each place in the code has one `text`. `values` are from the last run, and `ms`
  * contains the time of each run.
  */
 export type Seen = { text: string; values: unknown[]; ms: number[] };
@@ -15,8 +15,8 @@ export type Seen = { text: string; values: unknown[]; ms: number[] };
 /** Starts watching. Databases that are opened later are included. */
 export function watchStatements(): Map<string, Seen> {
   const seen = new Map<string, Seen>();
-  // The shape of each text is computed only once, because long texts take milliseconds, which would
-  // be measured.
+  // The shape of each text is computed only once. For long texts, this takes milliseconds, which
+  // would be included in the measurement.
   const shapes = new Map<string, string>();
   const keep = (text: string, values: unknown[], ms: number) => {
     const key = shapes.get(text) ?? shapeOf(text);
@@ -34,7 +34,10 @@ export function watchStatements(): Map<string, Seen> {
 
 type Keep = (text: string, values: unknown[], ms: number) => void;
 
-/** Returns the same shape for statements that differ only in the length of a list. */
+/**
+ * Returns the shape of a statement. Statements that differ only in the length of a list have the
+ * same shape.
+ */
 const shapeOf = (text: string) =>
   text
     .replace(/\s+/g, " ")
@@ -64,7 +67,8 @@ function watchSqlite(keep: Keep): void {
 }
 
 /**
- * Measures the time from a query to its result. The calling thread does not wait during this time.
+ * Records SQLite's statements with the time from the query to its result. The calling thread does
+ * not wait during this time.
  */
 function watchThreads(keep: Keep): void {
   const { postMessage } = Worker.prototype;
@@ -87,7 +91,10 @@ function watchThreads(keep: Keep): void {
   } as typeof postMessage;
 }
 
-/** Measures the time from a query to its result. No thread waits during this time. */
+/**
+ * Records PostgreSQL's statements with the time from the query to its result. No thread waits
+ * during this time.
+ */
 function watchPostgres(keep: Keep): void {
   const prototype = pg.Client.prototype as unknown as Record<string, unknown>;
   const query = prototype.query as (...args: unknown[]) => unknown;

@@ -7,7 +7,7 @@ import { startDelivery } from "../../webhooks/deliver.ts";
 import { sender } from "../../webhooks/send.ts";
 
 const where = process.argv[2]!;
-// The test also has the store open, so this process opens it like an operator's command.
+// The test has already opened the store, so this process opens it like an operator's command.
 const store = await openStore(
   where.startsWith("postgres")
     ? { databaseUrl: where, dataDirectory: "" }

@@ -1,5 +1,6 @@
-// A rule without lanes, which tests use as a control. All endpoints share one pool of slots in the
-// order of their turns. Accounts have no share, and no response excludes an endpoint.
+// A rule without lanes, which tests use as a control. All endpoints share one pool of slots, in the
+// order of their turns. There is no limit per account, and a bad response has no consequence for an
+// endpoint.
 
 import { newStanding, type Rule } from "../../webhooks/lanes.ts";
 

@@ -81,7 +81,10 @@ export async function happen(
   return id;
 }
 
-/** Creates endpoints of other accounts. All events of each account wait for its endpoint. */
+/**
+ * Creates endpoints of other accounts. All events of an account wait for delivery to each of its
+ * endpoints.
+ */
 export async function pileUp(
   store: Store,
   { accounts, endpoints, events }: { accounts: number; endpoints: number; events: number },

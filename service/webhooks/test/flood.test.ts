@@ -1,6 +1,6 @@
-// 24 accounts with 240 endpoints that first give good responses, and then hang in all slots that
-// they can get. The test decides when a delivery is answered. It has its own clock, which each turn
-// of the delivering loops advances.
+// Tests 24 accounts with 240 endpoints that first give good responses, and then hang in all slots
+// that they can get. The test decides when a delivery is answered. It has its own clock, which
+// advances with each turn of the loops that send deliveries.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -22,8 +22,9 @@ const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: 
 const control = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 const accountsCount = 24;
 /**
- * In milliseconds of the test's clock. 20 events take 100, and more on a busy machine, because the
- * clock also advances while the database is slow. A hanging request ends after 5,000 ms.
+ * The limit in milliseconds of the test's clock. 20 events take 100 ms, but more on a busy machine,
+ * because the clock also advances while the database is slow. A hanging request ends after 5,000
+ * ms.
  */
 const boundMs = 2500;
 
@@ -53,9 +54,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     /**
-     * Creates 20 events of an honest endpoint when `hangingMin` requests hang.
+     * Creates 20 events for an honest endpoint as soon as `hangingMin` requests hang.
      *
-     * @returns the number of its events that were sent within the limit
+     * @returns the number of these events that were sent within the limit
      */
     async function flood(hangingMin: number, rule = threeLanes) {
       const hung: (() => void)[] = [];

@@ -1,5 +1,6 @@
-// Kills two simultaneous deliverers with kill -9. No event is lost, a repeat has the same
-// webhook-id, and the events of an address stay in order. TESTS=long runs 200 rounds.
+// Kills two simultaneous deliverers with kill -9. Tests that no event is lost, that a repeated
+// delivery has the same webhook-id, and that the events of an address stay in order. TESTS=long
+// runs 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -62,7 +63,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           .map(({ body }) => JSON.parse(body).data as { address: string; sequence: number })
           .filter((data) => data.address === `0x${address.toString("hex")}`)
           .map(({ sequence }) => sequence);
-        // A repeat may directly follow its original; no other event is out of order.
+        // A repeated delivery may directly follow the original. All other events are in order.
         assert.ok(mine.every((sequence, index) => index === 0 || sequence >= mine[index - 1]!));
       }
       await receiver.close();

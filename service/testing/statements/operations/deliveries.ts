@@ -1,4 +1,5 @@
-// Claims, completes, and replays webhook deliveries, and changes webhook endpoints.
+// Operations that claim, complete, and replay webhook deliveries, and that change webhook
+// endpoints.
 
 import { replay, sendTest } from "../../../webhooks/deliveries/enqueue.ts";
 import { listDeliveries, pruneDeliveries } from "../../../webhooks/deliveries/list.ts";

@@ -1,4 +1,4 @@
-// Uses the ledger as an executor does, and the store as the executor's desk does.
+// The operations of an executor on the ledger, and of the executor's desk on the store.
 
 import { randomBytes } from "node:crypto";
 import { type Hex, toHex } from "executable-address";

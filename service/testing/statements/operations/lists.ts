@@ -1,4 +1,4 @@
-// Lists and finds rows as the dashboard and the API do, with the largest pages.
+// Operations that list and find rows like the dashboard and the API, with the largest pages.
 
 import { findEvent, listEvents } from "../../../events/list.ts";
 import { type AddressQuery, listAddresses } from "../../../events/list-addresses.ts";

@@ -1,4 +1,4 @@
-// Marks and observes addresses as the loop that creates events does.
+// Operations that mark and observe addresses, like the loop that creates events.
 
 import { type Hex, toHex } from "executable-address";
 import { pino } from "pino";

@@ -1,4 +1,4 @@
-// Signs people in, and uses their accounts, credentials, and limits.
+// Operations that sign people in, and that use their accounts, credentials, and limits.
 
 import { randomBytes } from "node:crypto";
 import { createAccount, findAccount, findCredentials } from "../../../accounts/account.ts";

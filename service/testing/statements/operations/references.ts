@@ -1,4 +1,4 @@
-// Sets and searches references of addresses, and exports all records.
+// Operations that set and search references of addresses, and that export all records.
 
 import { findReferenceKeys, rotateReferenceKey } from "../../../accounts/reference-keys.ts";
 import { findListed } from "../../../events/list-addresses.ts";
