@@ -50,7 +50,7 @@ export type Limiter = {
   /**
    * Admits or refuses one request of `key` now. The limiter uses its own clock. In any window of t
    * ms, admits at most burst + t / intervalMs + 1 requests. If at least intervalMs pass between
-   * requests, admits all of them. A refused request does not count.
+   * requests, admits every request. A refused request does not count.
    */
   take(key: string, policy: Policy): Promise<LimitVerdict>;
 };
@@ -72,9 +72,9 @@ function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVer
 }
 
 /**
- * Returns a policy that allows `count` requests per day. After a day without requests, all of them
- * can arrive in one burst, and further requests at even intervals. In any 24 hours, it admits at
- * most `2 * count` requests.
+ * Returns a policy that allows `count` requests per day. After a day without requests, all `count`
+ * requests can arrive in one burst, and further requests at even intervals. In any 24 hours, it
+ * admits at most `2 * count` requests.
  */
 export const perDay = (name: string, count: number): Policy => ({
   name,

@@ -164,8 +164,8 @@ export function elsewhereFinder(
 
 /**
  * Returns the amounts at the address, the recoveries by our executor, and the amounts that somebody
- * else returned. An amount was returned by somebody else if it arrived at the address, is no longer
- * there, and was not returned by our executor.
+ * else returned. Somebody else returned an amount if it arrived at the address, is not part of the
+ * current balance, and was not returned by our executor.
  *
  * @param returned the recoveries in the order of their blocks
  */

@@ -59,8 +59,8 @@ export async function markObservedAbove(
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;
-    // The search also returns rows that are already marked, because a search that skips them would
-    // scan all of them.
+    // The search also returns rows that are already marked, because a search that skips such rows
+    // would have to scan every one.
     if (last.unmarked) {
       await db
         .updateTable("watches")

@@ -238,8 +238,7 @@ const pacedEvents = 1_000;
  * A time is null if it cannot be computed from the newest 1,000 events.
  */
 export async function readPace(db: Kysely<Tables>, accountId: string) {
-  // From a limit, PostgreSQL's planner knows that few rows are joined. From a range of positions,
-  // it does not.
+  // A limit lets PostgreSQL's planner know that few rows are joined. A range of positions does not.
   const page = db
     .selectFrom("events")
     .select(["account_id", "address", "type", "created_at as at", "position"])

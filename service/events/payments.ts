@@ -24,7 +24,7 @@ const ofSizeMax = 2;
 /**
  * A stored payment. Hashes are lowercase. `payer` and `token` are in EIP-55 case. If endpoints
  * contradict each other about the transfer at a log index, all transfers are stored, and `claim`
- * numbers them from 0. At most one of them is real.
+ * numbers them from 0. At most one is real.
  */
 export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
 
@@ -61,7 +61,7 @@ export async function keepPayments(
     add(counts, `${toHex(row.address)} ${classOf(row)}`);
     addSize(sizes, `${toHex(row.address)} ${toHex(row.token)}`, row.amount);
   }
-  // An operator can list a token as a look-alike while open addresses request it.
+  // An operator can list a token as a look-alike while open addresses request this token.
   const isAskedFor = ({ address, token }: Payment) => asked.get(address)?.token === token;
   const misdirected = payments.filter((each) => each.isLookalike && !isAskedFor(each));
   const rows = payments.flatMap((payment) => {

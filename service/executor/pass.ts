@@ -127,7 +127,7 @@ export type ChainSettings = {
   sendFallbackBlocks: number | undefined;
   fees: FeePolicy;
   budgets: BudgetLimits;
-  /** What pays for executions: the operator's budgets, tips, or either of them. */
+  /** What pays for executions: the operator's budgets, tips, or either. */
   pays: "sponsor" | "tips" | "both";
   tipPrices: TipPrices;
   /**

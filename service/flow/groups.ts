@@ -3,9 +3,9 @@
 
 /**
  * The maximum number of rows in one statement or one short commit. It is limited because other
- * statements wait for a statement: on SQLite, all statements except those of create requests and
- * lookups, and on PostgreSQL, statements that need the same rows. Limits that have other reasons
- * are defined where they are used.
+ * statements wait for a statement: on SQLite, all statements except statements of create requests
+ * and lookups, and on PostgreSQL, statements that need the same rows. Limits that have other
+ * reasons are defined where they are used.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */

@@ -285,7 +285,7 @@ function orderEndpoints(turn: Turn, blocks: number): EndpointClient[] {
   return findWilling(turn).toSorted((a, b) => isNarrow(a) - isNarrow(b));
 }
 
-/** Returns all endpoints except those that were recently slow or refused all logs. */
+/** Returns all endpoints except endpoints that were recently slow or that refused all logs. */
 function findWilling(turn: Turn): EndpointClient[] {
   const { memory, view } = turn;
   const all = view.clients(memory.turn);

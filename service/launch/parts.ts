@@ -41,7 +41,7 @@ export type Launch = {
    * it is mined.
    */
   request: ReturnType<typeof journaled>;
-  /** All endpoints. When the address is read, `quorum` of them must give the same answer. */
+  /** All endpoints. When the address is read, `quorum` endpoints must give the same answer. */
   rpcs: readonly Rpc[];
   quorum: number;
   pollMs: number;

@@ -2,8 +2,8 @@
 // an endpoint lost it, and raises its fee if the fee is too low.
 //
 // No transaction takes effect twice. Each transaction uses the nonce after the newest mined
-// transaction. So all pending transactions have the same nonce, and only one of them can be mined.
-// A transaction with the same recipient, value, and calldata as a mined transaction is not signed
+// transaction. So all pending transactions have the same nonce, and only one can be mined. A
+// transaction with the same recipient, value, and calldata as a mined transaction is not signed
 // again, even if an endpoint lags and does not show the effect of the mined transaction yet.
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -275,7 +275,7 @@ async function settle(sending: Sending, nonce: number): Promise<Sent | undefined
   return undefined;
 }
 
-/** Returns false if the endpoint requires a higher fee. @throws {SendRefused} if it refuses */
+/** Returns false if the endpoint requires a higher fee. @throws {SendRefused} for other refusals */
 async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> {
   try {
     await request("eth_sendRawTransaction", [raw]);

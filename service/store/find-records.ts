@@ -14,8 +14,8 @@ import type { Tables } from "./tables.ts";
  */
 const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, number>;
 /**
- * The maximum number of addresses that are sorted without a pause. Other work can run in the
- * pauses, because some blocks of a busy chain have tens of thousands of recipients.
+ * The maximum number of addresses that are sorted without a pause. Some blocks of a busy chain have
+ * tens of thousands of recipients, and other work can run in the pauses.
  */
 const sortedMax = 4_000;
 

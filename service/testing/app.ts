@@ -62,7 +62,7 @@ const pollMs = 20;
 export const testChains: Chains = chainsOf(known, known.slice(0, 1));
 
 /**
- * Returns the chains `known`, of which the chains `listed` are listed. Does not check their
+ * Returns the chains `known`. Only the chains in `listed` are listed. Does not check their
  * endpoints.
  */
 export function chainsOf(known: readonly Chain[], listed: readonly Chain[] = known): Chains {

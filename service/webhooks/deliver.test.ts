@@ -177,8 +177,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ),
       ];
       for (const mutant of mutants) {
-        // The header contains signatures of two schemes. A receiver checks one of them, so it does
-        // not notice a change to the other.
+        // The header contains signatures of two schemes. A receiver checks only one signature, so
+        // it does not notice a change to the other.
         const kept = String(mutant.headers["webhook-signature"]);
         const [v1, v1a] = signature.split(" ") as [string, string];
         const isSame =

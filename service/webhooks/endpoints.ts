@@ -71,7 +71,7 @@ export async function addEndpoint(
   const id = `whe_${randomBytes(12).toString("hex")}`;
   await db.transaction().execute(async (transaction) => {
     // The update locks the rows of the account's endpoints. So if two requests add the tenth
-    // endpoint simultaneously, one of them is refused.
+    // endpoint simultaneously, one request is refused.
     await startUpdate(transaction)
       .set((eb) => ({ version: eb("version", "+", 1) }))
       .where("account_id", "=", accountId)

@@ -189,7 +189,7 @@ const allowed = [
   "http://127.0.0.1:5173",
 ];
 
-/** Request origins, with the entry of `allowed` that matches each of them. */
+/** Request origins, each with the entry of `allowed` that matches it. */
 const requests: [origin: string, allowedBy: string | undefined][] = [
   ["", undefined],
   ["null", undefined],

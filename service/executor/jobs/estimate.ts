@@ -144,7 +144,7 @@ function combineEstimates(
 }
 
 /**
- * Asks endpoints until enough of them agree on each call. Starts with a quorum of endpoints, and
+ * Asks endpoints until enough endpoints agree on each call. Starts with a quorum of endpoints, and
  * then asks one further endpoint at a time about the calls without agreement.
  *
  * @returns undefined for a call if no endpoint had time for it

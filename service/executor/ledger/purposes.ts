@@ -49,8 +49,8 @@ export type NewPurpose = {
 export type Share = Payer & { address: Hex; gas: number };
 
 /**
- * `transactions` contains at least one transaction, the oldest first. Any one of them can be mined.
- * A pending purpose with a `blockNumber` is confirmed: its jobs are free, but its cost has not been
+ * `transactions` contains at least one transaction, the oldest first. Any one can be mined. A
+ * pending purpose with a `blockNumber` is confirmed: its jobs are free, but its cost has not been
  * charged yet.
  */
 export type Purpose = NewPurpose & {

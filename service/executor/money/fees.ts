@@ -1,6 +1,6 @@
 // Computes the fees of a transaction: the EIP-1559 fee to offer per gas, and the fee per byte that
 // an OP Stack chain charges because it publishes transactions on Ethereum. Other chains charge no
-// fee per byte, or include it in the gas. The functions in this file make no calls. Some of them
+// fee per byte, or include it in the gas. The functions in this file make no calls. Some functions
 // return the calls that request prices.
 //
 // The fee oracle has the same address on all OP Stack chains. Since the Fjord upgrade, it returns

@@ -54,9 +54,7 @@ async function recordWith(call: Call): Promise<AddressRecord> {
   });
 }
 
-/**
- * Saves and pays the records, and runs an executor until each of them is executed or has failed.
- */
+/** Saves and pays the records, and runs an executor until each record is executed or has failed. */
 async function execute(records: readonly AddressRecord[]): Promise<Map<Hex, boolean>> {
   await saveRecords(store, records);
   const running = startCore(store, world.chains());

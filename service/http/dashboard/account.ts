@@ -63,8 +63,8 @@ type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
 
 /**
  * GET /money: the amounts that the account requested, received, executed, and returned, by day and
- * token. If the account has many addresses, each request counts only some of them. `isMore` is true
- * until all are counted.
+ * token. If the account has many addresses, each request counts only some addresses. `isMore` is
+ * true until all are counted.
  */
 export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }: MoneyParts): void {
   app.get("/money", async (request): Promise<Answers.Money> => {

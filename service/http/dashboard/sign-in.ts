@@ -149,8 +149,8 @@ type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) =>
 /**
  * Opens the queue for hashing passwords. It runs a few hashes at a time, and leaves one core to the
  * API. Browsers that have signed in before have a separate queue with priority, but every fourth
- * turn belongs to the other queue. In each queue, accounts or networks take turns, and each of them
- * can have only a few waiting hashes.
+ * turn belongs to the other queue. In each queue, accounts or networks take turns, and each account
+ * or network can have only a few waiting hashes.
  *
  * @param onShed called for each request that is refused because its queue is full
  * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the queue is full

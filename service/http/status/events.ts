@@ -345,8 +345,8 @@ type From = { readonly client: string; readonly network: string };
 const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
 
 /**
- * Counts streams. An address, a client, and a network each have their own limit, so that none of
- * them can use up the shared limit.
+ * Counts streams. An address, a client, and a network each have their own limit, so that none can
+ * use up the shared limit.
  */
 function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: EventLimits) {
   const counts = new Map<string, number>();

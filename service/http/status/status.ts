@@ -138,7 +138,7 @@ function openOthers({ store, chains, keccak, statusReader }: Parts) {
     const { lookalikes = [] } = chains.find(chainId) ?? {};
     const came = lookalikes.length > 0 ? await findMisdirected(address) : [];
     const seen = lookalikes.flatMap((lookalike) => {
-      // An operator can list a token as a look-alike while open addresses ask for it.
+      // An operator can list a token as a look-alike while open addresses request this token.
       if (isSame(lookalike.address, status.token)) return [];
       const transfer = came.find(
         (each) => each.chainId === chainId && isSame(each.token, lookalike.address),

@@ -187,7 +187,7 @@ describe("two workers and the executor", () => {
 });
 
 describe("a worker that hangs while it drains", () => {
-  /** Starts two processes, and stops one of them with a signal, so that only SIGKILL can end it. */
+  /** Starts two processes, and stops one process with a signal, so that only SIGKILL can end it. */
   const startWithHung = async () => {
     const server = await start({ DRAIN_SECONDS: "0" });
     const [hung, other] = pidsOf(server);

@@ -194,7 +194,7 @@ describe("a purpose whose transaction was replaced by a zero-value transfer", ()
     return new Set(outcomes.map((each) => each.transaction_hash)).size;
   }
 
-  /** Checks that the jobs have no failures, and that one batch executes all of them later. */
+  /** Checks that the jobs have no failures, and that one batch executes all records later. */
   async function assertGoTogether(records: readonly AddressRecord[]) {
     const jobs = await jobsOf(records);
     assert.deepEqual(

@@ -1,4 +1,4 @@
-// Tests three endpoints, one of which returns false answers. The log, the metrics, and `admin
+// Tests three endpoints. One endpoint returns false answers. The log, the metrics, and `admin
 // chains check` show this endpoint and the method, and the executor asks this endpoint last.
 
 import assert from "node:assert/strict";

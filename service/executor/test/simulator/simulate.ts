@@ -35,7 +35,7 @@ export type Options = {
   watch?(line: string): void;
   /** The number of looks per pass. It is low, so that walks take several steps. */
   looksPerPass?: number;
-  /** The number of keys that pay gas. If there are two, each of them sometimes refuses to sign. */
+  /** The number of keys that pay gas. If there are two, each key sometimes refuses to sign. */
   keys?: number;
   /**
    * Whether some intents pay a tip, and executions use a different amount of gas than estimated.

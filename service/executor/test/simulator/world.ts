@@ -63,9 +63,8 @@ type WorldOptions = {
   /** Features in addition to the plain world. */
   width?: Width;
   /**
-   * Whether there are only a few intents, and all of them expired before the world began. The world
-   * lasts {@link overTimes} times as long. All payments are late, and the chain sleeps between
-   * them.
+   * Whether there are only a few intents, which all expired before the world began. The world lasts
+   * {@link overTimes} times as long. All payments are late, and the chain sleeps between them.
    */
   isOver?: boolean;
 };
