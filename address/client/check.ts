@@ -72,10 +72,10 @@ export const note = object({
 });
 export type Note = TypeOf<typeof note>;
 
-/** The record that a create would return, a simulation, and the findings. */
+/** The record that a create request would return, a simulation, and the findings. */
 export const check = object({
   /**
-   * The record that a create would return, with a random salt if the intent has none.
+   * The record that a create request would return, with a random salt if the intent has none.
    *
    * @ref AddressRecord
    */

@@ -152,9 +152,9 @@ export const paymentNews = object({
   ...payment.properties,
   /**
    * `asked`: the payment completes the requested amount. `partial`: the amount is still incomplete.
-   * `surplus`: the amount was already complete. `other_token`: the payment is in another listed
+   * `surplus`: the amount was already complete. `other_token`: the payment is in a different listed
    * token. `wrong_token`: the payment is in a look-alike of a listed token, such as bridged USDC.
-   * The last two do not count toward the amount.
+   * Payments with the last two kinds do not count toward the amount.
    */
   kind: among("asked", "partial", "surplus", "other_token", "wrong_token"),
   /** True if the payment arrived after the execution or the expiration time. */

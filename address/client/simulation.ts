@@ -72,7 +72,7 @@ export const simulation = object({
    */
   fundingAssumed: flag,
   /**
-   * The gas that an execution uses in a transaction of its own, or null if the node does not report
+   * The gas of a transaction that executes only this address, or null if the node does not report
    * it.
    */
   gasUsed: orNull(count),

@@ -28,8 +28,8 @@ const info = {
     "operation: `MethodNotAllowed`, `UnknownPath`, and the errors of requests that are rejected " +
     "before they are parsed (`NotHttp`, `HeadersOverflow`, `RequestTimeout`, " +
     "`ExpectationFailed`). These errors have no X-Request-Id. Changes to /v1 are backward " +
-    "compatible. New fields, error codes, and headers can be added, so ignore those that you do " +
-    "not know.",
+    "compatible. New fields, error codes, and headers can be added, so ignore fields, codes, " +
+    "and headers that you do not know.",
 };
 
 const tags = [
@@ -112,8 +112,8 @@ function describeIntents({ Intent, Call }: Record<string, Schema>): Record<strin
         salt: {
           ...{ type: "string", pattern: "^0x[0-9a-fA-F]{64}$" },
           description:
-            `${salt!.description} If absent, the salt is derived from the reference if the ` +
-            "request has an API key and a reference. Otherwise it is random.",
+            `${salt!.description} If you omit the salt in a request with an API key ` +
+            "and a reference, the salt is derived from the reference. Otherwise it is random.",
         },
       },
       required,

@@ -129,10 +129,10 @@ export const operations = {
     tag: "addresses",
     summary: "Check before you create",
     description:
-      "Takes the same credential and body as a create, but stores nothing. Returns the record " +
-      "that a create would return, a simulation that assumes the full amount, and likely " +
-      "mistakes in the intent. An account can make 30 checks in a burst, and then one every 2 " +
-      "seconds.",
+      "Takes the same credential and body as a create request, but stores nothing. Returns the " +
+      "record that a create request would return, a simulation that assumes the full amount, " +
+      "and likely mistakes in the intent. An account can make 30 checks in a burst, and then " +
+      "one every 2 seconds.",
     credentials: ["apiKey", "clientId"],
     body: "intent",
     answer: check,
@@ -150,7 +150,7 @@ export const operations = {
     credentials: [],
     reads: ["If-None-Match"],
     answer: addressRecord,
-    answers: "The record, with the same bytes as the response to the create.",
+    answers: "The record, with the same bytes as the response to the create request.",
     headers: { "Cache-Control": "Immutable", ETag: "ETag" },
     unchanged: "Your copy with this ETag is current.",
     refusals: [...ofAddress, "Unavailable"],

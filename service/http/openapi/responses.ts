@@ -37,7 +37,7 @@ export const headers = {
   NoStore: { required: true, schema: exactly("no-store") },
   Immutable: {
     description:
-      "The response can be cached forever, because an address never gets another intent.",
+      "The response can be cached forever, because the intent of an address never changes.",
     required: true,
     schema: exactly("public, max-age=31536000, immutable"),
   },
@@ -245,8 +245,8 @@ const refusals = {
   ReferenceInUse: {
     codes: ["reference_in_use"],
     description:
-      "Another address of the account already has this reference, or a client ID tried to set " +
-      "the reference of an existing address. The issue's message is the existing address.",
+      "A different address of the account already has this reference, or a client ID tried to " +
+      "set the reference of an existing address. The issue's message is the existing address.",
     headers: known,
   },
   NoneOfYours: {
