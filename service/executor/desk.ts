@@ -14,9 +14,10 @@ import { together, togetherBy } from "../flow/together.ts";
 import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
-import { findJobs, hintJobs, notWorthItsGas, underfunded } from "./ledger/jobs.ts";
+import { findJobs, hintJobs } from "./ledger/jobs.ts";
 import { findLease, isPaused } from "./ledger/lease.ts";
 import { nameTokens } from "./ledger/named.ts";
+import type { Reason } from "./ledger/reasons.ts";
 import { findRecoveredElsewhere } from "./ledger/settlements.ts";
 import { findAccountGas } from "./ledger/spending.ts";
 
@@ -213,10 +214,14 @@ function isNews(
 ): boolean {
   if (balance === "0" && recoverable.length === 0) return false;
   if (!job) return true;
-  const isMore = state === "funded" && job.state === "waiting" && job.reason === underfunded;
+  const isMore =
+    state === "funded" &&
+    job.state === "waiting" &&
+    job.reason === ("underfunded" satisfies Reason);
   // This process's endpoints can contradict the executor's endpoints for a long time, so each block
   // causes at most one hint.
   if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
-  if (job.state !== "given_up" || job.reason !== notWorthItsGas) return false;
+  if (job.state !== "given_up" || job.reason !== ("not_worth_its_gas" satisfies Reason))
+    return false;
   return Math.abs(block.timestamp - job.detectedAtSeconds) >= worthlessSeconds;
 }

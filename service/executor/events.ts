@@ -11,6 +11,7 @@ import type { View } from "../chain/rpc/view.ts";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import type { FollowEvent } from "../follow/parts.ts";
 import type { Purpose } from "./ledger/purposes.ts";
+import { failureLabel, type Reason } from "./ledger/reasons.ts";
 
 export type ExecutorEvent =
   | NetworkEvent
@@ -34,7 +35,7 @@ export type ExecutorEvent =
   | { kind: "pass_failed"; message: string }
   | { kind: "corrupt_record"; address: Hex; cause: string }
   | { kind: "attempt_failed"; address: Hex; reason: string }
-  | { kind: "given_up"; address: Hex; reason: string }
+  | { kind: "given_up"; address: Hex; reason: Reason }
   | { kind: "sent"; purpose: Purpose["kind"]; nonce: number; hash: Hex; addresses: number }
   | { kind: "replaced"; nonce: number; hash: Hex }
   | { kind: "fee_capped"; nonce: number }
@@ -73,22 +74,6 @@ type Kind<Event> = {
     by?(event: Event): number;
   };
 };
-
-const knownReasons = [
-  "CallFailed",
-  "NoCode",
-  "Underfunded",
-  "Expired",
-  "AlreadyOver",
-  "WrongChain",
-  "CreationFailed",
-  "TooLittleGas",
-  "NotRecoverable",
-  "reverted on chain",
-  "takes",
-];
-const toLabel = (reason: string) =>
-  knownReasons.find((known) => reason.startsWith(known)) ?? "other";
 
 const byRpc = {
   name: "rpc_failures_total",
@@ -163,7 +148,7 @@ const kinds: Kinds = {
       name: "failed_total",
       help: "Failed attempts to execute or recover, in an estimate or on chain",
       labels: ["reason"],
-      of: ({ reason }) => ({ reason: toLabel(reason) }),
+      of: ({ reason }) => ({ reason: failureLabel(reason) }),
     },
   },
   given_up: {

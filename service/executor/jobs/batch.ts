@@ -8,6 +8,7 @@ import { gasMargin } from "../../chain/execution-gas.ts";
 import { midnightAfter } from "../../flow/days.ts";
 import { computeWaitSeconds, type JobUpdate } from "../ledger/jobs.ts";
 import type { Share } from "../ledger/purposes.ts";
+import type { Reason } from "../ledger/reasons.ts";
 import { type Budgets, divideCost } from "../money/budgets.ts";
 import { computeCost, type Size } from "../money/fees.ts";
 import { computeTipsValue } from "../money/tips.ts";
@@ -38,7 +39,7 @@ export function admit(
   budgets: Budgets,
 ): { batches: Batch[]; unpaid: JobUpdate[] } {
   const unpaid: JobUpdate[] = [];
-  const postpone = ({ item: { job } }: Ready, reason: string) => {
+  const postpone = ({ item: { job } }: Ready, reason: Reason) => {
     const waitedSeconds = computeWaitSeconds(
       budgetSeconds,
       pass.nowSeconds - job.detectedAtSeconds,

@@ -3,7 +3,6 @@
 
 import { type Hex, zeroAddress } from "executable-address";
 import { midnightAfter } from "../../flow/days.ts";
-import { notWorthItsGas } from "../ledger/jobs.ts";
 import type { DecisionPolicy } from "../pass.ts";
 import type { Vault, Wanted } from "../payments/vaults.ts";
 
@@ -33,7 +32,7 @@ type WaitReason =
   | "recoveries_of_today_spent"
   | "nothing_there";
 
-type GiveUpReason = typeof notWorthItsGas | "recovery_keeps_failing";
+type GiveUpReason = "not_worth_its_gas" | "recovery_keeps_failing";
 
 /** `untilSeconds` is a time of the chain's clock, or null to wait until more money arrives. */
 export type Decision =
@@ -95,7 +94,7 @@ function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): D
   const held = there.filter(([token]) => !isTried || !policy.lookalikes.has(token));
   if (held.length === 0) return { action: "give_up", reason: "recovery_keeps_failing" };
   if (tokensWorthIt(held, fees, policy, 1n).length === 0) {
-    return { action: "give_up", reason: notWorthItsGas };
+    return { action: "give_up", reason: "not_worth_its_gas" };
   }
   if (history.recoveryFailures >= policy.recoveryFailuresMax) {
     return { action: "give_up", reason: "recovery_keeps_failing" };

@@ -6,6 +6,7 @@
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
+import type { Reason } from "../ledger/reasons.ts";
 import { computeCost, type Size } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import {
@@ -99,7 +100,7 @@ const obstacleSeconds = {
   signer_unavailable: waitSeconds,
   endpoints_disagree_on_nonce: soonSeconds,
   earlier_nonces_unknown: waitSeconds,
-};
+} as const satisfies Partial<Record<Reason, number>>;
 type Obstacle = keyof typeof obstacleSeconds | "no_money";
 
 /**
@@ -164,7 +165,7 @@ async function sendNow(key: KeySlots, order: Omit<Order, "nonce">): Promise<Obst
 function postponed(
   { nowSeconds }: Pass,
   { ready }: Batch,
-  reason: string,
+  reason: Reason,
   seconds: number,
 ): JobUpdate[] {
   return ready.map(({ item: { job } }) => {
@@ -201,7 +202,7 @@ export type ShortageMemory = { shortage: Shortage | undefined };
 
 export const openShortageMemory = (): ShortageMemory => ({ shortage: undefined });
 
-const outOfGasMoney = "executor_out_of_gas_money";
+const outOfGasMoney: Reason = "executor_out_of_gas_money";
 
 const lookMs = 15_000;
 /**

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { quoteText } from "../ledger/reasons.ts";
 import { type Estimate, judge } from "./estimate.ts";
 
 const takes = (gas: number): Estimate => ({ result: "succeeds", gas });
-const fails: Estimate = { result: "fails", reason: "CallFailed" };
+const fails: Estimate = { result: "fails", reason: quoteText("CallFailed") };
 
 describe("estimates of several endpoints", () => {
   test("use the higher of two amounts, or the median of three", () => {

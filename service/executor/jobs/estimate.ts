@@ -21,6 +21,7 @@ import { type EndpointClient, readAnswers, upperMiddle } from "../../chain/rpc/v
 import { explainRevert, printable } from "../../chain/simulation/revert.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
+import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
 import { gasMax, type Purse } from "../transactions/send.ts";
@@ -51,7 +52,7 @@ type EstimatePass = Pass<EstimateMemory & { pace: BlockPace }>;
 /** `unknown`: the node gave no usable answer. This does not count as a failure of the address. */
 export type Estimate =
   | { result: "succeeds"; gas: number }
-  | { result: "fails"; reason: string }
+  | { result: "fails"; reason: JobReason }
   | { result: "unknown" };
 
 /** The gas limit of the first simulation of an unknown account. Most executions need less. */
@@ -95,7 +96,7 @@ export async function estimateExecutions(
 export type Transfer = { token: Hex; gas: number };
 
 /** `reason`: the reason why tokens are missing from `transfers`. */
-type RecoveryEstimate = { transfers: Transfer[]; reason: string };
+type RecoveryEstimate = { transfers: Transfer[]; reason: JobReason };
 
 /**
  * Finds the transfers that would succeed, the cheapest first. Each transfer is estimated
@@ -237,7 +238,7 @@ function parseEstimate(answer: Answer | "late"): Estimate {
   const { error } = answer;
   const isOverGas = classifyError(method, error) === "over_call_gas";
   if (!isRevert(error) && !isOverGas) return { result: "unknown" };
-  return { result: "fails", reason: explainError(error) };
+  return { result: "fails", reason: quoteText(explainError(error)) };
 }
 
 function explainError({ data, message }: CallError): string {

@@ -21,6 +21,7 @@ import type { BlockPace } from "../../chain/rpc/heads.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { EndpointClient } from "../../chain/rpc/view.ts";
+import type { MeasuredReason } from "../ledger/reasons.ts";
 import type { Pass } from "../pass.ts";
 import type { Purse } from "../transactions/send.ts";
 
@@ -62,7 +63,7 @@ export type SimulationRequest = {
  * "late" if the call was not answered within its time limit. Undefined if the call was not made.
  */
 export type SimulationAnswer = Answer | "late" | undefined;
-export const lateReason = `not simulated within ${slowCallMsMax} ms`;
+export const lateReason: MeasuredReason = `not simulated within ${slowCallMsMax} ms`;
 
 /** The simulations at one endpoint. */
 type Round = {

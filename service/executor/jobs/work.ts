@@ -7,6 +7,7 @@ import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
 import type { LatePlace } from "../ledger/due.ts";
 import { computeRetryAt, computeWaitSeconds, type Job, type JobUpdate } from "../ledger/jobs.ts";
+import type { JobReason, Reason } from "../ledger/reasons.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { Size } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
@@ -299,7 +300,7 @@ function chooseTransfers(pass: Pass, item: Examined, transfers: readonly Transfe
 function afterFailure(
   { parts, nowSeconds }: Pass,
   { job, wanted, vault }: Examined,
-  reason: string,
+  reason: JobReason,
 ) {
   const { address } = job;
   const failures = job.failures + 1;
@@ -321,7 +322,7 @@ function afterFailure(
  * Returns the update of a job for which the pass had no time. Writes the reason only if it is new.
  */
 function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job): JobUpdate[] {
-  const reason = "not_simulated_yet";
+  const reason: Reason = "not_simulated_yet";
   return before === reason ? [] : [{ address, state: "waiting", dueAtSeconds: nowSeconds, reason }];
 }
 
@@ -337,7 +338,7 @@ function abandon({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpda
 function postpone(
   { nowSeconds }: Pass,
   { address, detectedAtSeconds }: Job,
-  reason: string,
+  reason: Reason,
 ): JobUpdate {
   const dueAtSeconds = nowSeconds + computeWaitSeconds(soonSeconds, nowSeconds - detectedAtSeconds);
   return { address, state: "waiting", dueAtSeconds, reason };

@@ -9,6 +9,7 @@ import { findRecords, type UnverifiedRecord } from "../../store/find-records.ts"
 import type { Tables } from "../../store/tables.ts";
 import type { Job } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
+import { reasonsWith } from "./reasons.ts";
 
 /**
  * Finds jobs that are due and have no pending transaction. Accounts take turns, so that many jobs
@@ -160,11 +161,7 @@ function toJob(row: Row, record: UnverifiedRecord): Job {
 
 export type LatePlace = { dueAt: number; address: Hex };
 
-/**
- * The reasons of jobs that wait until their intent expires. A late due time is correct for these
- * jobs.
- */
-const untilExpiry = ["underfunded", "execution_keeps_failing"];
+const untilExpiry = new Set<string | null>(reasonsWith("untilExpiry"));
 
 /**
  * Makes jobs that are due after `place` due immediately, unless they wait for their intent to
@@ -183,7 +180,7 @@ export async function pullLate(
     where chain_id = ${chainId} and purpose_id is null
       and (due_at, address) > (${place.dueAt}, ${fromHex(place.address)})
     order by due_at, address limit ${statementRows.short}`.execute(db);
-  const late = rows.filter(({ reason }) => !untilExpiry.includes(reason ?? ""));
+  const late = rows.filter(({ reason }) => !untilExpiry.has(reason));
   if (late.length > 0) {
     const addresses = late.map(({ address }) => address);
     await fenced(db, fence, (transaction) =>
@@ -200,19 +197,7 @@ export async function pullLate(
   return { count: late.length, next };
 }
 
-/**
- * The reasons for which the executor itself makes a job wait. Jobs with such a reason are retried
- * continuously.
- */
-const ownWants = [
-  "no_free_slot",
-  "signer_unavailable",
-  "endpoints_disagree_on_nonce",
-  "earlier_nonces_unknown",
-  "not_simulated_yet",
-  "simulation_unavailable",
-];
-/** The longest time until a job with such a reason is retried. */
+/** The longest time until a job is retried for which the executor itself had no time or key. */
 const wantSeconds = 3600;
 
 /**
@@ -226,7 +211,7 @@ export async function readWaitedSeconds(
   chainId: number,
   nowSeconds: number,
 ): Promise<number> {
-  const isWanting = sql`coalesce(reason, '') in (${sql.join(ownWants)})`;
+  const isWanting = sql`coalesce(reason, '') in (${sql.join(reasonsWith("isOwn"))})`;
   const { rows } = await sql<{ since: number | string | null }>`
     select min(nullif(case when due_at = 0 or ${isWanting} then detected_at else due_at end, 0))
       as since

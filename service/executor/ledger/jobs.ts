@@ -11,6 +11,7 @@ import type { Touched } from "../../follow/parts.ts";
 import { findCreators } from "../../store/find-records.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
+import type { JobReason, Reason } from "./reasons.ts";
 
 /** The executor's work for one vault on one chain. Times are in seconds of the chain's clock. */
 export type Job = {
@@ -40,7 +41,7 @@ export type JobUpdate = {
   state: "waiting" | "idle" | "given_up";
   /** Null if the job waits until more money is detected. */
   dueAtSeconds: number | null;
-  reason: string | null;
+  reason: JobReason | null;
   notBeforeSeconds?: number;
   failures?: number;
   paidFailures?: number;
@@ -255,7 +256,9 @@ async function putJob(
   db: Kysely<Tables>,
   chainId: number,
   address: Hex,
-  wanted: Pick<Selectable<Tables["executor_jobs"]>, "state" | "due_at" | "reason">,
+  wanted: Pick<Selectable<Tables["executor_jobs"]>, "state" | "due_at"> & {
+    reason: Reason | null;
+  },
 ): Promise<boolean> {
   const creator = (await findCreators(db, [address])).get(address);
   if (!creator) return false;
@@ -334,14 +337,6 @@ export type JobHint = {
 };
 
 /**
- * The only temporary reason for abandoning a job. The job may become worth its gas after more money
- * arrives or gas becomes cheaper.
- */
-export const notWorthItsGas = "not_worth_its_gas";
-/** The job waits for more money until its expiration time. */
-export const underfunded = "underfunded";
-
-/**
  * Creates a job for each vault that has none. Wakes jobs that are idle, that were not worth their
  * gas, or that wait for money that has arrived. Other jobs do not change, so the call is
  * idempotent.
@@ -387,15 +382,15 @@ export async function hintJobs(
           .columns(["chain_id", "address"])
           .doUpdateSet(due)
           .where((row) => {
-            const isWaitingFor = (state: "given_up" | "waiting", reason: string) =>
+            const isWaitingFor = (state: "given_up" | "waiting", reason: Reason) =>
               row.and([
                 row("executor_jobs.state", "=", state),
                 row("executor_jobs.reason", "=", reason),
               ]);
             return row.or([
               row("executor_jobs.state", "=", "idle"),
-              isWaitingFor("given_up", notWorthItsGas),
-              ...(isEnough ? [isWaitingFor("waiting", underfunded)] : []),
+              isWaitingFor("given_up", "not_worth_its_gas"),
+              ...(isEnough ? [isWaitingFor("waiting", "underfunded")] : []),
             ]);
           }),
       )

@@ -13,6 +13,7 @@ import { dropJob, retryJob } from "./jobs.ts";
 import type { Fence } from "./lease.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { PurposeConflict } from "./purposes.ts";
+import { type JobReason, quoteText } from "./reasons.ts";
 
 const address = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;
 const sender = address(0xe0);
@@ -265,7 +266,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("money wakes an idle job, but not before its backoff has ended", async () => {
-      const idle = { state: "waiting" as const, dueAtSeconds: null, reason: "reverts" };
+      const idle = { state: "waiting" as const, dueAtSeconds: null, reason: quoteText("reverts") };
       await ledger.updateJobs(fence, [
         { ...idle, address: address(1), notBeforeSeconds: 80, failures: 2 },
         { ...idle, address: address(2) },
@@ -279,25 +280,25 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("ignores the age of jobs that do not wait for the executor", async () => {
-      const put = (n: number, reason: string | null, dueAtSeconds: number | null) =>
+      const put = (n: number, reason: JobReason | null, dueAtSeconds: number | null) =>
         ledger.updateJobs(fence, [{ address: address(n), state: "waiting", reason, dueAtSeconds }]);
       const waited = (nowSeconds: number) => ledger.readWaitedSeconds(chainId, nowSeconds);
       assert.equal(await waited(2000), 1950, "due since it was detected, and never tried");
       await put(1, "budget_spent", 9000);
-      await put(2, "CallFailed", 9000);
+      await put(2, quoteText("CallFailed"), 9000);
       await put(3, "underfunded", null);
       assert.equal(await waited(2000), 0);
       await put(1, "signer_unavailable", 2005);
       assert.equal(await waited(2000), 1950, "detected long ago, and postponed repeatedly");
       await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       assert.equal(await waited(2000), 0, "on its way");
-      await put(2, "CallFailed", 1700);
+      await put(2, quoteText("CallFailed"), 1700);
       assert.equal(await waited(2000), 300, "due, but not processed");
     });
 
     test("updates jobs with the same change in one statement, and keeps other fields", async () => {
       await dropJob(store.db, chainId, address(3));
-      const waits = { state: "waiting" as const, dueAtSeconds: 60, reason: "underfunded" };
+      const waits = { state: "waiting" as const, dueAtSeconds: 60, reason: "underfunded" as const };
       await ledger.updateJobs(fence, [
         { ...waits, address: address(1) },
         { ...waits, address: address(2), failures: 2, notBeforeSeconds: 55 },
@@ -372,7 +373,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(await ledger.readLookedUntil(chainId), 0);
         assert.deepEqual(await ledger.saveLook(fence, hints, 70), [hints[0], hints[2]]);
         assert.deepEqual(await ledger.saveLook(fence, hints, 80), []);
-        const short = { state: "waiting" as const, dueAtSeconds: 900, reason: "underfunded" };
+        const short = {
+          state: "waiting" as const,
+          dueAtSeconds: 900,
+          reason: "underfunded" as const,
+        };
         await ledger.updateJobs(fence, [{ ...short, address: address(1) }]);
         assert.deepEqual(await ledger.saveLook(fence, hints, 80), []);
         const enough = { ...hints[0]!, isEnough: true };

@@ -11,6 +11,7 @@ import type { Fee } from "../money/fees.ts";
 import type { PurposeKind } from "../tables.ts";
 import { type Fence, fenced } from "./lease.ts";
 import { type NamedToken, noteSent } from "./named.ts";
+import type { Reason } from "./reasons.ts";
 
 /**
  * `raw` is the signed transaction; times are in seconds of the chain's clock. `isFill`: whether the
@@ -25,13 +26,6 @@ export type SignedTransaction = {
   signedBlock: number;
   isFill: boolean;
 };
-
-/**
- * The reasons of a job whose transaction was sent. The job waits for a block with the transaction,
- * and then for confirmations.
- */
-export const awaitingBlock = "awaiting_block";
-export const awaitingConfirmations = "awaiting_confirmations";
 
 export type NewPurpose = {
   sender: Hex;
@@ -134,7 +128,7 @@ async function engage(
   const today = dayOf(createdAtSeconds);
   const { numUpdatedRows } = await transaction
     .updateTable("executor_jobs")
-    .set({ purpose_id: id, state: "sent", reason: awaitingBlock })
+    .set({ purpose_id: id, state: "sent", reason: "awaiting_block" satisfies Reason })
     .$if(kind === "recover", (update) =>
       update.set((row) => ({
         recovery_day: today,

@@ -9,14 +9,8 @@ import { groupsOf, statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type JobUpdate, writeUpdates } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
-import {
-  awaitingBlock,
-  awaitingConfirmations,
-  insertPurpose,
-  type NewPurpose,
-  purposeId,
-  type SignedTransaction,
-} from "./purposes.ts";
+import { insertPurpose, type NewPurpose, purposeId, type SignedTransaction } from "./purposes.ts";
+import type { Reason } from "./reasons.ts";
 import { type Cost, settleCharges, takeBack } from "./spending.ts";
 
 /** The changes that follow from a final receipt. `updates` change the purpose's jobs. */
@@ -105,7 +99,7 @@ export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): 
   return fenced(db, fence, async (transaction) => {
     await transaction
       .updateTable("executor_jobs")
-      .set({ reason: awaitingConfirmations })
+      .set({ reason: "awaiting_confirmations" satisfies Reason })
       .where("purpose_id", "=", purposeId)
       .where("state", "=", "sent")
       .execute();
@@ -146,7 +140,7 @@ export function reopenPurpose(
       .set((row) => ({
         purpose_id: purposeId,
         state: unlessDropped(row, "sent"),
-        reason: awaitingBlock,
+        reason: "awaiting_block" satisfies Reason,
       }))
       .where("chain_id", "=", fence.chainId)
       .where("address", "in", keys)

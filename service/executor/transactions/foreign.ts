@@ -27,6 +27,7 @@ import { agreed } from "../../chain/rpc/view.ts";
 import { dayOf, midnightAfter } from "../../flow/days.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
+import type { Reason } from "../ledger/reasons.ts";
 import { noAccount } from "../ledger/spending.ts";
 import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
@@ -176,7 +177,7 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   const spenders = await readSpenders(pass, block);
   const found = spenders?.find(({ nonce }) => nonce === purpose.nonce);
   if (!found || purpose.transactions.some(({ hash }) => hash === found.hash)) return false;
-  const reason = "nonce taken by another transaction";
+  const reason: Reason = "nonce taken by another transaction";
   const updates = purpose.addresses.map((address): JobUpdate => {
     return { address, state: "waiting", dueAtSeconds: nowSeconds, reason };
   });

@@ -10,6 +10,7 @@ import { middle, readAnswers, type View } from "../../chain/rpc/view.ts";
 import { midnightAfter } from "../../flow/days.ts";
 import { computeRetryAt, computeWaitSeconds, type JobUpdate } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
+import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { ChainSettings, Pass } from "../pass.ts";
 import { findWithCode, type HoldingsMemory } from "../payments/vaults.ts";
@@ -333,7 +334,8 @@ async function computeUpdate(
       ? { paidFailures: before.paidFailures + 1 }
       : { recoveryFailures: before.recoveryFailures + 1 }),
   };
-  const reason = failure && "reason" in failure ? failure.reason : "reverted on chain";
+  const reason: JobReason =
+    failure && "reason" in failure ? quoteText(failure.reason) : "reverted on chain";
   return { ...base, ...failures, reason, notBeforeSeconds, dueAtSeconds: notBeforeSeconds };
 }
 

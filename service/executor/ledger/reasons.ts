@@ -1,0 +1,80 @@
+// Defines the reasons why a job waits or stops. docs/executor.md explains every reason to
+// operators; reasons.test.ts compares its table with this one.
+
+import { paymentFactoryAbi } from "executable-address-contracts";
+
+type Traits = {
+  /** The job waits until its intent expires, so a late due time is correct. */
+  untilExpiry?: true;
+  /** The executor itself is the cause, and retries the job continuously. */
+  isOwn?: true;
+};
+
+const reasons = {
+  account_budget_spent: {},
+  awaiting_block: {},
+  awaiting_confirmations: {},
+  backoff: {},
+  budget_spent: {},
+  client_id_budget_spent: {},
+  corrupt_record: {},
+  dropped_by_operator: {},
+  earlier_nonces_unknown: { isOwn: true },
+  endpoints_disagree_on_nonce: { isOwn: true },
+  execution_keeps_failing: { untilExpiry: true },
+  executor_out_of_gas_money: {},
+  failed_tips_budget_spent: {},
+  fees_over_cap: {},
+  no_free_slot: { isOwn: true },
+  "nonce taken by another transaction": {},
+  not_simulated_yet: { isOwn: true },
+  not_worth_its_gas: {},
+  recoveries_of_today_spent: {},
+  recovery_keeps_failing: {},
+  recovery_left_to_its_owner: {},
+  replaced_by_nothing: {},
+  "reverted on chain": {},
+  signer_unavailable: { isOwn: true },
+  simulation_unavailable: { isOwn: true },
+  tip_does_not_cover_gas: {},
+  underfunded: { untilExpiry: true },
+} as const satisfies Record<string, Traits>;
+
+export type Reason = keyof typeof reasons;
+
+/** Every reason, in alphabetical order. */
+export const allReasons = Object.keys(reasons) as Reason[];
+
+export const reasonsWith = (trait: keyof Traits): Reason[] =>
+  allReasons.filter((reason) => trait in reasons[reason]);
+
+/** A reason that contains a measured number. */
+export type MeasuredReason = `takes ${number} gas` | `not simulated within ${number} ms`;
+
+declare const quoted: unique symbol;
+/** A text of a contract or a node that equals no {@link Reason}. */
+export type QuotedText = string & { readonly [quoted]: true };
+
+/** Any reason that the column `executor_jobs.reason` can contain. */
+export type JobReason = Reason | MeasuredReason | QuotedText;
+
+/**
+ * Converts the text of a contract or a node to a reason. A contract can revert with any text, and
+ * the executor acts on its own reasons, so a text that equals one is returned as `Error(text)`.
+ */
+export function quoteText(text: string): QuotedText {
+  return (Object.hasOwn(reasons, text) ? `Error(${text})` : text) as QuotedText;
+}
+
+const failureLabels = [
+  ...paymentFactoryAbi.flatMap((each) => (each.type === "error" ? [each.name] : [])),
+  "reverted on chain" satisfies Reason,
+  "takes",
+];
+
+/**
+ * Returns a failed attempt's label in metrics: the name of the factory's error, or `other`.
+ * Strangers choose the texts of errors, so no other part of a text becomes a label.
+ */
+export const failureLabel = (reason: string): string =>
+  failureLabels.find((label) => reason.startsWith(label)) ?? "other";
