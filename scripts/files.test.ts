@@ -45,6 +45,8 @@ const smallFiles: Readonly<Record<string, string>> = {
 /** Matches the first line of a top-level function. */
 const isFunction = /^(export )?(default )?(async )?(function\b|const \w+.*(=>|=|\(|<)$)/;
 
+const isComment = /^\s*(\/\/\/?|\/\*\*?|\*)/;
+
 describe("files", () => {
   test("every file of at most 60 lines with one importer has a reason in `smallFiles`", () => {
     const small = production.filter((path) => countImporters(path) === 1 && countLines(path) <= 60);
@@ -127,6 +129,19 @@ describe("files", () => {
               : [];
           }),
       );
+    assert.deepEqual(wrong, []);
+  });
+
+  test("no comment merges the items of a numbered list into one line", () => {
+    const wrong = sources.flatMap((path) => {
+      const lines = textOf.get(path)!.split("\n");
+      return lines.flatMap((line, at) => {
+        if (!isComment.test(line) || !/\S 2\. /.test(line.replace(isComment, ""))) return [];
+        const start = lines.slice(0, at).findLastIndex((each) => !isComment.test(each)) + 1;
+        const before = lines.slice(start, at + 1).map((each) => each.replace(isComment, ""));
+        return /(^| )1\. /.test(before.join(" ")) ? [`${path}:${at + 1}`] : [];
+      });
+    });
     assert.deepEqual(wrong, []);
   });
 });
