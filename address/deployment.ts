@@ -21,7 +21,10 @@ export const collectorAddress: Hex = "0x3B013CA3158c6Bb23fB7e8B5c332561ec9410B21
 export const initCodePrefix: Hex =
   "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0";
 
-/** The length of a vault's code after the execution, or after it was closed without one. */
+/**
+ * The length of a vault's code after an execution, and after a recovery closed the vault without an
+ * execution.
+ */
 export const vaultCodeBytes = { executed: 41, closed: 42 } as const;
 
 /** The vault's code before and after the last 16 bytes of the factory's address. */

@@ -3,8 +3,8 @@
 // the number of entries and the length of keys are bounded.
 //
 // An address is found by its text or its bytes, and a function by its bytes in terms, so that the
-// decoder does not have to create text first. If its addresses and functions are cached, an intent
-// with two calls is decoded at least three times as fast (test/derive.bench.ts).
+// decoder does not have to create text first. The decoder is at least three times as fast for an
+// intent with two calls if all its addresses and functions are cached (test/derive.bench.ts).
 
 import type { Keccak } from "../keccak/keccak.ts";
 import type { Hex } from "./hex.ts";
@@ -73,8 +73,8 @@ export function remember<V>(map: Map<string, V>, key: string, value: V): V {
 }
 
 /**
- * Returns the slot of an address, which is the number in its last three digits. The cache uses
- * slots because most addresses occur only once, and a map would grow.
+ * Returns the slot of an address: the number in the address's last three digits. The cache uses
+ * slots instead of a map, because most addresses occur only once, so a map would grow.
  */
 export function slotOfText(text: string): number {
   const last = text.length - 1;

@@ -36,7 +36,7 @@ export function parseAddress(text: unknown, options: { path?: Path; keccak?: Kec
   throwFaults(faults);
   return address!;
 }
-/** Receives the bytes of an address if the caller needs only its text. */
+/** Receives the bytes of an address when the caller needs only the text. */
 const spare = new Uint8Array(32);
 
 /** Returns whether `value` is hex of 20 bytes, in either case. Does not check the checksum. */
@@ -66,7 +66,8 @@ export function formatAddress(value: Bytes, keccak: Keccak = keccak256): Hex {
   return digitsText(digits, 20);
 }
 
-// All calls reuse these buffers. Without reuse, test/derive.bench.ts (WASM) is 10% slower.
+// All calls reuse these buffers. Without reuse, a derivation takes 10% longer (test/derive.bench.ts
+// with WASM).
 const digits = newDigits(20);
 const letters = digits.text.subarray(2);
 
@@ -111,7 +112,8 @@ export function writeAddress(
 }
 
 /**
- * Returns the address in the word at `at`, in EIP-55 case, or undefined if it is not an address.
+ * Returns the address in the word at `at`, in EIP-55 case, or undefined if the word is not an
+ * address.
  */
 export function readAddress(cache: Cache, bytes: Uint8Array, at: number): Hex | undefined {
   let above = 0;

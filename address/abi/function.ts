@@ -15,12 +15,12 @@ import {
   typeDepthMax,
 } from "./type.ts";
 
-/** Parses the text of a function. Adds faults and returns undefined if it is invalid. */
+/** Parses the text of a function. Adds faults and returns undefined if the text is invalid. */
 export function readFunction(faults: Faults, text: string, cache: Cache): AbiFunction | undefined {
   const known = cache.functions.get(text);
   if (known) return known;
-  // The terms contain the signature and the names. Together these are shorter than the text only by
-  // one space per name.
+  // The terms contain the signature and the names. Together, the two have only one character less
+  // per name than the text: the space before the name.
   if (text.length > termsBytesMax) {
     addFault(
       faults,
@@ -95,8 +95,8 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
 const textLengthMax = 200;
 
 /**
- * Suggests the canonical spelling of `text`, if there is one. The suggestion has no `function`,
- * data location, mutability, or `returns`, and has single spaces and full type names.
+ * Suggests the canonical spelling of `text`, if there is one. The suggestion has single spaces and
+ * full type names, and omits `function`, data locations, mutability, and `returns`.
  */
 function respell(text: string): string | undefined {
   if (text.length > textLengthMax) return undefined;
@@ -117,7 +117,7 @@ const fullNames: Readonly<Record<string, string>> = {
   byte: "bytes1",
 };
 
-/** Removes the text after the parenthesis that closes the first one. */
+/** Removes the text after the parenthesis that closes the first parenthesis. */
 function cutTail(text: string): string {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -186,10 +186,12 @@ const example = '"approve(address spender, uint256 amount)"';
 
 type Parser = { readonly text: string; at: number; readonly faults: Fault[] };
 
-/** Thrown if the parser cannot continue, after it has added the fault. */
+/** Stops the parser after it has added a fault that prevents further parsing. */
 class Stuck extends Error {}
 
-/** Parses `text`. If invalid, returns either all faults of its names or one syntax fault. */
+/**
+ * Parses `text`. If `text` is invalid, returns either all faults of its names or one syntax fault.
+ */
 function parseGrammar(text: string): Grammatical | Fault[] {
   const parser: Parser = { text, at: 0, faults: [] };
   try {

@@ -15,7 +15,7 @@ for (let value = 0; value < 16; value++) {
 }
 
 /**
- * The two digits of each byte, placed in the first half of a word in memory (or in the last half).
+ * The two digits of each byte: in the first half of a word in memory, and in the last half.
  */
 const firstPairs = new Uint32Array(256);
 const lastPairs = new Uint32Array(256);

@@ -9,10 +9,13 @@ const canonical = /^(0|-?[1-9][0-9]*)$/;
 /** A double represents every integer with at most this number of digits exactly. */
 const exactDigits = 15;
 
-/** A `number` if it represents the integer exactly, else a `bigint`. */
+/** A `number` if a number can represent the integer exactly, else a `bigint`. */
 type Integer = number | bigint;
 
-/** Reads an integer of `bits` from `text`. Adds a fault and returns undefined if it is invalid. */
+/**
+ * Reads an integer of `bits` from `text`. Adds a fault and returns undefined if the text is
+ * invalid.
+ */
 export function readInteger(
   faults: Faults,
   text: unknown,
@@ -78,8 +81,8 @@ function addSpellingFault(faults: Faults, text: string): void {
 }
 
 /**
- * Used instead of a suggestion for `25.0`: it can mean 25 whole tokens, and the token's decimals
- * are unknown here.
+ * Replaces the suggestion for `25.0`, which can mean 25 whole tokens. The token's decimals are
+ * unknown here.
  */
 const baseUnits = "amounts are in base units (one token is 10^decimals base units)";
 

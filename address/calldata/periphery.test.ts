@@ -119,7 +119,7 @@ describe("payWithTolerance", () => {
 
   test("throws InvalidError if the recipient is the Collector, in any letter case", () => {
     const lower = collectorAddress.toLowerCase() as Hex;
-    const message = `expected another contract than the Collector, found ${lower}`;
+    const message = `expected an address other than the Collector's, found ${lower}`;
     refused({ recipient: lower }, "recipient", message);
   });
 

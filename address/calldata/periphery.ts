@@ -72,8 +72,8 @@ export const requireBalance = (token: Hex, holder: Hex, min: bigint): Call => ({
 });
 
 /**
- * Reads the requirement of a call. Returns undefined if it does not call Conditions or Guards.
- * Names of parameters do not matter.
+ * Reads the requirement of a call. Returns undefined unless the call goes to Conditions or Guards.
+ * Ignores the names of parameters.
  */
 export function requirementOf({ target, function: text, args }: Call): Requirement | undefined {
   const [first, second, third] = args.map((each) => each.toLowerCase()) as [Hex, Hex, Hex];
@@ -94,12 +94,12 @@ export function requirementOf({ target, function: text, args }: Call): Requireme
 /** `token` is lowercase, and `amount` is in the token's base units. */
 export type Tip = { token: Hex; amount: bigint };
 
-/** Names of parameters do not matter. */
+/** The names of parameters can be any identifiers. */
 const tipFunction = /^tip\(address [\w$]+, uint256 [\w$]+\)$/;
 
 /**
  * Reads the amount that a call pays to the sender of the executing transaction. Returns undefined
- * if it does not call the Tip contract. A tip cannot exceed the vault's allowance for that
+ * unless the call goes to the Tip contract. A tip cannot exceed the vault's allowance for that
  * contract.
  */
 export function tipOf({ target, function: text, args }: Call): Tip | undefined {
@@ -107,7 +107,10 @@ export function tipOf({ target, function: text, args }: Call): Tip | undefined {
   return { token: args[0]!.toLowerCase() as Hex, amount: BigInt(args[1]!) };
 }
 
-/** A call that forwards the whole balance of `token` if it is `least` to `most` base units. */
+/**
+ * A call that forwards the balance of `token`, at most `most` base units. The call reverts if the
+ * balance is below `least`.
+ */
 export type Collection = { token: Hex; recipient: Hex; least: bigint; most: bigint };
 
 const collectFunction = "collect(address token, address recipient, uint256 least, uint256 most)";
@@ -137,7 +140,7 @@ export function payWithTolerance({
     throw new InvalidError([{ path: ["least"], code: "out_of_range", message }]);
   }
   if (isSame(recipient, collectorAddress)) {
-    const message = `expected another contract than the Collector, found ${recipient}`;
+    const message = `expected an address other than the Collector's, found ${recipient}`;
     throw new InvalidError([{ path: ["recipient"], code: "reserved_address", message }]);
   }
   return {
@@ -171,7 +174,10 @@ export function askedAmount({ token, amount, calls }: Pick<Intent, "token" | "am
   return most > BigInt(amount) && most >> 255n === 0n ? `${most}` : amount;
 }
 
-/** Returns the collection of a call, with lowercase addresses; undefined if it does not collect. */
+/**
+ * Returns the collection of a call, with lowercase addresses. Returns undefined unless the call
+ * goes to the Collector.
+ */
 export function collectionOf({ target, function: text, args }: Call): Collection | undefined {
   if (!isSame(target, collectorAddress) || !collectPattern.test(text)) return undefined;
   const [token, recipient] = args.map((each) => each.toLowerCase()) as [Hex, Hex];

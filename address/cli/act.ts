@@ -209,7 +209,7 @@ async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
     middle("eth_estimateGas", [{ ...call, from }]),
     middle("eth_gasPrice", []),
   ]);
-  // The same margin as in the executor: an execution uses up to 1.375 times the estimate of a node.
+  // Allows 1.375 times the estimate of a node, like the executor.
   return {
     nonce: Number(nonce),
     gas: (gas * 11n) / 8n,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program `executable-address`: commands.ts on this process.
+// The program `executable-address`: runs commands.ts with the input and output of this process.
 
 import { run } from "./commands.ts";
 

@@ -47,23 +47,23 @@ Offline commands
   derive INTENT         Derive the address of an intent and print its record
   verify RECORD         Verify a record or a list of records
                           --address A    also check that the record is of address A
-                          --reference R  also check that it was created for your reference R
+                          --reference R  also check that the record was created for your reference R
   verify RECEIPT        Verify a receipt
                           --rpc NODE     compare its blocks with these nodes
   decode TERMS          Decode terms into an intent
-  returns SUBJECT       Show where money goes that is sent by mistake: late, too much, or elsewhere
+  returns SUBJECT       Show where misdirected money goes: late, excess, or on another network
   execution CALLDATA    Print the records in the calldata of execute, recover, rescue, or batch
   salt REFERENCE        Derive the salt of a reference
 
 Service commands (need --url BASE, such as https://pay.example/v1)
   create INTENT         Create an address
-                          --reference R  set its reference
-  check INTENT          Test a create without creating anything, and warn about possible problems
+                          --reference R  set the reference of the address
+  check INTENT          Show what create would return, and warn about likely problems; save nothing
   lookup ADDRESS        Look up a record and verify it
   addresses QUERY       List the addresses of the account, one page at a time
                           QUERY is JSON, such as {"state":"executed"} or {}
   events CURSOR         List the events of the account after CURSOR (0 is the beginning)
-  report ADDRESS        Report something else that was sent, so that the service returns it
+  report ADDRESS        Report a wrong token that was sent to ADDRESS, so that it is returned
                           --token T or --transaction HASH
 
 Chain commands (need --rpc NODE, which can be repeated; no service is used)
@@ -78,11 +78,11 @@ Chain commands (need --rpc NODE, which can be repeated; no service is used)
                           --target T --value WEI --data X
 
 Options
-  --factory ADDRESS     Use another factory
+  --factory ADDRESS     Use a different factory
   --quorum N            Number of nodes that must agree (default: more than half)
-  --confirmations N     Read a block that is N blocks below the newest one
+  --confirmations N     Read the block that is N blocks before the newest block
   --keystore FILE       Sign transactions with this key
-  --from ADDRESS        Let a node sign that has the key of ADDRESS
+  --from ADDRESS        Ask the node to sign with the key of ADDRESS
   --dry-run             Show what would be sent, and send nothing
   --help, --version
 
@@ -92,8 +92,8 @@ Environment variables
   EXECUTABLE_ADDRESS_REFERENCE_KEY  reference key, for salt and verify --reference
   EXECUTABLE_ADDRESS_PASSWORD       password of the --keystore file
 
-INPUT is JSON, hex, or the name of a .json file. If it is missing or "-", it is read from stdin. A
-record is accepted instead of its intent, terms, or address. SUBJECT is a record, a receipt, an
+INPUT is JSON, hex, or the name of a .json file. If INPUT is missing or "-", it is read from stdin.
+You can pass a record instead of its intent, terms, or address. SUBJECT is a record, a receipt, an
 intent, terms, the hash of a transaction to the factory, or an address with --url.
 
 Exit status: 0 if successful, 1 if rejected or not proven, 2 if used incorrectly.
@@ -211,7 +211,7 @@ async function readReturns(given: Given): Promise<PaymentReturns> {
   return deriveReturns(record, shaped(paymentReturns, answer, "list of returns").executor);
 }
 
-/** Verifies the record of an order. Adds a note if its salt proves only the reference. */
+/** Verifies the record of an order. Adds a note if the record's salt proves only the reference. */
 function verifyOrder({ input, factory, address }: Given, reference: string, key: string): Answer {
   let notes: Error[] = [];
   const accepts = () => {

@@ -1,4 +1,4 @@
-// Opens a keystore file (version 3) and signs transactions with its key. Uses viem to sign, which
+// Opens a keystore file (version 3), and signs transactions with its key. Signs with viem, which
 // must be installed separately.
 
 import { scryptAsync } from "@noble/hashes/scrypt.js";

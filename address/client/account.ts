@@ -1,5 +1,6 @@
 // The methods that need an API key: the account's addresses, events, and webhook endpoints. Only
-// servers have API keys, so the code that checks these answers is loaded by the first call.
+// servers have API keys, so pages do not load the code that checks these answers: the first call
+// loads it.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { refuseUnknown } from "../errors.ts";
@@ -103,8 +104,8 @@ export function openAccount(settings: Settings): Account {
 const methods = "list create get pause resume rotate test replay deliveries remove".split(" ");
 
 /**
- * Returns functions that send the requests of endpoints.ts, which must not import the client's
- * code.
+ * Returns functions that send the requests of endpoints.ts, because endpoints.ts must not import
+ * the client's code.
  */
 function openSending({ credential, transport }: Settings): Sending {
   return {
@@ -124,7 +125,7 @@ function openSending({ credential, transport }: Settings): Sending {
   };
 }
 
-/** Returns the methods of endpoints.ts, which is loaded by the first call. */
+/** Returns the methods of endpoints.ts. The first call loads that file. */
 function loadOnCall(sending: Sending): Endpoints {
   const later =
     (name: string) =>

@@ -38,7 +38,7 @@ type Page = {
 /** `await` returns one page. `for await` yields the items of this and all later pages. */
 export type Paged<P extends Page> = Answered<P> & AsyncIterable<P["items"][number]>;
 
-/** The transport of one call, and the signal that aborts it. */
+/** The transport of one call, and the signal that aborts the call. */
 export type Call = { readonly transport: Transport; readonly signal: Signal | undefined };
 
 /**
@@ -105,11 +105,10 @@ export function startPages<P extends Page>(
       let at = cursor;
       for (let page = await first; ; page = await read(at)) {
         yield* page.items;
-        // A list in ascending order always has a next page, for clients that poll it.
+        // A list in ascending order always has a next page, so that clients can poll the list.
         const { next, hasMore = page.items.length > 0 } = page;
         if (next === null || !hasMore) return;
-        if (next === at)
-          throw new UnprovenError("next: expected another cursor, found the same one");
+        if (next === at) throw new UnprovenError("next: expected a new cursor, found the same one");
         at = next;
       }
     },

@@ -61,8 +61,8 @@ function openSources(baseUrls: readonly string[]) {
 }
 
 /**
- * Returns whether the error means that the service has no record. Other errors with status 404 mean
- * that `baseUrl` is wrong.
+ * Returns whether the error means that the service has no record. Any other error with status 404
+ * means that `baseUrl` is wrong.
  */
 const isNotFound = (error: unknown) =>
   error instanceof ServiceError && error.status === 404 && error.code === "not_found";
@@ -115,8 +115,8 @@ export type FoundRecord =
   | { kind: "missing" | "unreachable" };
 
 /**
- * Requests a record for a page and proves it. Never throws. If no source gives a valid record, the
- * result is that of the first source.
+ * Requests a record for a page and proves the record. Never throws. If no source gives a valid
+ * record, returns the result of the first source.
  *
  * @param baseUrls the service, then its mirrors
  */
@@ -129,7 +129,8 @@ export async function findRecord(
   const get: Get = async (baseUrl, path, signal) => {
     const answer = await fetch(`${baseUrl}${path}`, { signal });
     if (!answer.ok) throw new NoRecord(answer.status);
-    // A complete response that is not JSON is a wrong record. An interrupted one is unreachable.
+    // A complete response that is not JSON counts as `wrong`, and an interrupted response as
+    // `unreachable`.
     return answer.json().catch((error) => {
       if (!(error instanceof SyntaxError)) throw error;
     });

@@ -37,7 +37,7 @@ export type ProveOptions = AgreementOptions & { readonly rpcs: Rpcs };
 /** `proof` contains the caller's nodes, which must prove the status before it is returned. */
 export type ProvedWait = WaitOptions & { readonly proof?: ProveOptions };
 
-/** The parts of a client that proving uses. */
+/** The parts of a client that `prove` and `waitFor` use. */
 export type ProofSource = {
   readonly trust: Trust;
   /** Requests a path of the service. */
@@ -83,7 +83,8 @@ async function proveWith(
 }
 
 /**
- * Returns the block on which the nodes agree, and the execution's block if they agree on it too.
+ * Returns the block on which the nodes agree, and also the execution's block if the nodes agree on
+ * that block.
  */
 async function readTrustedBlocks(
   proof: AddressProof,

@@ -66,7 +66,7 @@ export function signatureFor(address: Hex, key: string, reference?: string): Hex
   return toHex(underKey(key, `create\n${spelled}\n${named}`));
 }
 
-/** @throws {TypeError} that does not repeat the key */
+/** @throws {TypeError} whose message does not contain the key */
 function underKey(key: string, text: string): Uint8Array {
   if (!referenceKeyPattern.test(key))
     throw new TypeError("expected a reference key: svc_ref_ and 64 lowercase hex digits");

@@ -333,7 +333,7 @@ describe("options", () => {
     for await (const _ of open().addresses()) assert.fail("no item");
     once({ body: { items: [], next: "7", hasMore: true } });
     const endless = open().events({ cursor: "7" })[Symbol.asyncIterator]();
-    const message = "next: expected another cursor, found the same one";
+    const message = "next: expected a new cursor, found the same one";
     await assert.rejects(endless.next(), { name: "UnprovenError", message });
     once({ body: { items: [] } });
     for await (const _ of open().webhooks.deliveries("w")) assert.fail("no item");

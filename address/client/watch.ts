@@ -49,7 +49,7 @@ type MessageOptions = {
   readonly silenceMs: number;
 };
 
-/** The number of polls after a stream failed, before another stream is opened. */
+/** The number of polls between the failure of a stream and the next attempt to open a stream. */
 const pollsBetween = 12;
 
 /**

@@ -69,7 +69,7 @@ export function useIntent<T>(
   });
 }
 
-/** The arguments of a function with more parameters would not fit. */
+/** The arguments of a function with more parameters would not fit into the terms. */
 const argsMax = 768;
 
 const intentFields = "token amount calls expirationTimestamp recovery salt chainId".split(" ");

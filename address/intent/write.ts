@@ -20,7 +20,10 @@ import {
   zeroAmount,
 } from "./rules.ts";
 
-/** The fields of the input. A list of the wrong type is undefined and has a fault. */
+/**
+ * The fields of the input. A list or a function of the wrong type is undefined, and its fault has
+ * been added.
+ */
 export type RawIntent = {
   token: unknown;
   amount: unknown;

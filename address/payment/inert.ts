@@ -15,7 +15,10 @@ export const hiddenCharacter =
   /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/u;
 const combining = /\p{M}/u;
 
-/** Languages need at most two combining marks. More would cover the lines around them. */
+/**
+ * A character needs at most two combining marks in any language. More marks would cover the lines
+ * above and below.
+ */
 const combiningMax = 2;
 
 export function inertPieces(text: string): Piece[] {

@@ -23,9 +23,9 @@ export function owed(amount: string, balance: string): string {
 }
 
 /**
- * Formats base units for people: "1500000" with 6 decimals is "1.5". Never rounds. In some
- * countries a comma or a point separates thousands, in others decimals. So a thin space separates
- * thousands here, and 1.234 is formatted as 1.2340.
+ * Formats base units for people: "1500000" with 6 decimals is "1.5". Never rounds. A comma or a
+ * point separates thousands in some countries and decimals in others. So a thin space separates
+ * thousands here, and 1.234 becomes 1.2340, which nobody reads as a number of thousands.
  */
 export function formatUnits(amount: string, decimals: number): string {
   const { whole, part } = splitUnits(amount, decimals);

@@ -43,7 +43,7 @@ export type ProvedShop = {
   readonly name: string;
   /** A URL on the shop's origin. */
   readonly logo: string | undefined;
-  /** Defined only if the shop signed it. */
+  /** Defined only if the shop signed the order. */
   readonly order: string | undefined;
 };
 
@@ -139,9 +139,9 @@ export async function proveShop(
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
 
 /**
- * Returns, for each call, the party that can receive the token, in lowercase. For a call to the
- * token it is the recipient or spender, and otherwise the called contract. Undefined if it is
- * unknown.
+ * Returns, for each call, the party that can receive the token, in lowercase. The party of a call
+ * to the token is the recipient or spender, or undefined for an unknown function. The party of any
+ * other call is the called contract.
  */
 export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   return calls.map(({ target, function: text, args }) => {
@@ -182,7 +182,7 @@ function resolveLogo(logo: unknown, shop: string): string | undefined {
   return url.origin === origin ? url.href : undefined;
 }
 
-/** @throws {TypeError} that does not repeat the key */
+/** @throws {TypeError} whose message does not contain the key */
 async function importPrivateKey(text: string) {
   try {
     return await crypto.subtle.importKey("pkcs8", decodeBase64(text), "Ed25519", false, ["sign"]);

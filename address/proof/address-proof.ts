@@ -16,7 +16,7 @@ import {
 } from "./outcome.ts";
 
 /**
- * A proof together with its result, which is stated for people. A verifier checks that the proof
+ * A proof together with its result in a form that people can read. A verifier checks that the proof
  * has this result. `execution` is null unless the outcome is `executed`.
  */
 export type AddressProof = {

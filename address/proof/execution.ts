@@ -26,7 +26,8 @@ import { proveInTrie } from "./trie.ts";
  * A transaction of a block and its receipt.
  *
  * `headers` are RLP headers, from the transaction's block to the trusted block, each the parent of
- * the next. If the transaction's block itself is trusted, `headers` contains only that block.
+ * the next. If the transaction's block itself is trusted, `headers` contains only that block's
+ * header.
  */
 export type TransactionProof = {
   readonly headers: readonly Hex[];

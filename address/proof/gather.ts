@@ -66,7 +66,8 @@ export async function proveAt(
 }
 
 /**
- * Proves the execution up to `agreed`, in a block on which the nodes also agree.
+ * Proves the execution, which is at or before the block `agreed`, in a block on which the nodes
+ * also agree.
  *
  * @throws {ProofError} `unproved`
  */
@@ -86,7 +87,7 @@ export async function findExecution(
 type EventQuery<Found> = {
   readonly name: VaultEvent["name"];
   readonly prove: Parameters<typeof askEvents<Found>>[3];
-  /** Only events of this transaction are used. */
+  /** If defined, only events of this transaction are used. */
   readonly transactionHash?: Hex;
 };
 

@@ -67,8 +67,8 @@ export async function findPayments(
   const before = known?.payments ?? [];
   const from = known ? known.block.number + 1 : 0;
   const { reports, disputed } = await readReports(rpcs, record, from, agreed.number);
-  // The largest payments of each node, so that invented payments of one node cannot displace real
-  // payments of another.
+  // Uses the largest payments of each node, so that invented payments of one node cannot displace
+  // real payments that another node reports.
   const candidates = distinct(reports.flatMap((report) => largest(report, readAmount)));
   const proved: PaymentProof[] = [];
   let unproved = 0;
@@ -80,7 +80,8 @@ export async function findPayments(
     if (found) proved.push(found);
   }
   const payments = largest([...before, ...proved], sumPayment);
-  // Counts by key, because anybody can pay an address any number of times.
+  // Counts with a map instead of comparing all pairs, because anybody can pay an address any number
+  // of times.
   const counts = new Map<string, number>();
   for (const { place } of reports.flat())
     counts.set(makeKey(place), (counts.get(makeKey(place)) ?? 0) + 1);

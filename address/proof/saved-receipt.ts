@@ -95,7 +95,7 @@ export function verifyReceipt(
       throw invalidProof(`payments: expected as proven ${serialize(found).slice(0, 400)}`);
     return found;
   });
-  // Otherwise a repeated payment would be counted twice.
+  // A payment that a receipt lists twice would be counted twice.
   const twice = payments.find(
     ({ transactionHash: hash }, index) =>
       payments.findIndex((each) => each.transactionHash === hash) < index,

@@ -7,8 +7,8 @@ import { invalidProof } from "./error.ts";
 import { decodeRlp, expectBytes, type Rlp, sameBytes } from "./rlp.ts";
 
 /**
- * Returns the value at `key` in the trie with this `root`, or undefined if the proof shows that
- * there is none.
+ * Returns the value at `key` in the trie with this `root`, or undefined if the proof shows that the
+ * trie has no such key.
  *
  * @param root 32 bytes
  * @param nodes exactly the nodes on the path to the key, from the root down; a node of less than 32

@@ -1,5 +1,5 @@
 // Tests spec/proof-vectors.json, which contains proofs of each outcome from a real chain. Every
-// implementation can test with it. UPDATE_VECTORS regenerates them on anvil.
+// implementation can use this file for its tests. UPDATE_VECTORS regenerates the proofs on anvil.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -49,10 +49,7 @@ async function walkBack(rpc: Rpc, search: Search, refusal: RpcError): Promise<Va
     to = from - 1;
     blocks = Math.min(blocks * 2, blocksMax);
   }
-  throw unavailable(
-    `${callsMax} requests reached only from block ${search.to} back to ${to}`,
-    refusal,
-  );
+  throw unavailable(`${callsMax} requests searched only blocks ${search.to} to ${to}`, refusal);
 }
 
 const readFirstCode = (rpc: Rpc, { vault, from, to }: Search): Promise<number> =>

@@ -107,8 +107,8 @@ export function stateOf(
  * Adds later events to `past`.
  *
  * @param events of this vault, oldest first
- * @throws {StatusError} `rpc_inconsistent` if an execution is not the vault's first event, or is of
- *   another token
+ * @throws {StatusError} `rpc_inconsistent` if an execution is not the vault's first event, or has a
+ *   different token
  */
 export function addEvents(
   { address, intent }: StatusSubject,

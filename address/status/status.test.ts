@@ -222,7 +222,7 @@ describe("readEvents", () => {
     const search = { factory: record.factory, vault: record.address, from: 0, to: 1_000_000 };
     await assert.rejects(readEvents(rpc, search), {
       code: "evidence_unavailable",
-      message: "past events: 96 requests reached only from block 1000000 back to 999245: too wide",
+      message: "past events: 96 requests searched only blocks 1000000 to 999245: too wide",
     });
   });
 });

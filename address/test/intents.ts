@@ -68,7 +68,7 @@ const drawn: fc.Arbitrary<Drawn> = fc.letrec<{ any: Drawn }>((tie) => ({
   ),
 })).any;
 
-/** A list of equal values, repeated according to the length. */
+/** Returns a list that repeats one value. */
 function list(element: Drawn): fc.Arbitrary<Drawn> {
   return fc.tuple(fc.integer({ min: 0, max: 3 }), fc.boolean()).map(([count, open]) => {
     const length = open ? count : count + 1;
