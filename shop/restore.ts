@@ -112,7 +112,8 @@ function openAdoption(parts: RestoreParts) {
     try {
       const order = await adopt(reference, address);
       if (addressKey(order.record.address) === addressKey(address)) return order;
-      warn(`${reference} is ${order.record.address}, but ${address} has the same reference`);
+      const own = order.record.address;
+      warn(`${reference}: the order's address is ${own}, but ${address} has the same reference`);
       return undefined;
     } catch (error) {
       if (error instanceof InvalidError) return undefined;

@@ -22,7 +22,7 @@ export type ShopOrder = {
   /** The transaction that paid for the goods. Null until `deliver` succeeds. */
   readonly deliveredFor: Hex | null;
   /**
-   * The order was restored from the service after a loss, so its goods may already have been
+   * True if the order was restored from the service after a loss. Its goods may already have been
    * delivered.
    */
   readonly isRestored: boolean;

@@ -69,10 +69,10 @@ export function openWork(parts: WorkParts) {
     const { event, claim } = kept;
     try {
       const ended = await within(patienceMs, processEvent(event, parts));
-      if (!ended) return await retryLater(kept, `not done in ${patienceMs} ms`);
+      if (!ended) return await retryLater(kept, `not processed within ${patienceMs} ms`);
       if ("error" in ended) throw ended.error;
       if (ended.found) return await store.endEvent(claim);
-      await retryLater(kept, "not deep enough yet");
+      await retryLater(kept, "not enough confirmations yet");
     } catch (error) {
       const { message } = error as Error;
       if (!(error instanceof WebhookError)) return retryLater(kept, message);

@@ -63,7 +63,7 @@ function openReceiver(settings: Record<string, string>, flaw: Flaw): Receiver {
       const order = steps.find(event);
       if (!order) return;
       const fact = await steps.prove(event, order);
-      if (fact.fact === "notYet") throw new Error("not deep enough yet");
+      if (fact.fact === "notYet") throw new Error("not enough confirmations yet");
       if (steps.isPaid(fact, event)) steps.deliver(order, fact, event);
     },
   };
