@@ -23,8 +23,8 @@ function compile() {
   const compiler = resolve(manifest, "../bin/tsc");
   const emit = ["--noEmit", "false", "--declaration", "--rewriteRelativeImportExtensions"];
   // Without this option, the compiler would also emit the library's sources into the other
-  // packages. It keeps the workspace's symbolic link, and TypeScript emits nothing below
-  // node_modules.
+  // packages. The option keeps the symbolic links of the workspaces, and TypeScript emits nothing
+  // below node_modules.
   const where = ["-p", room, "--rootDir", room, "--outDir", dist, "--preserveSymlinks"];
   execFileSync(process.execPath, [compiler, ...where, ...emit], { stdio: "inherit" });
 }

@@ -154,7 +154,7 @@ function findNode() {
       // Tries the next package, if any.
     }
   }
-  return fail(`There is no Node for ${name} lies in node_modules.`);
+  return fail(`node_modules contains no Node for ${name}.`);
 }
 
 /**
@@ -164,7 +164,7 @@ function findNode() {
 function fail(why, wanted) {
   const cure = wanted
     ? `${wanted} or newer`
-    : "22.18 or newer: npm ci brings it for Linux with glibc, macOS and Windows; elsewhere " +
+    : "22.18 or newer: npm ci installs it on Linux with glibc, macOS, and Windows; elsewhere, " +
       "install it";
   console.error(`${why} This is Node ${process.versions.node}, and the project needs ${cure}.`);
   process.exit(1);
