@@ -38,8 +38,9 @@ const sleptMs = 5_000;
 type Clocks = { wallMs: number; runMs: number };
 const clocks = (): Clocks => ({ wallMs: Date.now(), runMs: performance.now() });
 /**
- * Returns the longer of the durations by both clocks. If it is too long, the page only sends
- * another request; if it is too short, the page could show an expired address as open.
+ * Returns the longer of the durations that the two clocks measured. A duration that is too long
+ * causes only an additional request. With a duration that is too short, the page could show an
+ * expired address as open.
  */
 const msSince = (at: Clocks) => Math.max(Date.now() - at.wallMs, performance.now() - at.runMs);
 

@@ -9,13 +9,15 @@ export const silentAfterMs = 25_000;
 export type News = {
   /** Undefined before the first status. */
   readonly status: ServiceStatus | undefined;
-  /** When the server last reported a status, in Unix milliseconds by this device's clock. */
+  /** The time of the server's last status, in Unix milliseconds by this device's clock. */
   readonly updatedAtMs: number | undefined;
-  /** No update for {@link silentAfterMs}, or the server cannot read its chain. */
+  /**
+   * True if no update arrived for {@link silentAfterMs}, or if the server cannot read its chain.
+   */
   readonly isSilent: boolean;
-  /** The device slept, or the page was frozen or offline, and no status has arrived since. */
+  /** True if no status has arrived since the device slept or the page was frozen or offline. */
   readonly isStale: boolean;
-  /** The server does not know this address, so no status will arrive. */
+  /** True if the server does not know this address, so that no status will arrive. */
   readonly isUnknown: boolean;
   /** Seconds since the last update; 0 if no status can arrive. */
   silentSeconds(): number;

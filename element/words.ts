@@ -7,7 +7,10 @@ import en from "./words/en.json" with { type: "json" };
 export type ElementWords = Readonly<Record<keyof typeof en, string>>;
 export const elementWords: ElementWords = en;
 
-/** Separate from the catalogs, so that a page with its own texts does not bundle them. */
+/**
+ * This list is separate from the texts, so that a page with its own texts does not bundle the texts
+ * here.
+ */
 const tags = ["en", "es", "fr", "de", "ar", "zh"] as const;
 export type LanguageTag = (typeof tags)[number];
 

@@ -18,9 +18,12 @@ export type Kept = {
   sinceMs: number;
   /** The newest block at the time of the request. */
   fromBlock: number;
-  /** The hash was found on the chain (same transfer, same account), not returned by the wallet. */
+  /**
+   * True if the hash was found on the chain (same transfer, same account) and not returned by the
+   * wallet.
+   */
   isFound?: boolean;
-  /** The transaction with this hash has reached the address. */
+  /** True if the transaction with this hash has reached the address. */
   isArrived?: boolean;
 };
 

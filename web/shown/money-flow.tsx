@@ -25,13 +25,16 @@ export type MoneyProps = {
   status: ServiceStatus | undefined;
   simulation: Simulation | undefined;
   proved: Proved;
-  /** A simulation is loading. Space is reserved for it, so that the content below does not move. */
+  /**
+   * True while a simulation is loading. Its space is reserved, so that the content below does not
+   * move.
+   */
   isSimulating?: boolean;
   /** Unix time. Undefined if the time must not be shown. */
   createdAt?: number;
   /** Unix time, by the chain's clock if it is known. */
   nowSeconds: number;
-  /** The transactions of the payments are shown nearby. */
+  /** True if the transactions of the payments are shown nearby. */
   hasTransactions?: boolean;
 };
 

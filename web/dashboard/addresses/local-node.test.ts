@@ -44,7 +44,7 @@ describe("a local node", () => {
   test("rejects a node without an account to pay from, and sends nothing", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver]);
     await assert.rejects(payAt(rpcUrl, address, intent), {
-      message: `${rpcUrl} has no second account, which pays`,
+      message: `${rpcUrl} has no second account to pay from`,
     });
     assert.ok(!methods.includes("eth_sendTransaction"));
     assert.equal(await spareAccount(rpcUrl), null);

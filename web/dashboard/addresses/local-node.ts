@@ -28,7 +28,7 @@ export async function payAt(url: string, address: Hex, intent: Intent): Promise<
   const { rpc, accounts } = await openLocal(url);
   const { token, amount } = intent;
   const from = accounts[1];
-  if (!from) throw new Error(`${url} has no second account, which pays`);
+  if (!from) throw new Error(`${url} has no second account to pay from`);
   const send = async (data: Hex): Promise<Hex> => {
     const hash = (await rpc("eth_sendTransaction", [{ from, to: token, data }])) as Hex;
     for (;;) {

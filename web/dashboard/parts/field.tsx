@@ -28,8 +28,8 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
 
 /**
  * Shows why the form cannot be sent, below the field instead of in the browser's bubble. The
- * listener that clears this message also calls `onChange`, because two listeners would draw the
- * page in between with the old value.
+ * listener that clears this message also calls `onChange`. With two listeners, the page would be
+ * drawn with the old value between the two calls.
  */
 function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
   const { say } = useSpeech();

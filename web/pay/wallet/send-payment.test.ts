@@ -44,7 +44,7 @@ type Answers = Record<string, () => unknown>;
 
 afterEach(() => keep(address, undefined));
 
-/** A wallet that can pay, except for `answers`. */
+/** A wallet that can pay. `answers` replaces responses of single methods. */
 function openWallet(answers: Answers) {
   const methods: string[] = [];
   const able: Answers = {

@@ -5,7 +5,8 @@ import { type Shape, Shapes } from "./shapes.tsx";
 
 type Ribbon = {
   /**
-   * The amount, in the same unit for all ribbons. 0 is drawn as a thread and means another token.
+   * The amount, in the same unit for all ribbons. An amount of 0 means a different token, and is
+   * drawn as a thread.
    */
   readonly units: bigint;
   /** Money that does not go to its intended recipient. */
