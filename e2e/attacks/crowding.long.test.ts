@@ -21,8 +21,8 @@ for (const kind of deployments) {
     let deployed: Deployment;
     let address: string;
     let calls = 0;
-    // Returns a newest block, which the service reads at most ten times a second, and rejects all
-    // other requests.
+    // Answers only requests for the newest block, which the service sends at most ten times a
+    // second, and rejects all other requests.
     const node = createServer(async (asked, answer) => {
       const [{ id, method }] = [JSON.parse(await text(asked))].flat() as [Record<string, unknown>];
       if (method === "eth_getBlockByNumber") {

@@ -138,8 +138,8 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
         // The test uses medians, because on a busy machine the slowest hundredth shows only the
         // effect of other work. The exact limits are tested with a simulated clock in
         // service/http/load/follow-latency.test.ts. A rejection costs an eighth of a create's
-        // processor time, so 0.7 is possible. If the server has half of a processor, twice the time
-        // is acceptable.
+        // processor time, so a share of 0.7 of the usual throughput is possible. If the server has
+        // half of a processor, twice the time is acceptable.
         assert.ok(share >= 0.5, message);
         assert.ok(at(admitted, 0.5) * freePart <= 5 * Math.max(at(quiet, 0.5), 10), message);
         assert.ok(at(found, 0.5) * freePart <= 50, message);

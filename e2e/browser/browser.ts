@@ -13,7 +13,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { findNewerThanPages } from "../../scripts/pages.ts";
 
 const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
-/** The source in ASCII only, because the browser then compiles it in half the processor time. */
+/** axe's source in ASCII only, which the browser compiles in half the processor time. */
 const axeSource = readFileSync(
   createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
   "utf8",

@@ -515,7 +515,7 @@ describe("a look-alike of the requested token", () => {
       es: "Usted envió Bridged USDC (USDC.e). Esta tienda pidió",
       fr: "Vous avez envoyé Bridged USDC (USDC.e). Cette boutique a demandé",
       de: "Sie haben Bridged USDC (USDC.e) gesendet. Dieser Shop verlangt",
-      // Values are between isolates where they are read from left to right.
+      // In a right-to-left language, isolate characters surround each value.
       ar: "أرسلت \u2068Bridged USDC (USDC.e)\u2069. هذا المتجر طلب",
       zh: "您发送的是 Bridged USDC (USDC.e)，而本店要求的是",
     };
@@ -542,7 +542,7 @@ describe("a look-alike of the requested token", () => {
 });
 
 describe("the expected result", () => {
-  /** Beside the card on a screen that is wide enough. */
+  /** The section, which is beside the card on a wide screen. */
   const section = () =>
     page.locator("details", { has: page.getByRole("heading", { name: "Expected result" }) });
   const simulated = "**/v1/address/*/simulation";

@@ -252,7 +252,7 @@ describe("one payment per intention, even while the wallet request is open", () 
   const sendsOf = (of: TestWallet) =>
     of.asked.filter((method) => method === "eth_sendTransaction").length;
   const sends = () => sendsOf(wallet);
-  /** Waits until nothing requests a payment anymore. */
+  /** Waits until no tab requests a payment. */
   const settled = async (at: Page) => {
     const locks = "navigator.locks.query().then(({ held }) => held.length)";
     while ((await at.evaluate(locks)) !== 0) await at.waitForTimeout(20);

@@ -315,7 +315,10 @@ describe("accounts that share a transaction", () => {
       ),
     });
 
-  /** Returns the gas charged to the account and the receipt, or undefined before it is sent. */
+  /**
+   * Returns the gas that the account was charged, and the receipt. Returns undefined before the
+   * transaction is sent.
+   */
   async function executionOf({ address }: AddressRecord) {
     const row = await store.db
       .selectFrom("executor_purpose_addresses as share")

@@ -74,7 +74,8 @@ describe("an executor without money for gas", () => {
     const looks = () => timesOf("stopped_for_balance");
     const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
-    // The pass that postponed the addresses reads new records after its report.
+    // After a pass has reported that it postponed the addresses, the same pass still reads new
+    // records.
     const passes = timesOf("pass");
     await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();

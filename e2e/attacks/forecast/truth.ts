@@ -1,5 +1,6 @@
-// Tries an intent on the chain: pays it, executes it both immediately and, by another account with
-// less gas, in its last second, and finally returns the money.
+// Tries an intent on the chain. Pays the address and executes it immediately. Then restores the
+// paid state twice: once to execute in the last second by a different account with less gas, and
+// once to return the money.
 
 import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "executable-address";
 import { demoToken } from "executable-address-contracts";
