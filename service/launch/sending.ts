@@ -131,7 +131,7 @@ async function assertGone(sending: Sending, sent: Sent): Promise<void> {
     if (code === "0x") return;
   }
   throw new StepError(
-    `${describeSent(sent)} already did this, but the endpoint does not show ` +
+    `${describeSent(sent)} already completed this step, but the endpoint does not show ` +
       `${receipt ? "its effect" : "its receipt"}: run the command again in a minute`,
   );
 }
@@ -180,7 +180,7 @@ async function wait<Result>(
       why =
         head.number === first.number
           ? `the chain has no block after ${head.number}`
-          : `blocks ${first.number + 1} to ${head.number} were mined without it`;
+          : `blocks ${first.number + 1} to ${head.number} do not contain it`;
     } catch (error) {
       const isRefused = error instanceof CallRefused;
       if (!isRefused && !(error instanceof ChainUnavailable)) throw error;

@@ -116,8 +116,8 @@ export function notesOf({ intent }: StatusSubject, codes: Codes, pausable: Pausa
   intent.calls.forEach(({ target }, index) => {
     if (target === intent.token || !(isProxied(target) || pausable.has(target))) return;
     const message = isProxied(target)
-      ? "the target is a proxy, so its owner can change what this call does before the address " +
-        "is paid"
+      ? "the target is a proxy, so its owner can change this call's effect before the address is " +
+        "paid"
       : "the target can be paused, so its owner can make this call fail before the address is paid";
     notes.push({ path: ["calls", index, "target"], code: "target_may_change", message });
   });

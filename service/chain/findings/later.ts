@@ -114,7 +114,7 @@ export async function findGas(
     `with a limit of ${callGas} gas the calls use ${gasUsed}, but they also succeed with a ` +
     `limit of ${estimate} and then do less`;
   const cure =
-    "add a call of requireGas before them, or call a contract that reverts if the gas is too low";
+    "add a call of requireGas first, or call a contract that reverts if the gas is too low";
   return [{ path: ["calls"], code: "work_depends_on_gas", message, cure }];
 }
 
