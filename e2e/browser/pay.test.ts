@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { after, afterEach, before, describe, test } from "node:test";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { type AddressRecord, type Hex, makeRecord } from "executable-address";
 import { shortAddress } from "executable-address/payment";
 import { deriveReturns, mistakes } from "executable-address/status";
@@ -72,7 +72,7 @@ before(async () => {
   browser = await launchBrowser();
   labels = join(mkdtempSync(join(tmpdir(), "labels-")), "labels.json");
   writeFileSync(labels, JSON.stringify({ [localChainId]: { [shopAddress]: "Demo Shop" } }));
-  service = await startService({ LABELS_FILE: labels });
+  service = await startService({ LABELS_FILE: labels, TRUSTED_PROXIES: "127.0.0.1" });
   site = new URL(service.baseUrl).origin;
   const note = {
     target: stranger,
@@ -96,6 +96,10 @@ before(async () => {
   page = await open();
   faults = listenForFaults(page);
 });
+
+let visitors = 0;
+/** Each test is a different client. One client would exceed the limit of simulations. */
+beforeEach(() => page.setExtraHTTPHeaders({ "x-forwarded-for": `198.51.100.${++visitors}` }));
 
 afterEach(async () => {
   await page.unrouteAll({ behavior: "wait" });
