@@ -88,11 +88,41 @@ describe("alerts and dashboard", () => {
 
 type Dashboard = { panels: { title: string; targets: { expr: string }[] }[] };
 
-describe("image, composition and unit", () => {
+/** The paths that a part of the Dockerfile copies from the project. */
+const copiedIn = (part: string) =>
+  [...part.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources]) => sources!.split(" "));
+
+describe("the image, the compose file, and the systemd unit", () => {
+  test("the build of the image copies no path that the ignore file excludes", () => {
+    const ignored = read("Dockerfile.dockerignore")
+      .split("\n")
+      .filter((line) => line !== "" && !line.startsWith("#"));
+    assert.ok(ignored.includes("e2e"));
+    const isIgnored = (source: string) =>
+      ignored.some((path) => source === path || source.startsWith(`${path}/`));
+    assert.deepEqual(copiedIn(read("Dockerfile")).filter(isIgnored), []);
+  });
+
+  test("the image contains every page of the documentation", () => {
+    const copied = copiedIn(read("Dockerfile").split("RUN npm run build")[0]!);
+    const list = readFileSync(join(root, "web/docs/write.ts"), "utf8");
+    const pages = [...list.matchAll(/^ {2}"((?:docs|spec)\/[^"]+)",$/gm)].map(([, path]) => path!);
+    assert.ok(pages.length > 20);
+    const isCopied = (page: string) =>
+      copied.some((source) => {
+        const [start, end] = source.split("*");
+        return end === undefined
+          ? page === source || page.startsWith(`${source}/`)
+          : page.startsWith(start!) && page.endsWith(end);
+      });
+    assert.deepEqual(
+      pages.filter((page) => !isCopied(page)),
+      [],
+    );
+  });
+
   test("name only existing files", () => {
-    const copied = [...read("Dockerfile").matchAll(/^COPY (?!--from)(.+) \S+$/gm)]
-      .flatMap(([, sources]) => sources!.split(" "))
-      .filter((source) => !source.includes("*"));
+    const copied = copiedIn(read("Dockerfile")).filter((source) => !source.includes("*"));
     assert.ok(copied.length > 8);
     for (const source of copied) assert.ok(existsSync(join(root, source)), source);
   });
