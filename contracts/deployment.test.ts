@@ -43,7 +43,7 @@ const bare = await openChain(["--hardfork", "prague", "--disable-default-create2
 after(() => bare.anvil.stop());
 
 describe("the deterministic deployer", () => {
-  test("has a transaction without a signer; its signature determines its sender", async () => {
+  test("has a transaction that no key signed; the signature determines the sender", async () => {
     const { sender, fundingWei, gasMax } = deterministicDeployer;
     const transaction = deterministicDeployer.transaction as TransactionSerializedLegacy;
     const recovered = await recoverTransactionAddress({ serializedTransaction: transaction });

@@ -74,7 +74,7 @@ describe("executable-address/client, on the service", () => {
     await assert.rejects(nobody.events(), { name: "ServiceError", code: "unauthorized" });
   });
 
-  test("changes endpoints if the key has that scope, and sends each change once", async () => {
+  test("changes endpoints with a key for webhooks, and sends each change once", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const reader = { name: "reports", scopes: ["read"] as const, expiresAtMs: null };

@@ -99,8 +99,8 @@ describe("executor --from-mirror", () => {
   const expired = recordOf("expired", { secondsLeft: -60 });
 
   /**
-   * Saves and mirrors records like the service. In the mirror, `damage` gets the terms of another
-   * address.
+   * Saves and mirrors records like the service. In the mirror, `damage` gets the terms of a
+   * different address.
    */
   async function addToMirror(records: AddressRecord[], damage?: AddressRecord) {
     const store = await openStore({ dataDirectory: data });
@@ -136,8 +136,8 @@ describe("executor --from-mirror", () => {
   before(async () => {
     world = await startWorld();
     world.startTicking(150);
-    // The false records: another record's terms, another recovery, text that is not JSON, and an
-    // unfinished line.
+    // The false records: a different record's terms, a different recovery, text that is not JSON,
+    // and an unfinished line.
     const lies = [
       JSON.stringify({ ...early, terms: late.terms }),
       JSON.stringify({ ...early, intent: { ...early.intent, recovery: shop } }),

@@ -189,5 +189,5 @@ describe("an address that requests 100 and accepts 99", () => {
     assert.equal(owedOf("partially_funded", "98"), "2");
   });
 
-  test("requests no more after 99 arrived", () => assert.equal(owedOf("funded", "99"), "0"));
+  test("requests nothing more after 99 arrived", () => assert.equal(owedOf("funded", "99"), "0"));
 });

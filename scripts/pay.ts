@@ -126,7 +126,7 @@ function executionOf(address: Hex, receiver: ReturnType<typeof createServer>): P
   });
 }
 
-/** Advances the clock of the local chain. Rejects a node of another chain. */
+/** Advances the clock of the local chain. Rejects a node of a different chain. */
 async function advance([given = "", ...more]: string[]): Promise<void> {
   if (more.length > 0) throw new Error(usage);
   const seconds = /^[1-9]\d{0,8}$/.test(given) ? Number(given) : Number.NaN;

@@ -274,7 +274,7 @@ const namesTable =
 const homes: Record<string, string> = { "service/executor": "service/executor/ledger" };
 
 describe("tables", () => {
-  test("only a table's own room uses it, and only the ledger uses the executor's tables", () => {
+  test("only its own room uses a table, and only the ledger uses the executor's tables", () => {
     assert.ok(ownerOf.size > 35);
     const mayUse = (path: string, owner: string) =>
       path.startsWith(`${homes[owner] ?? owner}/`) ||

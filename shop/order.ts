@@ -112,6 +112,6 @@ export function sameOrder(a: Intent, b: Intent): boolean {
 /** @throws {InvalidError} `reference_in_use` */
 export function assertSame(kept: ShopOrder, { intent }: AddressRecord): ShopOrder {
   if (sameOrder(kept.record.intent, intent)) return kept;
-  const message = `${kept.record.address} has this reference, and another intent`;
+  const message = `${kept.record.address} has this reference, but a different intent`;
   throw new InvalidError([{ path: ["reference"], code: "reference_in_use", message }]);
 }

@@ -88,7 +88,7 @@ function openAdoption(parts: RestoreParts) {
    * Stores the order that the service already has, if the salt proves that the order is the shop's.
    * Replaces only an order that has no address yet.
    *
-   * @returns the stored order of the reference, which may have another address
+   * @returns the stored order of the reference, which may have a different address
    * @throws {InvalidError} if the record is not this order's
    */
   async function adopt(reference: string, address: Hex): Promise<ShopOrder> {

@@ -60,7 +60,7 @@ describeOnEach("order", () => {
     assert.deepEqual(await store.findMade(), []);
   });
 
-  test("keeps the progress of an order that is processed during its create", async () => {
+  test("keeps the progress of an order that is processed during its creation", async () => {
     const inner = await newStore();
     const done = { state: "executed", deliveredFor: `0x${"11".repeat(32)}` } as const;
     const { shop } = await newShop({

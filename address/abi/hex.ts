@@ -106,7 +106,7 @@ export function parseBytes(value: unknown, path: Path = []): Uint8Array {
   throw new InvalidError([{ path, code: "wrong_type", message }]);
 }
 
-/** Recognizes bytes from another realm, such as a frame, which `instanceof` does not. */
+/** Recognizes bytes from a different realm, such as a frame, which `instanceof` does not. */
 const isForeignBytes = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]";
 

@@ -56,8 +56,8 @@ export type DecodedCall =
  * of a `batch`. An invalid item of a batch becomes an error in the result. {@link makeRecord}
  * returns the record of an intent.
  *
- * @throws {InvalidError} `not_an_execution` for another selector, `malformed_terms` if a batch is
- *   not canonical, and the faults of a single call. In a batch, the paths of an item's `error`
+ * @throws {InvalidError} `not_an_execution` for a different selector, `malformed_terms` if a batch
+ *   is not canonical, and the faults of a single call. In a batch, the paths of an item's `error`
  *   begin with the item's index
  */
 export function decodeExecutions(calldata: Bytes, options: TermsOptions = {}): DecodedCall[] {

@@ -23,8 +23,8 @@ type RequiredRecord = Pick<AddressRecord, "address" | "intent">;
  * Returns a call that passes only after the calls of `record` ran.
  *
  * @param chainId the chain of the intent that gets the call
- * @throws {InvalidError} if `record` belongs to another chain: its calls never run on `chainId`, so
- *   the money would wait until the expiry
+ * @throws {InvalidError} if `record` belongs to a different chain: its calls never run on
+ *   `chainId`, so the money would wait until the expiry
  */
 export const requireExecuted = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,
@@ -37,8 +37,8 @@ export const requireExecuted = (record: RequiredRecord, chainId: number): Call =
  * anyone can send a `recover` after the expiry.
  *
  * @param chainId the chain of the intent that gets the call
- * @throws {InvalidError} if `record` belongs to another chain: anyone can close it on `chainId` at
- *   any time, so the call would pass regardless of the events on the record's chain
+ * @throws {InvalidError} if `record` belongs to a different chain: anyone can close it on `chainId`
+ *   at any time, so the call would pass regardless of the events on the record's chain
  */
 export const requireClosed = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,

@@ -29,7 +29,7 @@ type Keystore = {
   };
 };
 
-/** @throws {Error} if the password is wrong or the file has another format */
+/** @throws {Error} if the password is wrong or the file has a different format */
 export async function openKeystore(text: string, password: string | undefined): Promise<Signer> {
   if (password === undefined)
     throw new Error("missing EXECUTABLE_ADDRESS_PASSWORD, the password of the keystore file");

@@ -113,7 +113,7 @@ function proveCheck(answer: unknown, address: Hex, trust: Trust): Check {
 /** A token's contract, or the hash of a transaction on the chain of the intent. */
 export type SentQuery = { readonly token: Hex } | { readonly transactionHash: Hex };
 
-/** @throws {UnprovenError} if the answer is about another address */
+/** @throws {UnprovenError} if the answer is about a different address */
 export async function reportSent(
   { transport, signal }: Call,
   requested: Hex,

@@ -47,7 +47,7 @@ export type Refusal = { code: string; message: string; issues: readonly Issue[] 
  * - `unreachable`: the connection failed before a response began
  * - `interrupted`: the connection failed during the response
  * - `timeout`: the response was not complete within `timeoutMs`
- * - `redirected`: the service redirected; credentials are not sent to another URL
+ * - `redirected`: the service redirected; credentials are not sent to a different URL
  */
 export class NetworkError extends ClientError {
   override readonly name = "NetworkError";

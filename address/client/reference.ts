@@ -1,7 +1,7 @@
 // `executable-address/reference`: derives salts from references. Two parties with the account's
-// reference key derive the same address for an order, and without the key nobody can create another
-// address that seems to belong to the order. The key also signs the addresses that a page may
-// create with a client ID that requires signatures.
+// reference key derive the same address for an order, and without the key nobody can create a
+// different address that seems to belong to the order. The key also signs the addresses that a page
+// may create with a client ID that requires signatures.
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -112,10 +112,9 @@ export type ReferenceOptions = TrustOptions & {
  *
  * @param keys the account's reference keys, including old ones after a rotation
  * @returns the record in canonical form
- * @throws {InvalidError} the errors of verifyRecord, or one of these codes:
- *   - `reference_mismatch`: the salt belongs to another reference, intent, or key
- *   - `reference_only`: the salt proves only the reference, and there is no `accepts`
- *   - `order_mismatch`: `accepts` returned false
+ * @throws {InvalidError} the errors of verifyRecord, or one of these codes: - `reference_mismatch`:
+ *   the salt belongs to a different reference, intent, or key - `reference_only`: the salt proves
+ *   only the reference, and there is no `accepts` - `order_mismatch`: `accepts` returned false
  * @throws {TypeError} on a malformed key or an unknown option
  */
 export function verifyReference(

@@ -89,7 +89,7 @@ export async function* readMessages(
   }
 }
 
-/** @throws {UnprovenError} for a status of another address */
+/** @throws {UnprovenError} for a status of a different address */
 function parseMessage(name: string, data: string, address: Hex): StreamMessage | undefined {
   if (name === "unavailable") return { kind: "unavailable" };
   const value = parseJson(data);
@@ -202,7 +202,7 @@ const eventLengthMax = 1024 * 1024;
 /**
  * Yields the events of a stream, until the service ends it.
  *
- * @throws {ServiceError} if the service refuses (`unexpected_answer` for another content type),
+ * @throws {ServiceError} if the service refuses (`unexpected_answer` for a different content type),
  *   {NetworkError}, or the signal's reason
  */
 async function* readEvents(

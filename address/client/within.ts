@@ -40,7 +40,7 @@ export function startBound(
   if (caller?.aborted) follow();
   return {
     signal: controller.signal as Signal,
-    /** Restarts the timer with another duration. */
+    /** Restarts the timer with a different duration. */
     restart(length: number) {
       clearTimeout(timer);
       timer = start(length);

@@ -1,5 +1,5 @@
 // Compares the lists of rules for new intents with their sources, and tests the suggestions for
-// functions in another spelling.
+// functions in a different spelling.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";

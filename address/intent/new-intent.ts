@@ -1,5 +1,5 @@
 // Additional rules for new intents, which may change between releases. A name must not be reserved
-// in Solidity, and a selector must not belong to a well-known function with another signature.
+// in Solidity, and a selector must not belong to a well-known function with a different signature.
 // These rules never decide which terms are valid, so they are separate from the frozen rules of
 // parse.ts.
 
@@ -35,7 +35,7 @@ export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}):
 
 /**
  * Finds names that are reserved in Solidity (`reserved_word`) and selectors of well-known functions
- * with another signature (`selector_clash`). {@link encodeNewIntent} refuses these faults. An
+ * with a different signature (`selector_clash`). {@link encodeNewIntent} refuses these faults. An
  * existing intent with such a fault remains valid, so show its reader a warning. The lists of names
  * and functions may grow.
  */
@@ -80,7 +80,7 @@ function listCautions(found: AbiFunction): readonly Fault[] {
 
 const reservedWord = (word: string, kind: "function" | "parameter"): Fault => ({
   code: "reserved_word",
-  message: `expected another ${kind} name: ${word} is a reserved word of Solidity`,
+  message: `expected a different ${kind} name: ${word} is a reserved word of Solidity`,
 });
 
 // The reserved words of solc 0.8.37. A test compiles each word as a function name and as a

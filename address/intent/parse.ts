@@ -77,7 +77,7 @@ const callFields = ["target", "function", "args"];
 
 /**
  * Reads the fields of an intent. Reads only own fields, and each field once, so a getter or a
- * prototype cannot return another value later.
+ * prototype cannot return a different value later.
  *
  * @param drawSalt returns the salt of an intent that has none
  */

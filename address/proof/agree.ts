@@ -62,7 +62,7 @@ export async function blockHashOf(
 
 /**
  * Returns the block at `number` if a quorum of `rpcs` agrees on it. The chain ID is not checked
- * again: an endpoint of another chain cannot report the same hash.
+ * again: an endpoint of a different chain cannot report the same hash.
  */
 export async function agree(rpcs: Rpcs, number: number, quorum: number) {
   const blocks = await Promise.all(

@@ -42,7 +42,7 @@ export function readHeader(bytes: Uint8Array, keccak: Keccak): Header {
 /**
  * Decodes the header of the block that the caller trusts.
  *
- * @throws {ProofError} `invalid_proof` if `bytes` are the header of another block
+ * @throws {ProofError} `invalid_proof` if `bytes` are the header of a different block
  */
 export function readTrustedHeader(bytes: Uint8Array, hash: string, keccak: Keccak): Header {
   const found = toHex(keccak(bytes));

@@ -337,7 +337,10 @@ describe("docs/receipt", () => {
       return { status: 1, stderr: String(error) };
     }
   };
-  /** The scripts' messages, by a word of the library's message about the same receipt. */
+  /**
+   * Maps a word of the library's message about a receipt to the scripts' message about the same
+   * receipt.
+   */
   const reasons: Record<string, RegExp> = {
     format: /another format/,
     address: /(another address|the terms are another address's)/,

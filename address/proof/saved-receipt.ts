@@ -110,7 +110,7 @@ export function verifyReceipt(
 /**
  * Checks the blocks of a receipt with the caller's nodes, and returns their hashes.
  *
- * @throws {ProofError} `no_quorum` if the nodes do not agree on a block, or report another hash
+ * @throws {ProofError} `no_quorum` if the nodes do not agree on a block, or report a different hash
  */
 export async function agreeOnReceipt(
   value: unknown,

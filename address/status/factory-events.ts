@@ -1,5 +1,5 @@
 // Decodes the factory's events, and finds the events of vaults. A node may be wrong or lie, so a
-// log that has another layout or was not requested is an error.
+// log that has a different layout or was not requested is an error.
 
 import { countBytes, toQuantity } from "../abi/hex.ts";
 import { topicOf } from "../abi/token.ts";

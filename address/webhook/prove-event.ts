@@ -145,7 +145,7 @@ async function isCanonical(
 
 /**
  * Returns whether a later version of the service added the event's type. The data of such an event
- * may have another form.
+ * may have a different form.
  */
 function isOfLaterType(event: ServiceEvent): boolean {
   const { type, data } = (event ?? {}) as Partial<ServiceEvent>;

@@ -1,5 +1,5 @@
-// Tests the element in a shop's page, which has another origin and a strict policy of its own, on a
-// real chain.
+// Tests the element in a shop's page, which has a different origin and a strict policy of its own,
+// on a real chain.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -380,7 +380,7 @@ describe("the element and a wallet", () => {
     await page.context().close();
   });
 
-  test("after a payment by QR code, asks the payer to reject the request", async () => {
+  test("after a payment by QR code, asks the payer to reject the open wallet request", async () => {
     page = await openFresh(browser);
     const payer = payerAccount.address as Hex;
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payer);

@@ -603,7 +603,7 @@ describe("the expected result", () => {
 describe("the requester", () => {
   const headOf = async (path: string) => (await fetch(`${site}/a/${path}`)).text();
 
-  test("shows the operator's label of a contract only if it receives all the money", async () => {
+  test("shows a contract's label only if the contract receives all the money", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await page.locator("h1.amount").waitFor();
     assert.equal(await page.locator(".payee").count(), 0);
@@ -819,7 +819,7 @@ describe("the return address", () => {
 });
 
 describe("an unusual browser", () => {
-  test("works with blocked storage", async () => {
+  test("works if storage is blocked", async () => {
     const page = await open();
     const faults = listenForFaults(page);
     await page.addInitScript(`for (const name of ["localStorage", "sessionStorage", "indexedDB"])

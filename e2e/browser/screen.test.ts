@@ -65,7 +65,7 @@ before(async () => {
 });
 
 let visitors = 0;
-/** Each test uses another client address, because a client may simulate 30 times in a burst. */
+/** Each test uses a different client address, because a client may simulate 30 times in a burst. */
 beforeEach(async () => {
   const headers = { "x-forwarded-for": `198.51.100.${++visitors}` };
   for (const each of [page, pageWithWallet]) {

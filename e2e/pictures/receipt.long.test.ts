@@ -214,7 +214,7 @@ describe("the receipt", () => {
     await alone.context().close();
   });
 
-  test("checks files of both kinds, and rejects invalid files with the reason", async () => {
+  test("checks saved pages and JSON files, and rejects invalid files with the reason", async () => {
     const page = await openFresh(browser);
     await page.goto(urlOf("/receipt"));
     const path = join(folder, `receipt-${record.address}.json`);

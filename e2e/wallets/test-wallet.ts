@@ -27,7 +27,7 @@ export type TestWallet = {
   connecting: Promise<void> | undefined;
   /** If set, the wallet waits for the user. */
   asking: Promise<void> | undefined;
-  /** The user chose another account in the wallet's window. */
+  /** The user chose a different account in the wallet's window. */
   sendsFrom: Hex | undefined;
   /** The node does not respond. */
   isNodeSilent: boolean;

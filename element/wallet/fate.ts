@@ -13,7 +13,7 @@ export type Fate =
   /** The account has made the same transfer, but the request is still open in its wallet. */
   | { kind: "met" }
   | { kind: "pending"; isSped: boolean }
-  /** The wallet is on another chain. */
+  /** The wallet is on a different chain. */
   | { kind: "elsewhere" }
   /** The wallet does not respond. */
   | { kind: "silent" }
@@ -46,8 +46,8 @@ type Block = { transactions: Transaction[] };
 
 /**
  * Reports each change of the payment's fate until it is final or `signal` aborts.
- * @param onFound called with the payment that replaces the stored payment, possibly with another
- *   hash
+ * @param onFound called with the payment that replaces the stored payment, possibly with a
+ *   different hash
  */
 export async function watchPayment(
   provider: WalletProvider,

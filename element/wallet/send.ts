@@ -74,8 +74,8 @@ async function sendAlone(provider: WalletProvider, rdns: string, order: Order): 
   try {
     const hash = await ask<Hex>(provider, "eth_sendTransaction", [transaction]);
     keep(address, { ...kept, hash });
-    // The user may have chosen another account and nonce. If the node does not know the transaction
-    // yet, keep the account and nonce of the request.
+    // The user may have chosen a different account and nonce. If the node does not know the
+    // transaction yet, keep the account and nonce of the request.
     const sent = await findSent(provider, hash).catch(() => undefined);
     if (sent && isSame(findKept(address)?.hash ?? "", hash)) keep(address, { ...kept, ...sent });
   } catch (error) {

@@ -30,7 +30,7 @@ function assertShape(answer: string, status: number, code: string): void {
 
 const closing = "Host: x\r\nConnection: close\r\n";
 
-describe("every refusal has the form of spec §7, and CORS", () => {
+describe("every refusal has the form of spec §7 and CORS headers", () => {
   test("returns 400 if the path is badly percent-encoded", async () => {
     for (const path of ["/v1/address/%zz", "/v1/%", "/v1/address/%E0%A4%A"]) {
       assertShape(await raw(`GET ${path} HTTP/1.1\r\n${closing}\r\n`), 400, "invalid_request");

@@ -308,7 +308,7 @@ for (const [name, newPlace] of Object.entries(places)) {
 }
 
 describe("backup", () => {
-  test("is one complete file that only its owner can read, and overwrites no file", async () => {
+  test("writes one complete file that only its owner can read; overwrites no file", async () => {
     const place = await places.sqlite!();
     const lines = await fill(place, 100, 1_700_000_000_000);
     const restored = mkdtempSync(join(folder, "restored-"));
@@ -326,7 +326,7 @@ describe("backup", () => {
     assert.deepEqual(sorted((await admin({ DATA_DIR: restored }, "export")).out), lines.toSorted());
   });
 
-  test("of PostgreSQL is refused, because PostgreSQL has its own tools", async () => {
+  test("refuses to back up PostgreSQL, which has its own tools", async () => {
     const { err } = await admin(await places.postgres!(), "backup --to somewhere");
     assert.match(err, /pg_dump/);
   });

@@ -137,8 +137,8 @@ test("the backup in docs/self-hosting.md completes while creates continue", asyn
   await restored.close();
 });
 
-describe("throws UnavailableError and acknowledges nothing", () => {
-  test("on SQLite after a failed write, until a restart reads the file again", async () => {
+describe("a store that cannot write durably", () => {
+  test("acknowledges nothing after a failed write to SQLite, until a restart", async () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "full-")) };
     const script = `
       import { createHash } from "node:crypto";
@@ -200,7 +200,7 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     await store.close();
   });
 
-  test("on SQLite while another process holds the lock too long, then recovers", async () => {
+  test("throws UnavailableError while another process locks SQLite, then recovers", async () => {
     const dataDirectory = mkdtempSync(join(directory, "busy-"));
     const store = await openStore({ dataDirectory });
     const other = new Database(join(dataDirectory, "service.db"));
@@ -216,7 +216,7 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     await store.close();
   });
 
-  test("on PostgreSQL while it is down, for each kind of call", async () => {
+  test("throws UnavailableError for each kind of call while PostgreSQL is down", async () => {
     const own = await startPostgres();
     const store = await openStore({ dataDirectory: directory, databaseUrl: own.url });
     await own.stop();
@@ -234,7 +234,7 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     await store.close();
   });
 
-  test("on PostgreSQL if the wait for a synchronous standby is canceled", async () => {
+  test("acknowledges nothing if PostgreSQL's wait for a standby is canceled", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -266,7 +266,7 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     await store.close();
   });
 
-  test("on PostgreSQL if its connections break, then recovers", async () => {
+  test("throws UnavailableError if connections to PostgreSQL break, then recovers", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -287,7 +287,7 @@ describe("throws UnavailableError and acknowledges nothing", () => {
     await store.close();
   });
 
-  test("on PostgreSQL if a transaction's connection breaks between statements", async () => {
+  test("throws UnavailableError if a connection breaks between two statements", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const broken = store.db.transaction().execute(async (transaction) => {

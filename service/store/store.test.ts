@@ -174,7 +174,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("a later owner's repetitions change nothing", async () => {
+    test("repeated creates by a later owner change nothing", async () => {
       const saved = row();
       const later = { ...saved, accountId: "acc_2", createdAtMs: saved.createdAtMs + 1000 };
       await store.saveRecord(saved);

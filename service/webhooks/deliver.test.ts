@@ -227,7 +227,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("sends its account's events of requested types, and nothing while paused", async () => {
+    test("sends an account's events of requested types, but nothing while paused", async () => {
       const receiver = await receive();
       const [mine, other] = [await newAccount(store), await newAccount(store)];
       const hook = await addHook(store, mine, receiver.url, ["address.executed"]);
@@ -299,7 +299,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(arrivedAt("/some"), ["evt_2"]);
     });
 
-    test("makes ten attempts over 75 hours with the same ID; stores each response", async () => {
+    test("makes ten attempts with one ID over 75 hours, and stores each response", async () => {
       const receiver = await receive(() => ({ status: 500, body: "x".repeat(5000) }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);

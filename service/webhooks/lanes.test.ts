@@ -163,14 +163,14 @@ describe("lanes, beside 1,000 endpoints of 100 accounts", () => {
       ["one in half a second", { everyMs: 500, count: 1 }],
       ["20 in five seconds", { everyMs: 5_000, count: 20 }],
     ] as const)
-      test(`that ${name}: p99 of a good endpoint at most doubles, ${kind}`, () => {
+      test(`endpoints that ${name}: p99 of a good endpoint at most doubles, ${kind}`, () => {
         const alone = p99(deliver(earned(), arrivals, []));
         const beside = deliver(earned(), arrivals, crowd(mix));
         assert.ok(beside.length >= (seconds * 1_900 * arrivals.count) / arrivals.everyMs / 2);
         assert.ok(p99(beside) <= 2 * alone, `${p99(beside)} ms, alone ${alone} ms`);
       });
 
-    test(`that ${name}: serves an endpoint that takes 1.2 s within 3 s`, () => {
+    test(`endpoints that ${name}: an endpoint of 1.2 s latency is served within 3 s`, () => {
       for (const fromMs of [0, 500, 1_000, 1_500]) {
         const mine = endpoint("mine", "me", () => slow);
         const waits = deliver(mine, { everyMs: 2_000, count: 1, fromMs }, crowd(mix));
@@ -179,7 +179,7 @@ describe("lanes, beside 1,000 endpoints of 100 accounts", () => {
       }
     });
 
-    test(`that ${name}: serves a new endpoint within 3 s`, () => {
+    test(`endpoints that ${name}: a new endpoint is served within 3 s`, () => {
       for (const fromMs of [700, 1_900, 3_100, 4_300]) {
         const mine = endpoint("mine", "me", () => good);
         const waits = deliver(mine, { everyMs: 10_000, count: 1, fromMs }, crowd(mix));

@@ -97,7 +97,7 @@ export function openTryChain(chainId: number) {
       const afterExpiry = record.intent.expirationTimestamp + 1;
       mine(change(record, { code, balance: 0n }), { input, log }, afterExpiry);
     },
-    /** Discards the newest `count` blocks. Blocks mined from now on are another chain. */
+    /** Discards the newest `count` blocks. Blocks mined from now on are a different chain. */
     takeBack(count: number): void {
       blocks.splice(-count);
       forks += 1;

@@ -10,9 +10,9 @@ Tests a webhook receiver: sends it valid, forged, repeated, and reorganized even
 reactions. The command acts as the service and as a node of the chain on 127.0.0.1.
 
 Options
-  --port P    Port of that service and node (default: 8790)
+  --port P    Port of the service and the node (default: 8790)
   --order U   URL at which the receiver's shop accepts an order (POST)
-  --form F    Form data that is posted there
+  --form F    Form data to post to that URL
   --goods U   URL that returns the number of goods delivered for {address}
 
 Prints the score as JSON to stdout, and each check to stderr.

@@ -286,7 +286,9 @@ function useVerdict(state: Standing["state"]): Verdict {
   return verdict;
 }
 
-/** @returns undefined if the wallet is not connected, is on another chain, or lacks the block */
+/**
+ * @returns undefined if the wallet is not connected, is on a different chain, or lacks the block
+ */
 async function requestVerdict(
   provider: Wallet["provider"],
   record: AddressRecord,

@@ -79,7 +79,7 @@ function sayRow(
   ].join(" · ");
 }
 
-/** Returns the texts in the language, or in English if they cannot be loaded. */
+/** Returns the texts in the language, or in English if that language cannot be loaded. */
 function useWords(tag: LanguageTag): Words<Key> | undefined {
   const [words, setWords] = useState<Words<Key>>();
   useEffect(() => {

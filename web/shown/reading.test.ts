@@ -215,7 +215,7 @@ describe("the description of a call", () => {
     assert.equal(sayAmount("1", usdc, say), "0.000001 USDC");
   });
 
-  test("names a party only from the record or the operator's labels", () => {
+  test("takes the name of a party only from the record or the operator's labels", () => {
     const record = makeRecord(intentOf(approve("1")));
     const shop = "0x2222222222222222222222222222222222222222";
     const party = (address: string, labels = {}) => sayParty(address, record, labels, say);

@@ -22,7 +22,7 @@ const record = makeRecord({
 });
 
 describe("the description of a balance change", () => {
-  test("has a sign, and an amount in units of a listed token or of the coin, or base units", () => {
+  test("has a sign and an amount, in base units if the token is not listed", () => {
     assert.equal(sayChange("-25000000", token, usdc, say), "−25 USDC");
     assert.equal(sayChange("1500000", token, usdc, say), "+1.5 USDC");
     assert.equal(sayChange("1000000000000000", zero, undefined, say), "+0.0010 native coin");

@@ -137,7 +137,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
   const more = { tipPrices: { [symbol]: String(grain * 10n ** BigInt(decimals)) } };
 
   /**
-   * Creates dust for an intent of another chain, so the dust must be returned: one unit of the
+   * Creates dust for an intent of a different chain, so the dust must be returned: one unit of the
    * token, or the same value of native coin.
    */
   const dust = async (coin: bigint) => {

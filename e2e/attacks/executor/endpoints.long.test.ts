@@ -289,7 +289,7 @@ describe("two endpoints are never worse than one", () => {
 });
 
 describe("a WebSocket that reports new blocks", () => {
-  test("executes payments while connected, and after it disconnects", async (context) => {
+  test("executes payments while it is connected and after it disconnects", async (context) => {
     world.startTicking(200);
     context.after(world.stopTicking);
     const wsUrls = [world.rpcUrl.replace("http", "ws"), "ws://127.0.0.1:1"];

@@ -179,7 +179,7 @@ describe("reports the call and the reason of a reverting execution", () => {
     });
   }
 
-  test("fails for a token that returns false", async () => {
+  test("has the outcome fails if the token's transfer returns false", async () => {
     const token = await world.deployOdd("FalseToken");
     const { outcome, failedCall, reason } = await world.simulate(
       await world.paid([transfer(token)], { token }),

@@ -19,7 +19,7 @@ const callFailed = (answer: Hex) =>
   });
 
 describe("explainRevert", () => {
-  test("removes control characters from a contract's text, which could move the cursor", () => {
+  test("removes control characters, which could move the cursor, from a contract's text", () => {
     assert.equal(explainRevert(reason), "shop?[2J closed?");
   });
 

@@ -144,7 +144,7 @@ describe("gas limits of executions", () => {
     assert.deepEqual(findings[0]!.path, ["calls", 1]);
   });
 
-  test("executes the largest call that fits into a transaction, for 12 million gas", async () => {
+  test("executes the largest call that a transaction can have, of 12 million gas", async () => {
     // A contract that loops until it has used the gas that its first argument names.
     const target = "0x0000000000000000000000000000000000620003" as const;
     // The code in pseudocode: start = GAS; repeat while start - GAS < wanted.

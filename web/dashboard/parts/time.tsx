@@ -3,7 +3,9 @@ import { english } from "../../ui/words/languages.ts";
 import { useSpeech } from "../words/speech.ts";
 import { sayTime } from "./say-time.ts";
 
-/** `nowSeconds` is the current Unix time, for views that use another clock than the browser's. */
+/**
+ * `nowSeconds` is the current Unix time, for views that use a different clock than the browser's.
+ */
 type TimeProps = { at: string | number | null; none?: string; nowSeconds?: number };
 
 /** Shows a time relative to now if it is near, with the exact time in a tooltip. */

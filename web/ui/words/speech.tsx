@@ -44,7 +44,7 @@ export const useUiSpeech = () => useContext(UiContext);
 
 /**
  * Creates the hooks for one set of texts. The language is English unless `Speaking` of {@link
- * makeSpeaking} provides another language.
+ * makeSpeaking} provides a different language.
  * @param en the set of texts, and the texts of ui/
  */
 export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {

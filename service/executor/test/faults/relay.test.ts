@@ -115,7 +115,7 @@ describe("private relays", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("also sends transactions to the endpoints after `sendFallbackBlocks`", async (context) => {
+  test("after `sendFallbackBlocks`, also sends to the other endpoints", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
     const running = await payWith(context, "drops_broadcasts", fallback);
