@@ -40,8 +40,8 @@ const unit = 1_000_000n;
 let salt = 0n;
 
 /**
- * The folder for the imitation of a proxied token, which is compiled like a deployed token. The
- * bench has its own folder, because tests write to theirs at the same time.
+ * The folder for the imitation of a proxied token. The imitation is compiled like a deployed token.
+ * The bench has its own folder, because tests write to theirs at the same time.
  */
 const out = "out/bench";
 

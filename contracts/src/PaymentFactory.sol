@@ -201,7 +201,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return address(uint160(uint256(hash)));
     }
 
-    /// @dev Returns the place in the calldata of the argument at `index`, which is given by an
+    /// @dev Returns the position in the calldata of the argument at `index`, whose head is an
     /// offset.
     function _argument(uint256 index) private pure returns (uint256 start) {
         return 4 + uint256(bytes32(msg.data[4 + 32 * index:]));

@@ -124,8 +124,8 @@ abstract contract Vault {
         return size == 0 || (size >= 32 && uint256(word) == 1);
     }
 
-    /// @dev Returns whether a result other than true is a failure. It is not for any other
-    /// function.
+    /// @dev Returns whether `selector` belongs to a function for which every result except true is
+    /// a failure.
     function _isTokenCall(bytes4 selector) private pure returns (bool) {
         return selector == IERC20.transfer.selector || selector == IERC20.approve.selector
             || selector == IERC20.transferFrom.selector;
