@@ -1,7 +1,7 @@
-// Additional rules for new intents, which may change between releases. A name must not be reserved
-// in Solidity, and a selector must not belong to a well-known function with a different signature.
-// These rules never decide which terms are valid, so they are separate from the frozen rules of
-// parse.ts.
+// Additional rules for new intents. These rules may change between releases. A name must not be
+// reserved in Solidity, and a selector must not belong to a well-known function with a different
+// signature. These rules never decide which terms are valid, so they are separate from the frozen
+// rules of parse.ts.
 
 import type { AbiFunction } from "../abi/cache.ts";
 import { getCache } from "../abi/cache.ts";
@@ -51,8 +51,9 @@ export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[
 }
 
 /**
- * Generates a salt of 16 random bytes and 16 zero bytes, which save 192 gas in the calldata of an
- * execution. A collision between otherwise equal intents is expected after about 2^64 salts.
+ * Generates a salt of 16 random bytes and 16 zero bytes. The zero bytes save 192 gas in the
+ * calldata of an execution. A collision between otherwise equal intents is expected after about
+ * 2^64 salts.
  *
  * @returns 32 bytes, lowercase
  */

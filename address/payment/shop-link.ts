@@ -29,7 +29,7 @@ export type ShopManifest = {
 
 export const manifestPath = "/.well-known/executable-address.json";
 
-/** The claim of a link, which the shop has not confirmed yet. */
+/** The claim of a link, before the shop has confirmed the claim. */
 export type ShopClaim = {
   /** A lowercase domain, with a port if it has one. */
   readonly shop: string;

@@ -207,8 +207,8 @@ function decodeTransfers(logs: readonly Log[]) {
 export type Log = { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex };
 
 /**
- * Decodes the logs in the receipt of a successful transaction. Ignores fields after the first four,
- * which some chains append, such as the OP Stack for deposits.
+ * Decodes the logs in the receipt of a successful transaction. Ignores the fields that some chains
+ * append after the first four, such as the OP Stack for deposits.
  *
  * @throws {ProofError} `invalid_proof` if the receipt is malformed or the transaction failed
  */

@@ -66,8 +66,8 @@ export async function proveAt(
 }
 
 /**
- * Proves the execution, which is at or before the block `agreed`, in a block on which the nodes
- * also agree.
+ * Proves the execution in a block on which the nodes also agree. This block is `agreed` or an
+ * earlier block.
  *
  * @throws {ProofError} `unproved`
  */

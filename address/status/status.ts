@@ -77,8 +77,8 @@ export type StatusOptions = {
 const attemptsMax = 3;
 
 /**
- * Reads the status at one block, which it names by its hash. Retries if the chain reorganizes
- * during the read.
+ * Reads the status at one block. Requests name the block by its hash. Retries if the chain
+ * reorganizes during the read.
  *
  * @param record from `verifyRecord`; it is not verified again
  * @throws {StatusError} if the status cannot be read

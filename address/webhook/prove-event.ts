@@ -79,7 +79,7 @@ export type ProvedEvent = { readonly address: Hex } & (
 /** `confirmations` is the number of blocks that must follow the block of a fact. */
 export type ProveEventOptions = GatherOptions & { readonly confirmations: number };
 
-/** A client of the service, which proves its records. */
+/** A client, which proves the service's records. */
 type Lookup = { lookup(address: Hex): Promise<AddressRecord | undefined> };
 
 /**
