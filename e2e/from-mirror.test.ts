@@ -46,7 +46,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-/** The requests to the server of the folder, which supports range requests only at first. */
+/** The requests to the server of the folder. The server supports range requests only at first. */
 const asked: string[] = [];
 let knowsRanges = true;
 const honest: RequestListener = ({ headers: { range }, url }, response) => {

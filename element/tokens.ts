@@ -104,5 +104,5 @@ export const coins: Readonly<Record<number, string>> = {
   57073: "ETH",
 };
 
-/** The decimals of the native coin, which are the same on every listed chain. */
+/** The decimals of the native coin. They are the same on every listed chain. */
 export const coinDecimals = 18;

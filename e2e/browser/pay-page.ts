@@ -45,7 +45,7 @@ const pay = (order: string) => ({
   args: [order, "25000000"],
 });
 
-/** Creates an address for 25 demo dollars by default, which expires in an hour. */
+/** Creates an address that expires in an hour, by default for 25 demo dollars. */
 export async function create(
   { baseUrl, apiKey }: Running,
   calls: Intent["calls"],
@@ -75,7 +75,7 @@ export const createOrder = (service: Running, secondsLeft?: number): Promise<Add
 
 const chainOf = ({ anvil }: Running) => localWallet(anvil.rpcUrl, payerAccount);
 
-/** Mints demo dollars for `to`, which counts as a payment. */
+/** Mints demo dollars for `to`. If `to` is an address of the service, this counts as a payment. */
 export async function mint(
   service: Running,
   to: Hex,

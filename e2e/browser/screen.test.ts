@@ -118,7 +118,7 @@ describe("everything needed to pay is on one screen", () => {
             await assertSound(pageWithWallet, `${language}, ${viewport.width} px`);
         }
       }
-      // Without a wallet, the card lists apps instead of a button, which needs more lines.
+      // Without a wallet, the card lists apps instead of a button, and the list needs more lines.
       await page.goto(urlOf(order, `lang=${language}`));
       await page.getByRole("link", { name: "Rainbow" }).waitFor();
       for (const viewport of screens) {

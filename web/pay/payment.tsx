@@ -96,7 +96,7 @@ export function Payment() {
             <OtherMoney status={news.status} />
           </section>
         )}
-        {/* It would move when the payment above it is drawn. */}
+        {/* Hidden at first, because the card would move when the payment is drawn above. */}
         <ReturnsCard isHidden={isWaiting} />
       </div>
       <Details {...{ standing, news, simulated, hazards, isFinal }} onRetry={again} />

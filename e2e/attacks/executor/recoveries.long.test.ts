@@ -31,7 +31,7 @@ const recoveries = async () => {
   return rows.filter(({ kind, state }) => kind === "recover" && state === "settled");
 };
 
-/** Money on the wrong chain, which can be returned at any time. */
+/** Money on the wrong chain. It can be returned at any time. */
 const misplaced = (many: number, change: object = {}) =>
   Promise.all(Array.from({ length: many }, () => recordOf({ chainId: 10, ...change })));
 

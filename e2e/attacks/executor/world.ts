@@ -14,7 +14,7 @@ export { fatesOf, testConfig, until };
 /** Whether this is the long form (`npm run test:long`). */
 const isLong = process.env.TESTS === "long";
 export const count = (short: number, long: number) => (isLong ? long : short);
-/** Options of a slow control, which shows that the attack works and tests no promise. */
+/** Options of a slow control. A control shows that an attack works, and tests no promise. */
 export const control = { skip: isLong ? false : "npm run test:long" };
 
 export const attacker = "acc_bad00000000000000000000a";

@@ -7,7 +7,10 @@ import type { Chain } from "../api.ts";
 import { findChain } from "../money.ts";
 import { type AddressFilter, addresses } from "./api.ts";
 
-/** The maximum number of rows, which spreadsheets open easily. Use the API to export more rows. */
+/**
+ * The maximum number of rows. Spreadsheets open a file of this size easily. Use the API to export
+ * more rows.
+ */
 export const csvRowsMax = 10_000;
 
 const columns = [

@@ -1,4 +1,4 @@
-// The texts of the dashboard, which is available only in English.
+// The dashboard's texts. The dashboard is available only in English.
 
 import { formatUnits } from "executable-address-element/page";
 import type { SayIn } from "../../ui/words/languages.ts";

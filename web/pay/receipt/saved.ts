@@ -13,7 +13,7 @@ import { isSame, readChains } from "executable-address-element/page";
 /** Not verified yet. */
 export type OpenedReceipt = {
   readonly receipt: SavedReceipt;
-  /** The service's names, which the proof does not cover. */
+  /** Names from the service. The proof does not cover them. */
   readonly shown?: {
     readonly chain?: string;
     readonly symbol?: string;

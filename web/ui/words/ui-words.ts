@@ -28,7 +28,7 @@ const catalogues: Catalogues<keyof typeof en> = {
 export const loadPartWords = (tag: LanguageTag) => catalogues[tag]();
 
 /**
- * Returns the loader of a set of texts, which adds the texts of ui/.
+ * Returns the loader of a set of texts. The loader adds the texts of ui/.
  * @throws if they cannot be loaded
  */
 export const makeLoader =
