@@ -5,13 +5,14 @@ import {Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
 import {FACTORY} from "./VaultCode.sol";
 
 /// @title ExecutableCaller
-/// @notice A base for targets that act only for an expected intent: their caller must be the vault
-/// of an intent that the target rebuilds, call by call, from its own arguments. Then only the
-/// intent's earlier calls ran before this one, and only its later calls can follow.
-/// @dev How the target uses it:
+/// @notice A base for targets that act only for an expected intent. The target rebuilds the intent,
+/// call by call, from its own arguments, and accepts only the intent's vault as caller. So only the
+/// intent's earlier calls ran before this call, and only its later calls can follow.
+/// @dev How a target uses this contract:
 ///
-/// - It sets every field of the intent itself, from its arguments and its own data. An intent that
-///   the caller passes as an argument proves nothing, because everyone has a vault of some intent.
+/// - The target sets every field of the intent itself, from its arguments and its own data. An
+///   intent that the caller passes as an argument proves nothing, because everyone has a vault of
+///   some intent.
 /// - The caller must have no code, which {_onlyVaultOf} checks. THE TRAP: when a vault is over, its
 ///   `recovery` can make any call from the vault with `rescue`, including a call to this target,
 ///   without the intent's other calls. A vault has no code during its calls, and always has code
