@@ -33,9 +33,9 @@ export function parseReference(value: unknown): string {
 }
 
 /**
- * Derives the salt that the service chooses for an intent that has none: the first 16 bytes of
- * HMAC-SHA256 of the reference's UTF-8 bytes under the key's 32 bytes, then 16 zero bytes. This
- * salt proves only the reference. {@link saltForOrder} proves the whole intent.
+ * Derives the salt that the service chooses for an intent without a salt. The salt is the first 16
+ * bytes of HMAC-SHA256 of the reference's UTF-8 bytes under the key's 32 bytes, followed by 16 zero
+ * bytes. This salt proves only the reference. {@link saltForOrder} proves the whole intent.
  *
  * @param key `svc_ref_` followed by 64 lowercase hex digits; the dashboard shows the key once
  * @throws {InvalidError} on a malformed reference, {TypeError} on a malformed key
