@@ -21,14 +21,14 @@ import { sqliteFile } from "./store/sqlite.ts";
 import { webhookCommands } from "./webhooks/admin.ts";
 
 const targets = process.env.WEBHOOK_TARGETS === "any" ? "any" : "public";
-const say = (line: string) => void process.stderr.write(`${line}\n`);
+const report = (line: string) => void process.stderr.write(`${line}\n`);
 const commands: Command[] = [
   ...accountCommands,
   ...chainCommands,
   ...executorCommands,
   dryRunCommand(() => readConfig(process.env)),
-  launchCommand(() => readConfig(process.env), say),
-  ...recordCommands({ stdin: () => process.stdin, report: say }),
+  launchCommand(() => readConfig(process.env), report),
+  ...recordCommands({ stdin: () => process.stdin, report }),
   ...webhookCommands(targets),
 ];
 

@@ -226,11 +226,12 @@ function parseNewKey({ name, expires }: Given["options"], rest: string[]) {
  * only key.
  */
 async function choosePrefix(db: Kysely<Tables>, accountId: string, text: string | undefined) {
-  const held = (await listApiKeys(db, accountId)).map(({ prefix }) => prefix);
-  const found = text === undefined ? held : held.filter((prefix) => text.startsWith(prefix));
+  const prefixes = (await listApiKeys(db, accountId)).map(({ prefix }) => prefix);
+  const found =
+    text === undefined ? prefixes : prefixes.filter((prefix) => text.startsWith(prefix));
   if (found.length === 1) return found[0]!;
   throw new Error(
-    `choose a key with --key: ${held.join(", ") || "this account has none; use key create"}`,
+    `choose a key with --key: ${prefixes.join(", ") || "this account has none; use key create"}`,
   );
 }
 

@@ -94,16 +94,16 @@ export function countUsage(db: Kysely<Tables>, onFault: (error: unknown) => void
 
 function addHour(batch: Batch, hour: Hour): void {
   const key = `${hour.accountId} ${hour.hour} ${hour.kind}`;
-  const held = batch.hours.get(key);
-  if (!held) return void batch.hours.set(key, hour);
-  held.created += hour.created;
-  held.refused += hour.refused;
+  const known = batch.hours.get(key);
+  if (!known) return void batch.hours.set(key, hour);
+  known.created += hour.created;
+  known.refused += hour.refused;
 }
 
 function keepLatest(map: Map<string, Seen>, seen: Seen): void {
   const key = seen.digest.toString("latin1");
-  const held = map.get(key);
-  if (!held || held.atMs < seen.atMs) map.set(key, seen);
+  const known = map.get(key);
+  if (!known || known.atMs < seen.atMs) map.set(key, seen);
 }
 
 function merge(into: Batch, from: Batch): void {

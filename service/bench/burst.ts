@@ -13,13 +13,13 @@ import { type Burst, burst, callsIn, openAddresses } from "../testing/executor/b
 import { median } from "../testing/median.ts";
 import { startPostgres } from "../testing/postgres.ts";
 
-const asked = process.argv.slice(2).map(Number);
-const [payments = 2000, open = 100_000, rounds = 3, latencyMs = 0] = asked;
+const args = process.argv.slice(2).map(Number);
+const [payments = 2000, open = 100_000, rounds = 3, latencyMs = 0] = args;
 
 /** The poll interval of the real service, because tests poll more often. */
 const tuning = { pollMs: defaultTuning.pollMs };
 
-function tell(what: string, bursts: readonly Burst[]): void {
+function print(what: string, bursts: readonly Burst[]): void {
   const of = (read: (each: Burst) => number) => median(bursts.map(read));
   console.log(
     `${what}: ${of(({ blocks }) => blocks)} blocks, ` +
@@ -47,7 +47,7 @@ try {
           bursts.push(await burst(world, store, records, options));
         }
         const seconds = blockMs / 1000;
-        tell(`${store.dialect}, ${endpoints} endpoints, blocks of ${seconds} s`, bursts);
+        print(`${store.dialect}, ${endpoints} endpoints, blocks of ${seconds} s`, bursts);
       }
     }
     await world.stop();

@@ -133,10 +133,10 @@ async function measure(store: Store, fence: Fence, size: number): Promise<Times>
     const addresses = Array.from({ length: logs }, (_, i) =>
       addressOf(Math.floor(Math.random() * size), i % 10 === 0 ? 0 : 1),
     );
-    const asked = [...new Set(addresses.map(toHex))];
-    const text = logsText(++number, asked);
+    const distinct = [...new Set(addresses.map(toHex))];
+    const text = logsText(++number, distinct);
     await timed(times.step, () => detect(ledger, fence, number, text));
-    await timed(times.matching, () => ledger.matchAddresses(asked));
+    await timed(times.matching, () => ledger.matchAddresses(distinct));
     await timed(times.lookUps, () => Promise.all(addresses.map((each) => store.findTerms(each))));
   }
   return times;

@@ -198,16 +198,16 @@ function lookup(among: string[]) {
 
 /** Prints the median set. Ratios compare servers of the same set. */
 function report(database: string, shown: Shown[]): void {
-  for (const asked of [creating, lookingUp]) {
-    console.log(`\n${asked}, ${database}, ${connections} connections: medians of ${sets} sets of
+  for (const operation of [creating, lookingUp]) {
+    console.log(`\n${operation}, ${database}, ${connections} connections: medians of ${sets} sets of
 processes, of each ${rounds} rounds`);
-    for (const name of shown[0]!.get(asked)!.keys()) {
+    for (const name of shown[0]!.get(operation)!.keys()) {
       const of = (figure: keyof Figures) =>
-        median(shown.map((set) => set.get(asked)!.get(name)![figure]));
+        median(shown.map((set) => set.get(operation)!.get(name)![figure]));
       const part = (figure: keyof Figures, whole: string) =>
         median(
           shown.map((set) => {
-            const all = set.get(asked)!;
+            const all = set.get(operation)!;
             return all.get(name)![figure] / all.get(whole)![figure];
           }),
         );

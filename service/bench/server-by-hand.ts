@@ -99,14 +99,14 @@ app.post<{ Body: Intent }>("/v1/address/create", { schema: { body } }, (request,
   return reply.send({ address, factory: factoryAddress, intent, terms });
 });
 app.get<{ Params: { address: string } }>("/v1/address/:address", (request, reply) => {
-  const held = select.get(request.params.address.toLowerCase());
-  if (!held) return reply.code(404).send({ error: "not found" });
-  const { terms } = held;
+  const row = select.get(request.params.address.toLowerCase());
+  if (!row) return reply.code(404).send({ error: "not found" });
+  const { terms } = row;
   const address = addressOf(terms);
   decodeAbiParameters(parameters, terms);
   if (address.toLowerCase() !== request.params.address.toLowerCase()) throw new Error("corrupt");
   reply.header("Cache-Control", "public, max-age=31536000, immutable");
-  return { address, factory: factoryAddress, intent: JSON.parse(held.intent), terms };
+  return { address, factory: factoryAddress, intent: JSON.parse(row.intent), terms };
 });
 
 const [, , records, expiry] = process.argv;

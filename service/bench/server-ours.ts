@@ -24,7 +24,7 @@ import { defaultLimits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { openStore } from "../roles/open-store.ts";
 import { deriveColumns } from "../store/columns.ts";
-import { heldRecordJson, keccak as wasmKeccak } from "../store/record.ts";
+import { storedRecordJson, keccak as wasmKeccak } from "../store/record.ts";
 import { connect } from "../store/sqlite/connect.ts";
 import { sqliteFile } from "../store/sqlite.ts";
 import { type NewRecord, otherTerms, type SaveOutcome, type Store } from "../store/store.ts";
@@ -70,7 +70,7 @@ await Promise.all(saves);
 
 const findHere = async (address: Uint8Array) => {
   const terms = await store.findTerms(address);
-  return terms && heldRecordJson(address, terms, { factory: factoryAddress, keccak });
+  return terms && storedRecordJson(address, terms, { factory: factoryAddress, keccak });
 };
 
 /**

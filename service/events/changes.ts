@@ -80,7 +80,7 @@ export function compareStatuses(
     moved: movedOf(status),
   };
   const isOver = !isOpenState(known.state);
-  const { news, told } = newPayments(known.payments, status, paid, isOver);
+  const { news, reported } = newPayments(known.payments, status, paid, isOver);
   const payments = news.map((payment): Change => ({ type: "address.payment", payment }));
   const isExecutedNow = now.execution !== known.execution;
   const isNew: Record<StepType, boolean> = {
@@ -100,7 +100,7 @@ export function compareStatuses(
       ...payments.filter(({ payment }) => payment!.isLate),
       ...steps.filter(({ type }) => followLate.has(type)),
     ],
-    known: { ...now, payments: told },
+    known: { ...now, payments: reported },
   };
 }
 

@@ -109,7 +109,7 @@ export async function forgetBalancesAbove(
 export function elsewhereFinder(
   db: Kysely<Tables>,
   keccak: Keccak,
-): (asked: AddressOf) => Promise<FoundElsewhere> {
+): (request: AddressOf) => Promise<FoundElsewhere> {
   const shown = (row: { chain_id: number; token: Uint8Array; amount: string }) => ({
     chainId: Number(row.chain_id),
     token: formatAddress(row.token, keccak),
@@ -117,8 +117,8 @@ export function elsewhereFinder(
   });
   return togetherBy<AddressOf, FoundElsewhere>(
     ({ chainId }) => `${chainId}`,
-    async (asked) => {
-      const keys = [...new Set(asked.map(({ address }) => address.toLowerCase() as Hex))].map(
+    async (requests) => {
+      const keys = [...new Set(requests.map(({ address }) => address.toLowerCase() as Hex))].map(
         (key) => Buffer.from(fromHex(key)),
       );
       const [transfers, balances] = await Promise.all([
@@ -126,7 +126,7 @@ export function elsewhereFinder(
           .selectFrom("payments")
           .select(["address", "chain_id", "token", "amount", "transaction_hash", "block_number"])
           .where("address", "in", keys)
-          .where("chain_id", "<>", asked[0]!.chainId)
+          .where("chain_id", "<>", requests[0]!.chainId)
           .orderBy("address")
           .orderBy("chain_id")
           .orderBy("block_number")
@@ -136,14 +136,14 @@ export function elsewhereFinder(
           .selectFrom("balances")
           .selectAll()
           .where("address", "in", keys)
-          .where("chain_id", "<>", asked[0]!.chainId)
+          .where("chain_id", "<>", requests[0]!.chainId)
           .orderBy("address")
           .orderBy("chain_id")
           .execute(),
       ]);
       const paidTo = Map.groupBy(transfers, (row) => toHex(row.address));
-      const heldAt = Map.groupBy(balances, (row) => toHex(row.address));
-      return asked.map(({ address }) => {
+      const balancesByAddress = Map.groupBy(balances, (row) => toHex(row.address));
+      return requests.map(({ address }) => {
         const key = address.toLowerCase() as Hex;
         return {
           paid: (paidTo.get(key) ?? []).map((row) => ({
@@ -151,7 +151,7 @@ export function elsewhereFinder(
             blockNumber: Number(row.block_number),
             transactionHash: toHex(row.transaction_hash),
           })),
-          balances: (heldAt.get(key) ?? []).map((row) => ({
+          balances: (balancesByAddress.get(key) ?? []).map((row) => ({
             ...shown(row),
             blockNumber: Number(row.block_number),
           })),
@@ -179,8 +179,8 @@ export function elsewhereOf(
   const all = new Map([...returned, ...paid, ...balances].map((each) => [keyOf(each), each]));
   const found = [...all].flatMap(([key, { chainId, token }]): Elsewhere[] => {
     const [transfers, recoveries] = [came.get(key) ?? [], back.get(key) ?? []];
-    const held = heldOf(lastRead.get(key), transfers, recoveries);
-    const byOthers = sumOf(transfers) - sumOf(recoveries) - held;
+    const remaining = remainingOf(lastRead.get(key), transfers, recoveries);
+    const byOthers = sumOf(transfers) - sumOf(recoveries) - remaining;
     const at = { chainId, token };
     return [
       ...recoveries.map(
@@ -191,14 +191,15 @@ export function elsewhereOf(
       ...(byOthers > 0n
         ? [{ ...at, amount: `${byOthers}`, state: "returned" as const, transactionHash: null }]
         : []),
-      ...(held > 0n
+      ...(remaining > 0n
         ? [
             {
-              ...{ ...at, amount: `${held}`, state: "held" as const },
+              ...{ ...at, amount: `${remaining}`, state: "held" as const },
               transactionHash: greatestOf(
                 transfers.filter(
                   ({ amount, blockNumber }) =>
-                    BigInt(amount) <= held && blockNumber > (recoveries.at(-1)?.blockNumber ?? -1),
+                    BigInt(amount) <= remaining &&
+                    blockNumber > (recoveries.at(-1)?.blockNumber ?? -1),
                 ),
               ),
             },
@@ -213,15 +214,15 @@ export function elsewhereOf(
  * Returns the current amount. It is the sum of the last read balance and the movements since then.
  * If no balance was read, it is the sum of all movements.
  */
-function heldOf(
+function remainingOf(
   read: AmountElsewhere | undefined,
   transfers: readonly MovedElsewhere[],
   recoveries: readonly MovedElsewhere[],
 ): bigint {
   const since = (each: MovedElsewhere) => each.blockNumber > (read?.blockNumber ?? -1);
   const moved = sumOf(transfers.filter(since)) - sumOf(recoveries.filter(since));
-  const held = BigInt(read?.amount ?? 0) + moved;
-  return held > 0n ? held : 0n;
+  const remaining = BigInt(read?.amount ?? 0) + moved;
+  return remaining > 0n ? remaining : 0n;
 }
 
 /**

@@ -71,10 +71,10 @@ export function newPayments(
   status: AddressStatus,
   paid: Paid,
   isOver: boolean,
-): { news: PaymentNews[]; told: ReportedPayments } {
+): { news: PaymentNews[]; reported: ReportedPayments } {
   const seen = seenOf(status, paid);
   const found = foundLate(before, status, paid);
-  const told = new Set([...before.told, ...found.keys]);
+  const keys = new Set([...before.told, ...found.keys]);
   const unexplained = { ...before.unexplained, token: String(found.token) };
   let sum = found.token;
   const count = { lookalike: 0, small: 0, other: 0 };
@@ -86,7 +86,7 @@ export function newPayments(
       : paymentKind(status, payment.token, payment.amount, sum);
     if (kind !== "other_token" && kind !== "wrong_token") sum += BigInt(payment.amount);
     const nth = ++count[isLookalike ? "lookalike" : isSmall ? "small" : "other"];
-    if (told.has(keyOf(payment))) return [];
+    if (keys.has(keyOf(payment))) return [];
     const isLate = status.execution
       ? isAfter(payment, status.execution)
       : paid.lateBlocks.has(payment.blockNumber);
@@ -95,7 +95,7 @@ export function newPayments(
   const grown = growthsOf({ ...before, unexplained }, status, paid, isOver);
   return {
     news: [...news, ...grown.news],
-    told: { ...grown.told, told: [...new Set([...told, ...seen.map(keyOf)])] },
+    reported: { ...grown.reported, told: [...new Set([...keys, ...seen.map(keyOf)])] },
   };
 }
 
@@ -126,14 +126,14 @@ const seenOf = ({ block }: AddressStatus, { payments }: Paid) =>
   payments.filter(({ blockNumber }) => blockNumber <= block.number);
 
 function paymentKind(
-  { token: wanted, amount: asked }: AddressStatus,
+  { token: wanted, amount: requested }: AddressStatus,
   token: string,
   amount: string,
   before: bigint,
 ): PaymentNews["kind"] {
   if (!isSame(token, wanted)) return "other_token";
-  if (before >= BigInt(asked)) return "surplus";
-  return before + BigInt(amount) >= BigInt(asked) ? "asked" : "partial";
+  if (before >= BigInt(requested)) return "surplus";
+  return before + BigInt(amount) >= BigInt(requested) ? "asked" : "partial";
 }
 
 const isAfter = (payment: KeptPayment, place: EventReference) =>
@@ -166,7 +166,7 @@ function growthsOf(before: ReportedPayments, status: AddressStatus, paid: Paid, 
     });
     unexplained[name] = String(now[name]);
   }
-  return { news, told: { unexplained, growths: before.growths + news.length } };
+  return { news, reported: { unexplained, growths: before.growths + news.length } };
 }
 
 /** Returns the amounts that arrived without a log: wei, and base units of the token. */

@@ -47,7 +47,7 @@ export async function keepPayments(
     fromHex(each),
   );
   if (addresses.length === 0) return [];
-  const asked = await findRequested(transaction, chainId, addresses);
+  const requested = await findRequested(transaction, chainId, addresses);
   const kept = await transaction
     .selectFrom("payments")
     .selectAll()
@@ -62,17 +62,17 @@ export async function keepPayments(
     addSize(sizes, `${toHex(row.address)} ${toHex(row.token)}`, row.amount);
   }
   // An operator can list a token as a look-alike while open addresses request this token.
-  const isAskedFor = ({ address, token }: Payment) => asked.get(address)?.token === token;
-  const misdirected = payments.filter((each) => each.isLookalike && !isAskedFor(each));
+  const isRequested = ({ address, token }: Payment) => requested.get(address)?.token === token;
+  const misdirected = payments.filter((each) => each.isLookalike && !isRequested(each));
   const rows = payments.flatMap((payment) => {
     const { address, token, amount } = payment;
-    const wanted = asked.get(address);
+    const wanted = requested.get(address);
     const row = rowOf(chainId, payment);
     const claim = contentOf(row);
     const others = claims.get(claim.place) ?? [];
     if (others.some(({ content }) => content === claim.content)) return [];
     const is_small =
-      isAskedFor(payment) && BigInt(amount) * smallPart >= BigInt(wanted!.amount) ? 0 : 1;
+      isRequested(payment) && BigInt(amount) * smallPart >= BigInt(wanted!.amount) ? 0 : 1;
     const size = { is_small, is_lookalike: misdirected.includes(payment) ? 1 : 0 };
     const isBeyond = add(counts, `${address} ${classOf(size)}`) > paymentsMax;
     const isAmongGreatest = addSize(sizes, `${address} ${token}`, amount) <= ofSizeMax;

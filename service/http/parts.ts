@@ -74,7 +74,7 @@ type ExecutorDesk = {
   /** Returns whether an executor has the lease of the chain and is not paused. */
   isActive(chainId: number): Promise<boolean>;
   /** Returns the recoveries from an address on chains other than the intent's chain. */
-  findReturns(asked: AddressOf): Promise<MovedElsewhere[]>;
+  findReturns(request: AddressOf): Promise<MovedElsewhere[]>;
   /**
    * Queues the return of tokens that are on no list. Returns the fate of each token, in the order
    * of `tokens`. The call is idempotent.

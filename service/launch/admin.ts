@@ -4,8 +4,11 @@
 import type { Config } from "../config.ts";
 import type { Command } from "../store/command.ts";
 
-/** @param say writes one line for the operator to stderr */
-export const launchCommand = (readConfig: () => Config, say: (line: string) => void): Command => ({
+/** @param report writes one line for the operator to stderr */
+export const launchCommand = (
+  readConfig: () => Config,
+  report: (line: string) => void,
+): Command => ({
   words: "launch",
   opensNoStore: true,
   options: { chain: "NAME", "key-file": "FILE", rpc: "URL" },
@@ -21,7 +24,7 @@ export const launchCommand = (readConfig: () => Config, say: (line: string) => v
         isDryRun: flags?.includes("dry-run") ?? false,
         isResume: flags?.includes("resume") ?? false,
       },
-      { config: readConfig(), say },
+      { config: readConfig(), report },
     );
   },
 });

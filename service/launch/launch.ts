@@ -55,19 +55,19 @@ import { inspectSent, settleSent } from "./sending.ts";
  * @throws an error whose message says in one sentence what the operator must change
  */
 export async function launch(options: LaunchOptions, outside: Outside) {
-  const { config, say } = outside;
+  const { config, report } = outside;
   const chain = findChain(config, options);
   const run = await openLaunch(chain, options, outside);
   const { journal } = run;
-  say(`Endpoints of ${chain.name} (chain ${chain.chainId}):`);
+  report(`Endpoints of ${chain.name} (chain ${chain.chainId}):`);
   const endpoints = await inspectEndpoints(chain);
-  say(endpointTable(endpoints));
+  report(endpointTable(endpoints));
   requireEndpoints(endpoints);
 
   const record = makeRecord(journal.state.intent ?? (await newIntent(run)));
   const state = journal.state.intent ? (await readState(run, record)).state : "unfunded";
   const cost = await estimate(run, record, state === "executed");
-  say(`Cost of the remaining steps for the wallet ${run.wallet}:\n${estimateLines(cost)}`);
+  report(`Cost of the remaining steps for the wallet ${run.wallet}:\n${estimateLines(cost)}`);
   if (options.isResume) await printProgress(run, cost, state);
   if (options.isDryRun) return { chainId: chain.chainId, wallet: run.wallet, endpoints, cost };
   if (state === "expired" || state === "recovered") {
@@ -82,11 +82,13 @@ export async function launch(options: LaunchOptions, outside: Outside) {
 }
 
 async function carryOut(run: Launch) {
-  const { journal, chain, say, wallet } = run;
+  const { journal, chain, report, wallet } = run;
   const store = await openStore(run.config, false);
   try {
     const brought = await bringContracts(run);
-    say("The deployer, the factory, and the periphery are deployed, and their code was verified.");
+    report(
+      "The deployer, the factory, and the periphery are deployed, and their code was verified.",
+    );
     if (!journal.state.intent) await journal.save({ intent: await newIntent(run) });
     const record = makeRecord(journal.state.intent!);
     await saveAddress(run, record, store);
@@ -94,7 +96,7 @@ async function carryOut(run: Launch) {
     const executed = await executePaid(run, record, () => readState(run, record));
     const proved = await proveOutcome(run, record);
     const spent = formatEther(spentWei(journal.state));
-    say(`The wallet ${wallet} spent ${spent} in total. Next: ${nextSteps(run)}`);
+    report(`The wallet ${wallet} spent ${spent} in total. Next: ${nextSteps(run)}`);
     const { deployer, factory, periphery } = brought;
     const { chainId } = chain;
     return { chainId, wallet, deployer, factory, periphery, ...executed, ...proved, spent };
@@ -141,7 +143,7 @@ async function printProgress(run: Launch, { steps }: CostEstimate, state: string
   const missing = steps.filter(({ name }) => name !== "execution").map(({ name }) => name);
   const mined = sent.filter((each) => each.mined).length;
   const spent = formatEther(spentWei(found));
-  run.say(
+  run.report(
     [
       "State of the launch:",
       `  transactions  ${sent.length} sent, ${mined} mined, ${spent} spent`,
@@ -192,12 +194,12 @@ async function saveAddress(
 }
 
 /** Shows the address as text, as a QR code, and in links. */
-function showAddress({ chain, config, say }: Launch, record: AddressRecord): void {
+function showAddress({ chain, config, report }: Launch, record: AddressRecord): void {
   const { address, intent } = record;
   const token = chain.tokens.find((each) => each.address === intent.token)!;
   const until = new Date(intent.expirationTimestamp * 1000).toISOString();
-  say(renderUnicodeCompact(address));
-  say(
+  report(renderUnicodeCompact(address));
+  report(
     [
       `Send ${formatUnits(intent.amount, token.decimals)} ${token.symbol} on ${chain.name}, ` +
         `token ${token.address}, to`,
@@ -228,14 +230,14 @@ async function executePaid(
   record: AddressRecord,
   readState: () => Promise<AddressStatus>,
 ) {
-  const { say, pollMs } = run;
+  const { report, pollMs } = run;
   let shown: string | undefined;
   let failures = 0;
   let lags = 0;
   for (; ; await sleep(pollMs)) {
     const status = await readState().catch((error) => {
       if (!(error instanceof ProofError) || ++failures === attemptsMax) throw error;
-      if (failures === 1) say(`Trying again for a minute: ${error.message}`);
+      if (failures === 1) report(`Trying again for a minute: ${error.message}`);
     });
     if (!status) continue;
     failures = 0;
@@ -243,12 +245,12 @@ async function executePaid(
     if (status.state === "funded") {
       const isExecuted = hasSucceeded(run.journal.state, toHex(encodeExecution(record.intent)));
       if (!isExecuted || lags === attemptsMax) await execute(run, record, readState);
-      else if (++lags === 1) say("Executed. Waiting until the other endpoints show it.");
+      else if (++lags === 1) report("Executed. Waiting until the other endpoints show it.");
     } else if (status.state !== "unfunded" && status.state !== "partially_funded") {
       throw new Error(`${record.address} is ${status.state}: it can no longer be executed`);
     } else if (shown !== status.balance) {
       shown = status.balance;
-      say(`Waiting for the payment: ${status.balance} of ${record.intent.amount} base units.`);
+      report(`Waiting for the payment: ${status.balance} of ${record.intent.amount} base units.`);
     }
   }
   return { address: record.address };
@@ -274,7 +276,7 @@ async function execute(
   try {
     const estimate = await estimateGas(sender, { account: wallet, ...call, prepare: false });
     const gas = BigInt(Math.ceil(Number(estimate) * gasMargin));
-    run.say("The payment arrived. Executing.");
+    run.report("The payment arrived. Executing.");
     const hash = await sendTransaction(sender, { ...call, gas });
     await waitForTransactionReceipt(sender, { hash });
   } catch (error) {
@@ -288,7 +290,7 @@ async function execute(
  * writes it to a file.
  */
 async function proveOutcome(run: Launch, record: AddressRecord) {
-  const { rpcs, quorum, journal, config, chain, say, pollMs } = run;
+  const { rpcs, quorum, journal, config, chain, report, pollMs } = run;
   for (let attempt = 1; ; attempt++) {
     try {
       const receipt = await makeReceipt(record, { rpcs, quorum });
@@ -304,7 +306,7 @@ async function proveOutcome(run: Launch, record: AddressRecord) {
       const hash = execution!.transactionHash;
       const at = `${block.number} ${block.hash}`;
       const paid = payments.map(({ transactionHash }) => transactionHash);
-      say(
+      report(
         [
           `Proven with ${quorum} of ${rpcs.length} endpoints at block ${at}:`,
           `  ${record.address} has the code of an executed vault`,

@@ -26,7 +26,7 @@ export type LaunchOptions = {
   isResume: boolean;
 };
 
-export type Outside = { config: Config; say: (line: string) => void; pollMs?: number };
+export type Outside = { config: Config; report: (line: string) => void; pollMs?: number };
 
 /** The chain, the journal, and the output, for the steps of one launch. */
 export type Launch = {
@@ -45,7 +45,7 @@ export type Launch = {
   rpcs: readonly Rpc[];
   quorum: number;
   pollMs: number;
-  say: (line: string) => void;
+  report: (line: string) => void;
 };
 
 const pollMsUsual = 2_000;
@@ -86,7 +86,7 @@ export const journalFile = ({ dataDirectory }: Config, { chainId }: Chain) =>
 export async function openLaunch(
   chain: Chain,
   { keyFile, isResume }: LaunchOptions,
-  { config, say, pollMs = pollMsUsual }: Outside,
+  { config, report, pollMs = pollMsUsual }: Outside,
 ): Promise<Launch> {
   const key = readBringKey(keyFile);
   const wallet = privateKeyToAccount(key).address;
@@ -97,11 +97,11 @@ export async function openLaunch(
   const journal = await openJournal(file, { chainId: chain.chainId, wallet });
   const clients = chain.rpcUrls.map((url) => openChainRpc([url]));
   const { request } = clients[0]!;
-  const sending = { key, journal, request, fees: feePolicyOf(chain), pollMs, say };
+  const sending = { key, journal, request, fees: feePolicyOf(chain), pollMs, report };
   const quorum = Math.max(2, Math.floor(clients.length / 2) + 1);
   const rpcs = clients.map(libraryRpc);
   return {
-    ...{ chain, config, wallet, key, journal, sending, rpcs, quorum, pollMs, say },
+    ...{ chain, config, wallet, key, journal, sending, rpcs, quorum, pollMs, report },
     request: journaled(sending),
   };
 }

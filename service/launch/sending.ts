@@ -41,7 +41,7 @@ export type Sending = {
   request: ChainRpc["request"];
   fees: FeePolicy;
   pollMs: number;
-  say: (line: string) => void;
+  report: (line: string) => void;
 };
 
 /** Thrown if a different transaction of the key used the nonce of a launch's transaction. */
@@ -92,7 +92,7 @@ const withNonce = ({ journal }: Sending, nonce: number) =>
   journal.state.sent.filter((each) => each.nonce === nonce);
 
 async function send(sending: Sending, raw: Hex): Promise<Hex> {
-  const { journal, say } = sending;
+  const { journal, report } = sending;
   // Nobody has the key of this transaction's sender. So the transaction does not use the wallet's
   // nonces, and its fee cannot change.
   if (raw === deterministicDeployer.transaction) return sendKeyless(sending, raw);
@@ -101,7 +101,7 @@ async function send(sending: Sending, raw: Hex): Promise<Hex> {
   for (const each of same) if (each.mined?.succeeded) await assertGone(sending, each);
   const stored = same.findLast((each) => !each.mined && each.nonce === nonce);
   const sent = stored ?? (await storeNew(sending, raw));
-  say(`sending ${describeSent(sent)}`);
+  report(`sending ${describeSent(sent)}`);
   return awaitMined(sending, sent);
 }
 
@@ -139,7 +139,7 @@ async function assertGone(sending: Sending, sent: Sent): Promise<void> {
 async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
   const hash = keccak256(raw);
   const name = `${hash} (the deployer's keyless transaction)`;
-  sending.say(`sending ${name}`);
+  sending.report(`sending ${name}`);
   return wait(sending, name, async () => {
     if (await readReceipt(sending, hash)) return hash;
     if (!(await isKnown(sending, hash))) await sending.request("eth_sendRawTransaction", [raw]);
@@ -165,7 +165,7 @@ async function wait<Result>(
   name: string,
   attempt: (head: Block, poll: number) => Promise<Result | undefined>,
 ): Promise<Result> {
-  const { request, say, pollMs } = sending;
+  const { request, report, pollMs } = sending;
   let first: Block | undefined;
   let refusals = 0;
   for (let poll = 0; poll < pollsMax; poll++) {
@@ -190,7 +190,7 @@ async function wait<Result>(
       }
     }
     if (poll >= quietPolls && (poll - quietPolls) % pollsPerLine === 0) {
-      say(`waiting for ${name}: ${why}. You can stop the command and run it again later`);
+      report(`waiting for ${name}: ${why}. You can stop the command and run it again later`);
     }
     // The first waits are short, because a chain that mines a block for each transaction has the
     // receipt immediately.
@@ -221,7 +221,7 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
   let takenPolls = 0;
   let isBoundSaid = false;
   let isTooLow = false;
-  const { say, journal } = sending;
+  const { report, journal } = sending;
   const name = describeSent(withNonce(sending, nonce).at(-1)!);
   return wait(sending, name, async (head) => {
     const mined = await settle(sending, nonce);
@@ -245,7 +245,7 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
       head.number >= signedAt + patienceBlocks;
     const raised = type === "eip1559" && isLow ? await raise(sending, newest, head) : newest;
     if (typeof raised === "string") {
-      if (!isBoundSaid) say(`${name} ${raised}`);
+      if (!isBoundSaid) report(`${name} ${raised}`);
       isBoundSaid = true;
     } else if (raised !== newest) signedAt = head.number;
     const sent = typeof raised === "string" ? newest : raised;
@@ -292,7 +292,7 @@ async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> 
 
 /** Signs a transaction again with a higher fee, or returns the reason why a limit forbids it. */
 async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<Sent | string> {
-  const { journal, request, fees, say } = sending;
+  const { journal, request, fees, report } = sending;
   const own = withNonce(sending, sent.nonce);
   const { gas = 0n, value = 0n } = parseTransaction(sent.raw);
   const [first, old] = [feeOf(own[0]!.raw), feeOf(sent.raw)];
@@ -313,7 +313,7 @@ async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<
     return `needs ${needs} wei at ${gwei(fee.maxFee)} per gas, but the wallet has ${has} wei`;
   }
   const raised = await signStored(sending, sent.raw, fee);
-  say(
+  report(
     `raised the fee from ${gwei(old.maxFee)} to ${gwei(fee.maxFee)}: ${describeSent(raised)} ` +
       `replaces ${sent.hash}`,
   );
@@ -391,13 +391,13 @@ const removed =
  * transaction in a mempool. The steps that need other transactions send them again.
  */
 export async function settleSent(sending: Sending): Promise<void> {
-  const { journal, say } = sending;
+  const { journal, report } = sending;
   let isBehindGap = false;
   for (const nonce of nonces(sending)) {
     if (await settle(sending, nonce)) continue;
     const own = withNonce(sending, nonce);
     for (const each of own.filter(({ mined }) => mined)) {
-      say(`${describeSent(each)} ${removed}`);
+      report(`${describeSent(each)} ${removed}`);
       await changeSent(journal, each.hash, (sent) => ({ ...sent, mined: null }));
     }
     const isTaken = (await readNonce(sending)) > nonce;
@@ -407,7 +407,7 @@ export async function settleSent(sending: Sending): Promise<void> {
     if (isBehindGap) continue;
     await awaitMined(sending, own.at(-1)!).catch((error) => {
       if (!(error instanceof NonceTaken)) throw error;
-      say(error.message);
+      report(error.message);
     });
   }
 }

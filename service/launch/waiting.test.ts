@@ -79,8 +79,8 @@ describe("launch, if the chain stops mining,", () => {
   test("says so, waits, and resends transactions that the endpoint has forgotten", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
-    const [, hash] = /^sending (0x\w+)/.exec(await run.says(/^sending /))!;
-    const line = await run.says(/^waiting for /);
+    const [, hash] = /^sending (0x\w+)/.exec(await run.prints(/^sending /))!;
+    const line = await run.prints(/^waiting for /);
     assert.match(
       line,
       /0x\w+ \(the deployer's funding, nonce 0\): the chain has no block after 2\./,
@@ -122,7 +122,7 @@ describe("launch, if the chain stops mining,", () => {
 
     await mineOn(chain);
     const run = runLaunch(chain, { isResume: true });
-    assert.match(await run.says(/^another program used nonce 0 /), new RegExp(other));
+    assert.match(await run.prints(/^another program used nonce 0 /), new RegExp(other));
     await assertExecuted(chain, run.done, 1);
   });
 });
@@ -131,10 +131,10 @@ describe("launch, if the base fee rises above its offer,", () => {
   test("raises the fee", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
-    await run.says(/^sending /);
+    await run.prints(/^sending /);
     await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei("4") });
     await chain.client.mine({ blocks: 1 });
-    const line = await run.says(/^raised the fee from /);
+    const line = await run.prints(/^raised the fee from /);
     assert.match(line, /from 1\.\d+ gwei to [89]\.?\d* gwei: 0x\w+ \(.*, nonce 0\) replaces 0x/);
     assert.equal(await countSent(chain), 0);
     await mineOn(chain);
@@ -145,10 +145,10 @@ describe("launch, if the base fee rises above its offer,", () => {
     const chain = await startStopped(t);
     setMaxFee(chain, "1.000000008");
     const run = runLaunch(chain);
-    await run.says(/^sending /);
+    await run.prints(/^sending /);
     await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei("4") });
     await chain.client.mine({ blocks: 1 });
-    await run.says(
+    await run.prints(
       /the base fee is 4 gwei, and the highest allowed fee is 1\.000000008 gwei: it w/,
     );
     const { sent } = journalOf(chain);
@@ -162,17 +162,17 @@ describe("launch, if the base fee rises above its offer,", () => {
   test("waits instead if the wallet cannot pay, and names the cost", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
-    await run.says(/^sending /);
+    await run.prints(/^sending /);
     const { client, wallet: address } = chain;
     const before = await client.getBalance({ address });
     await client.setBalance({ address, value: 10_100_000_000_000_000n });
     await client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei("4") });
     await client.mine({ blocks: 1 });
-    await run.says(
+    await run.prints(
       / needs \d+ wei at [89]\S* gwei per gas, but the wallet has 10100000000000000 wei/,
     );
     await client.setBalance({ address, value: before });
-    await run.says(/^raised the fee from /);
+    await run.prints(/^raised the fee from /);
     await mineOn(chain);
     await assertExecuted(chain, run.done);
   });
@@ -184,7 +184,7 @@ describe("launch, if another program uses its key,", () => {
   test("names the other transaction, and repeats the first step only when run again", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
-    const [, own] = /^sending (0x\w+)/.exec(await run.says(/^sending /))!;
+    const [, own] = /^sending (0x\w+)/.exec(await run.prints(/^sending /))!;
     const other = await sendAside(chain, 0);
     const { number } = await chain.client.getBlock();
     await assert.rejects(run.done, {
@@ -210,7 +210,7 @@ describe("launch, if another program uses its key,", () => {
       return forward();
     });
     const run = runLaunch(chain);
-    await run.says(/^waiting for 0x\w+ \(execution, nonce 7\)/);
+    await run.prints(/^waiting for 0x\w+ \(execution, nonce 7\)/);
     const other = await sendAside(chain, 7);
     await assert.rejects(run.done, { message: new RegExp(`nonce 7 .* for ${other}`) });
     await mineOn(chain);

@@ -87,7 +87,7 @@ type Mirrored = { written: number; corrupt: number };
 export async function writeMirror(
   store: Store,
   folder: string,
-  tell: (fault: string) => void,
+  report: (fault: string) => void,
 ): Promise<Mirrored> {
   const directory = join(folder, "v1", "address");
   await mkdir(directory, { recursive: true });
@@ -117,11 +117,11 @@ export async function writeMirror(
   const keepNote = () => writeNote(note, { seq, corrupt, bytes } satisfies Note);
   for (let at = 0; at < last.corrupt.length; at += batchSize) {
     const known = last.corrupt.slice(at, at + batchSize).map((each) => fromHex(each));
-    await write(await readEach(store, known, tell));
+    await write(await readEach(store, known, report));
   }
   await keepNote();
   let unnoted = 0;
-  for await (const page of readRecords(store, seq, 0, tell)) {
+  for await (const page of readRecords(store, seq, 0, report)) {
     seq = page.seq;
     await write(page);
     unnoted += page.records.length + page.corrupt.length;

@@ -103,8 +103,8 @@ async function copyTable(source: Database.Database, db: Kysely<any>, table: stri
     from information_schema.columns
     where table_schema = current_schema() and table_name = ${table}`.execute(db);
   const isTrue = columns.filter(({ type }) => type === "boolean").map(({ name }) => name);
-  const held = await db.selectFrom(table).select(sql`1`.as("one")).limit(1).execute();
-  if (held.length > 0)
+  const existing = await db.selectFrom(table).select(sql`1`.as("one")).limit(1).execute();
+  if (existing.length > 0)
     throw new Error(`the PostgreSQL database is not empty: ${table} contains rows`);
 
   let count = 0;

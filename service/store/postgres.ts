@@ -17,7 +17,7 @@ import { type Together, together } from "../flow/together.ts";
 import { within } from "../flow/wait.ts";
 import { deriveColumns, foldReference } from "./columns.ts";
 import { migrate, type Rooms } from "./migrate.ts";
-import { heldRecordJson, keccak } from "./record.ts";
+import { keccak, storedRecordJson } from "./record.ts";
 import {
   type CorruptError,
   type KeyedQuery,
@@ -103,7 +103,7 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     findTerms: async (address) => (await terms(address))[0]?.terms,
     async findRecord(address) {
       const [row] = await terms(address);
-      return row && heldRecordJson(address, row.terms, parts);
+      return row && storedRecordJson(address, row.terms, parts);
     },
     readerOf,
     prepared: async (statement) => (await inTime(available(pool.query(statement)))).rows,
@@ -220,7 +220,7 @@ function recordWriter(pool: pg.Pool, { name, text, valuesOf }: SaveStatement) {
     for (const { place, outcome, holder } of exceptions) {
       const index = place - 1;
       if (outcome === "other_terms") outcomes[index] = otherTerms(rows[index]!.address);
-      else outcomes[index] = outcome === "held" ? { heldBy: holder! } : outcome;
+      else outcomes[index] = outcome === "held" ? { usedBy: holder! } : outcome;
     }
     return outcomes;
   };

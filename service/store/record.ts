@@ -111,7 +111,11 @@ export function recordJson(
  *
  * @throws {CorruptError} in the same cases as {@link decodeRecord}
  */
-export function heldRecordJson(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): string {
+export function storedRecordJson(
+  address: Uint8Array,
+  terms: Uint8Array,
+  parts: DecodeParts,
+): string {
   return recordJson(address, terms, decodeRecord(address, terms, parts), parts);
 }
 

@@ -207,13 +207,13 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(both, [name, ["acc_2", "Order 1", 7, 1, 0]]);
     });
 
-    test("returns heldBy and saves nothing if a different address has the reference", async () => {
+    test("returns usedBy and saves nothing if a different address has the reference", async () => {
       for (const isClientId of [false, true]) {
         const first = { ...row(), reference: "order-2", isClientId };
         const second = { ...row(), reference: "order-2", isClientId };
         const outcomes = await Promise.all([first, second].map(store.saveRecord));
         assert.equal(outcomes[0], "saved");
-        assert.deepEqual(Buffer.from((outcomes[1] as { heldBy: Buffer }).heldBy), first.address);
+        assert.deepEqual(Buffer.from((outcomes[1] as { usedBy: Buffer }).usedBy), first.address);
         assert.equal(await store.findTerms(second.address), undefined);
         assert.deepEqual(await ownersOf(second.address), []);
         assert.equal(await store.saveRecord({ ...second, isAgain: true }), "saved");
@@ -222,12 +222,12 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns heldBy if an address would get another address's reference", async () => {
+    test("returns usedBy if an address would get another address's reference", async () => {
       const [first, second] = [row(), row()];
       await store.saveRecord({ ...first, reference: "order-3" });
       await store.saveRecord({ ...second, reference: "order-4" });
       const outcome = await store.saveRecord({ ...second, reference: "order-3" });
-      assert.deepEqual(Buffer.from((outcome as { heldBy: Buffer }).heldBy), first.address);
+      assert.deepEqual(Buffer.from((outcome as { usedBy: Buffer }).usedBy), first.address);
       assert.equal(await store.saveRecord({ ...second, reference: "order-5" }), "saved");
       assert.equal((await namesOf(second.address))[0]![1], "order-5");
     });

@@ -28,12 +28,12 @@ export type NewRecord = {
 /**
  * Whether a record was saved. In the cases other than `saved`, nothing is stored:
  *
- * - `heldBy`: a different address of the account (20 bytes) already has the reference, set with the
+ * - `usedBy`: a different address of the account (20 bytes) already has the reference, set with the
  *   same kind of credential
  * - `exists`: the account already created this address without this reference. A client ID is
  *   public, so it can set a reference only when it creates the address.
  */
-export type SaveOutcome = "saved" | "exists" | { heldBy: Uint8Array };
+export type SaveOutcome = "saved" | "exists" | { usedBy: Uint8Array };
 
 export type Store = {
   dialect: Dialect;

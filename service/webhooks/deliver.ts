@@ -149,10 +149,10 @@ async function occupy(
 ): Promise<void> {
   const { accountId } = one;
   const holder = { id: one.endpointId, accountId };
-  let held = lanes[lane];
-  count(held, holder, 1);
+  let current = lanes[lane];
+  count(current, holder, 1);
   const move = setInterval(() => {
-    held = changeLane(lanes, held, holder, use.of(accountId, parts.now()), rule);
+    current = changeLane(lanes, current, holder, use.of(accountId, parts.now()), rule);
   }, goodMsMax);
   try {
     const { latencyMs } = await deliver(parts, one, keep);
@@ -161,7 +161,7 @@ async function occupy(
     logFault("saving a delivery failed; it will be repeated", error);
   } finally {
     clearInterval(move);
-    count(held, holder, -1);
+    count(current, holder, -1);
   }
 }
 

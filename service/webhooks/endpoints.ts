@@ -76,16 +76,16 @@ export async function addEndpoint(
       .set((eb) => ({ version: eb("version", "+", 1) }))
       .where("account_id", "=", accountId)
       .execute();
-    const held = await listEndpoints(transaction, accountId);
-    const same = held.find(({ url }) => url === values.url);
+    const existing = await listEndpoints(transaction, accountId);
+    const same = existing.find(({ url }) => url === values.url);
     if (same) {
       const types = same.types.join(", ") || "all";
       const message = `endpoint ${same.id} already has this URL (types: ${types})`;
       throw invalid("url", "url_in_use", `${message}; to get another secret, rotate it`);
     }
-    if (held.length >= endpointsMax) {
+    if (existing.length >= endpointsMax) {
       const message = `expected at most ${endpointsMax} endpoints per account`;
-      throw invalid("url", "too_many", `${message}, found ${held.length}: remove one first`);
+      throw invalid("url", "too_many", `${message}, found ${existing.length}: remove one first`);
     }
     await transaction
       .insertInto("webhook_endpoints")

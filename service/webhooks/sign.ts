@@ -86,8 +86,8 @@ function insertKey(db: Kysely<Tables>, id: number) {
   return db.insertInto("webhook_keys").values({ id, private_key, until: null });
 }
 
-function signingKey(held: string, untilMs: number | null): SigningKey {
-  const der = { key: Buffer.from(held, "base64"), format: "der", type: "pkcs8" } as const;
+function signingKey(privateKey: string, untilMs: number | null): SigningKey {
+  const der = { key: Buffer.from(privateKey, "base64"), format: "der", type: "pkcs8" } as const;
   const key = createPrivateKey(der);
   const { x = "" } = createPublicKey(key).export({ format: "jwk" });
   return {

@@ -35,9 +35,9 @@ export async function addOrigin(
   const verdict = judgeOrigin(entry);
   if (!("canonical" in verdict)) throw new InvalidError([{ path: ["origin"], ...verdict }]);
   return change(db, accountId, async (transaction) => {
-    const held = await listOrigins(transaction, accountId);
-    if (held.some(({ origin }) => origin === verdict.canonical)) return;
-    if (held.length >= originsMax) throw new InvalidError([tooMany(held.length)]);
+    const current = await listOrigins(transaction, accountId);
+    if (current.some(({ origin }) => origin === verdict.canonical)) return;
+    if (current.length >= originsMax) throw new InvalidError([tooMany(current.length)]);
     await insert(transaction, accountId, [verdict.canonical], actor);
     await appendAudit(transaction, accountId, "origin_added", actor, verdict.canonical);
   });
@@ -107,8 +107,8 @@ async function insert(db: Kysely<Tables>, accountId: string, origins: string[], 
   await db.insertInto("origins").values(rows).execute();
 }
 
-const tooMany = (held: number): Issue => ({
+const tooMany = (count: number): Issue => ({
   path: ["origin"],
   code: "too_many",
-  message: `the account already allows ${held} of at most ${originsMax} origins: remove one first`,
+  message: `the account already allows ${count} of at most ${originsMax} origins: remove one first`,
 });

@@ -210,9 +210,9 @@ function passwords({
       const auth = await loadAuth();
       const { internalAdapter } = await auth.$context;
       await refuseGuessable(newPassword, "");
-      const held = await internalAdapter.findVerificationValue(resetIdentifier(token));
+      const verification = await internalAdapter.findVerificationValue(resetIdentifier(token));
       await translate(auth.api.resetPassword({ body: { token, newPassword } }));
-      if (held) await appendAudit(db, held.value, "password_reset", actor);
+      if (verification) await appendAudit(db, verification.value, "password_reset", actor);
     },
 
     async makeResetToken(email, actor) {

@@ -134,10 +134,10 @@ async function assumeFunding(
   { block, fundingAssumed, state }: Simulation,
 ) {
   const amount = BigInt(intent.amount);
-  if (!fundingAssumed && state === "funded") return { state: {}, held: amount };
+  if (!fundingAssumed && state === "funded") return { state: {}, balance: amount };
   const wanted = { token: intent.token, owner: address, amount: amount + 1n };
   const assumed = await findFunding(chain.rpc, block, wanted);
-  return assumed && { state: assumed, held: amount + 1n };
+  return assumed && { state: assumed, balance: amount + 1n };
 }
 
 /** The maximum number of addresses for which a check asks the token whether they are blocked. */

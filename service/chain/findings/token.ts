@@ -30,16 +30,16 @@ export type TokenAnswers = {
   arrives: { sent: bigint; received: bigint } | undefined;
 };
 
-/** @param assumed `state` overrides with which the address has the balance `held` */
+/** @param assumed `state` overrides with which the address has the balance `balance` */
 export async function askToken(
   rpc: ChainRpc,
   block: BlockReference,
   { address, intent }: StatusSubject,
-  { state, held }: { state: StateOverrides; held: bigint },
+  { state, balance }: { state: StateOverrides; balance: bigint },
 ): Promise<TokenAnswers> {
   const { token, recovery } = intent;
   const nobody = nobodyOf(address);
-  const sent = held - 1n;
+  const sent = balance - 1n;
   const questions: Question[] = [
     encodeViewCall(token, "totalSupply()"),
     encodeViewCall(recovery, "totalSupply()"),

@@ -192,7 +192,7 @@ function openStrays(chain: StatusChain, past: PastCache): StatusReader["readStra
     const isOpen = isOpenState(state);
     const listed = isOpen ? chain.tokens.map((each) => each.address) : [];
     const others = [...listed.filter((each) => !isSame(each, token)), ...more];
-    const holders = [token, ...others].map((held) => ({ vault: address, token: held }));
+    const holders = [token, ...others].map((each) => ({ vault: address, token: each }));
     const holdings = await readTogether({ block, holders });
     const amounts = holdings.slice(1).map(({ balance = 0n }, at) => ({
       token: others[at]!,

@@ -74,15 +74,15 @@ export function decide(facts: Facts): Decision {
 
 function decideOpen({ wanted, chain, vault, history, fees, policy }: Facts): Decision {
   const afterExpiry = wanted.expirationSeconds + 1;
-  const held = vault.balances.get(wanted.token) ?? 0n;
-  if (held < wanted.amount) {
+  const balance = vault.balances.get(wanted.token) ?? 0n;
+  if (balance < wanted.amount) {
     const holdsAny = [...vault.balances.values()].some((amount) => amount > 0n);
     return holdsAny ? wait("underfunded", afterExpiry) : wait("nothing_there", null);
   }
   if (history.paidFailures >= policy.paidFailuresMax) {
     return wait("execution_keeps_failing", afterExpiry);
   }
-  return heldBack(chain.timeSeconds, history, fees, afterExpiry) ?? { action: "execute" };
+  return findWait(chain.timeSeconds, history, fees, afterExpiry) ?? { action: "execute" };
 }
 
 function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): Decision {
@@ -91,20 +91,20 @@ function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): D
   if (there.length === 0) return wait("nothing_there", null);
   // A look-alike that fails on purpose must not use up the attempts to return listed tokens.
   const isTried = history.recoveryFailures >= lookalikeFailuresMax;
-  const held = there.filter(([token]) => !isTried || !policy.lookalikes.has(token));
-  if (held.length === 0) return { action: "give_up", reason: "recovery_keeps_failing" };
-  if (tokensWorthIt(held, fees, policy, 1n).length === 0) {
+  const found = there.filter(([token]) => !isTried || !policy.lookalikes.has(token));
+  if (found.length === 0) return { action: "give_up", reason: "recovery_keeps_failing" };
+  if (tokensWorthIt(found, fees, policy, 1n).length === 0) {
     return { action: "give_up", reason: "not_worth_its_gas" };
   }
   if (history.recoveryFailures >= policy.recoveryFailuresMax) {
     return { action: "give_up", reason: "recovery_keeps_failing" };
   }
   const beyond = history.recoveriesToday - policy.recoveriesPerDayMax + 1;
-  const tokens = tokensWorthIt(held, fees, policy, 2n ** BigInt(Math.max(0, beyond)));
+  const tokens = tokensWorthIt(found, fees, policy, 2n ** BigInt(Math.max(0, beyond)));
   if (tokens.length === 0) {
     return wait("recoveries_of_today_spent", midnightAfter(chain.timeSeconds));
   }
-  return heldBack(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
+  return findWait(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
 }
 
 /** Returns the policy without the look-alike that the intent itself requests, if there is one. */
@@ -121,7 +121,7 @@ function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
  * @param times a token must be worth this multiple of the cost of its recovery
  */
 function tokensWorthIt(
-  held: readonly (readonly [Hex, bigint])[],
+  found: readonly (readonly [Hex, bigint])[],
   { recovery }: Fees,
   { recoverMin, lookalikes, convertToWei }: DecisionPolicy,
   times: bigint,
@@ -132,8 +132,8 @@ function tokensWorthIt(
     !(times > 1n && lookalikes.has(token)) &&
     amount >= (lookalikes.get(token) ?? recoverMin.get(token) ?? 1n) * times &&
     (convertToWei(token, amount) ?? cost) >= cost;
-  const nativeMin = held.some(isWorthIt) ? 1n : cost;
-  return held
+  const nativeMin = found.some(isWorthIt) ? 1n : cost;
+  return found
     .filter((each) => isWorthIt(each) || (each[0] === zeroAddress && each[1] >= nativeMin))
     .map(([token]) => token);
 }
@@ -144,7 +144,7 @@ function tokensWorthIt(
  * @param latestSeconds the latest end of the wait, such as the expiration time, because the
  *   decision is different after it
  */
-function heldBack(
+function findWait(
   nowSeconds: number,
   { notBeforeSeconds }: History,
   { perGas, perGasMax }: Fees,

@@ -58,9 +58,9 @@ export async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]>
     db,
     rows.map(({ address }) => toHex(address)),
   );
-  const held = new Map(found.map((each) => [each.address, each]));
+  const records = new Map(found.map((each) => [each.address, each]));
   return rows.flatMap((row) => {
-    const record = held.get(toHex(row.address));
+    const record = records.get(toHex(row.address));
     return record ? [toJob(row, record)] : [];
   });
 }

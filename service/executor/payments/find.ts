@@ -252,8 +252,8 @@ async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<voi
 
 /** Reads the token and the amount of each record's intent. Corrupt records are omitted. */
 async function readHolders({ parts }: LooksPass, fresh: readonly Created[]): Promise<Wanting[]> {
-  const held = await parts.ledger.findRecords(fresh.map(({ address }) => address));
-  return held.flatMap(({ address, terms }) => {
+  const records = await parts.ledger.findRecords(fresh.map(({ address }) => address));
+  return records.flatMap(({ address, terms }) => {
     try {
       const { token, amount } = decodeRecord(fromHex(address), terms, parts);
       return [{ vault: address, token: token.toLowerCase() as Hex, amount: BigInt(amount) }];

@@ -92,8 +92,8 @@ async function findLookalikes({ parts }: Pass, jobs: readonly Job[]): Promise<Ma
 
 /** Returns whether the vault contains too little money to act on. */
 function isPoor({ wanted }: Verified, { hasCode, balances }: Vault): boolean {
-  const held = [...balances.values()].some((amount) => amount > 0n);
-  return !held || (!hasCode && (balances.get(wanted.token) ?? 0n) < wanted.amount);
+  const hasMoney = [...balances.values()].some((amount) => amount > 0n);
+  return !hasMoney || (!hasCode && (balances.get(wanted.token) ?? 0n) < wanted.amount);
 }
 
 async function readVaults(

@@ -336,8 +336,8 @@ async function describeCall(
   const vaults = to === parts.factory ? readVaults(data, parts.factory) : undefined;
   if (!vaults || vaults.addresses.length === 0) return { kind: "fill", shares: [] };
   const { kind, addresses } = vaults;
-  const held = await parts.ledger.findRecords(addresses);
-  const payers = new Map(held.map((each) => [each.address, each]));
+  const records = await parts.ledger.findRecords(addresses);
+  const payers = new Map(records.map((each) => [each.address, each]));
   const shares = addresses.map((address): Share => {
     const { accountId = noAccount, isClientId = false } = payers.get(address) ?? {};
     // Tips reduce the charge, but `isTipped` is false, so the rest is charged to the usual budgets

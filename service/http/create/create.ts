@@ -322,7 +322,7 @@ function referenceInUse(
       "that it creates";
     return new Refusal("reference_in_use", message);
   }
-  const holder = formatAddress(outcome.heldBy, keccak);
+  const holder = formatAddress(outcome.usedBy, keccak);
   const message = `this reference already belongs to ${holder}: to use it again, send again=true`;
   const issues = [{ path: ["reference"], code: "reference_in_use", message: holder }];
   return new Refusal("reference_in_use", message, { issues });

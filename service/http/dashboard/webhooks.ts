@@ -164,11 +164,11 @@ const replaying =
   (parts: WebhookParts) =>
   async (request: FastifyRequest): Promise<TypeOf<typeof replayedShape>> => {
     const { id, accountId } = await requireEndpoint(request, parts);
-    const asked = parseInput(replayInput, request.body);
+    const input = parseInput(replayInput, request.body);
     const which =
-      "eventId" in asked
-        ? asked
-        : { fromMs: Date.parse(asked.from), untilMs: Date.parse(asked.until) };
+      "eventId" in input
+        ? input
+        : { fromMs: Date.parse(input.from), untilMs: Date.parse(input.until) };
     const { db } = parts.store;
     const { replayed, nextMs } = await replay(db, accountId, id, which, parts.now());
     return { replayed, next: toIsoOrNull(nextMs) };

@@ -80,11 +80,11 @@ type PageQuery = z.output<typeof listInput> & {
 export async function showPage(
   parts: Parts,
   accountId: string,
-  asked: PageQuery,
+  query: PageQuery,
   request: FastifyRequest,
 ): Promise<AddressPage> {
   const { items, next } = await searchInTurn(parts, request, accountId, (turn) =>
-    listAddresses(parts.store.db, { ...asked, accountId, nowMs: parts.now(), turn }),
+    listAddresses(parts.store.db, { ...query, accountId, nowMs: parts.now(), turn }),
   );
   const shown = items.map((item) => itemJson(item, parts));
   return { items: shown, next: next ? formatCursor(next) : null };
@@ -94,8 +94,8 @@ export function addresses(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
     async handler(request) {
-      const asked = parseQuery(listInput, request);
-      return showPage(parts, request.caller!.accountId, asked, request);
+      const query = parseQuery(listInput, request);
+      return showPage(parts, request.caller!.accountId, query, request);
     },
   };
 }

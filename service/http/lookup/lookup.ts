@@ -18,8 +18,8 @@ export function lookup(parts: Parts): Route {
     handler(request, reply) {
       const digits = addressDigits(addressOf(request));
       const tags = request.headers["if-none-match"];
-      const held = recent?.get(digits);
-      if (held) return answer(digits, held, tags, reply);
+      const cached = recent?.get(digits);
+      if (cached) return answer(digits, cached, tags, reply);
       return store.findRecord(Buffer.from(digits, "hex")).then((found) => {
         if (!found) throw new Refusal("not_found", `no intent is stored for 0x${digits}`);
         recent?.set(digits, found);

@@ -56,10 +56,10 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     const { address, intent } = subject;
     const chain = chains.find(intent.chainId);
     const token = chain?.tokens.find((token) => token.address === intent.token);
-    const asked = askedAmount(intent);
+    const requested = askedAmount(intent);
     const amount = token
-      ? `${formatUnits(asked, token.decimals)} ${token.symbol}`
-      : `${formatUnits(asked, 0)} base units`;
+      ? `${formatUnits(requested, token.decimals)} ${token.symbol}`
+      : `${formatUnits(requested, 0)} base units`;
     const requester =
       requesterOf(intent, labels) ?? (await creatorName(address.toLowerCase() as Hex));
     const where = chain?.name ?? `chain ${intent.chainId}`;

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { factoryAddress } from "executable-address";
-import { causeOf, heldRecordJson, keccak } from "../record.ts";
+import { causeOf, keccak, storedRecordJson } from "../record.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 
@@ -20,16 +20,16 @@ const { file } = workerData as { file: string };
 const database = connect(file, { cacheMiB: 112 });
 const port = parentPort as NonNullable<typeof parentPort>;
 const parts = { factory: factoryAddress, keccak };
-const held = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
+const selectTerms = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
 
 /** Reads a whole group in one transaction, so that the file is locked only once. */
 const findAll = database.transaction((addresses: Uint8Array[]) => addresses.map(find));
 
 function find(address: Uint8Array): Found {
-  const row = held.get(address);
+  const row = selectTerms.get(address);
   if (!row) return null;
   try {
-    return heldRecordJson(address, row.terms, parts);
+    return storedRecordJson(address, row.terms, parts);
   } catch (error) {
     if (!(error instanceof CorruptError)) throw error;
     return { corrupt: causeOf(error) };

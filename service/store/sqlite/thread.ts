@@ -31,7 +31,7 @@ export function startThread<Message, Answer>(
   module: URL,
   { file, name, onEnd = () => {} }: { file: string; name: string; onEnd?: (cause: Error) => void },
 ): Thread<Message, Answer> {
-  const asked: Waiting<Answer>[] = [];
+  const waiting: Waiting<Answer>[] = [];
   const ended = Promise.withResolvers<void>();
   let worker: Worker | undefined;
   let end: UnavailableError | undefined;
@@ -49,14 +49,14 @@ export function startThread<Message, Answer>(
       execArgv: [], // a worker may not support options of the program
     });
     started.on("message", (answers: Answer[]) => {
-      for (const answer of answers) asked.shift()?.resolve(answer);
-      if (asked.length === 0) started.unref();
+      for (const answer of answers) waiting.shift()?.resolve(answer);
+      if (waiting.length === 0) started.unref();
     });
     started.on("error", endBy);
     started.unref(); // after `on`, because a listener for messages keeps the process alive
     started.once("exit", () => {
       endBy();
-      for (const { reject } of asked.splice(0)) reject(end);
+      for (const { reject } of waiting.splice(0)) reject(end);
       ended.resolve();
     });
     return started;
@@ -71,7 +71,7 @@ export function startThread<Message, Answer>(
       worker ??= startWorker();
       worker.postMessage(message, moved);
       worker.ref(); // the program does not end while an answer is pending
-      return new Promise((resolve, reject) => asked.push({ resolve, reject }));
+      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
     },
     async stop() {
       if (!worker) return endBy();

@@ -32,7 +32,7 @@ const insert = database.prepare(
      values (?, ?, ?, ?, ?, ?, ?, ?, ?)
      on conflict do nothing`,
 );
-const held = database.prepare<[Uint8Array], { terms: Buffer; accountId: string }>(
+const firstOwner = database.prepare<[Uint8Array], { terms: Buffer; accountId: string }>(
   "select terms, account_id as accountId from records where address = ?",
 );
 const insertLater = database.prepare(
@@ -65,7 +65,7 @@ function save(row: NewRecord): SaveOutcome | "other_terms" {
   const byClientId = row.isClientId ? 1 : 0;
   if (reference !== undefined && !row.isAgain) {
     const holder = findHolder.get(accountId, byClientId, reference);
-    if (holder && !holder.equals(address)) return { heldBy: holder };
+    if (holder && !holder.equals(address)) return { usedBy: holder };
   }
   const owned = saveOwned(row, byClientId);
   if (owned === "other_terms") return owned;
@@ -89,7 +89,7 @@ function saveOwned(row: NewRecord, byClientId: number): "now" | "before" | "othe
   const { chainId, token, amount, expiresAt } = deriveColumns(terms);
   const columns = [address, terms, chainId, token, amount, expiresAt];
   if (insert.run(...columns, accountId, createdAtMs, byClientId).changes > 0) return "now";
-  const first = held.get(address);
+  const first = firstOwner.get(address);
   if (!first?.terms.equals(terms)) return "other_terms";
   if (first.accountId === accountId) return "before";
   return insertLater.run(accountId, address, createdAtMs, byClientId).changes > 0

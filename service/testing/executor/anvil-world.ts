@@ -265,14 +265,14 @@ async function readFates(
     eventName: "Executed",
   } as const;
   const transferred = { address: token, abi: demoToken.abi, eventName: "Transfer" } as const;
-  const heldBy = (owners: readonly Hex[]) =>
+  const usedBy = (owners: readonly Hex[]) =>
     Promise.all(owners.map((owner) => balanceOf(owner, token, toBlock)));
   // The client sends these calls in one batch.
   const [executions, transfers, recoveries, holdings] = await Promise.all([
     client.getContractEvents({ ...executed, ...range }),
     client.getContractEvents({ ...transferred, ...range }),
-    heldBy(records.map(({ intent }) => intent.recovery)),
-    heldBy(records.map(({ address }) => address)),
+    usedBy(records.map(({ intent }) => intent.recovery)),
+    usedBy(records.map(({ address }) => address)),
   ]);
   const paid = new Map<Hex, bigint>();
   for (const { args } of transfers) paid.set(args.to, (paid.get(args.to) ?? 0n) + args.value);

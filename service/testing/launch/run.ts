@@ -14,7 +14,7 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
   const lines: string[] = [];
   const said = new EventTarget();
   let address: Hex | undefined;
-  const say = (line: string) => {
+  const report = (line: string) => {
     lines.push(line);
     address = (/\n {2}(0x[0-9a-fA-F]{40})\n/.exec(line)?.[1] as Hex) ?? address;
     if (line.startsWith("Waiting for the payment: 0 of ")) void chain.pay(address!);
@@ -22,7 +22,7 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
   };
   const done = launch(
     { ...options, isDryRun: false, isResume: false, ...change },
-    { config: chain.config, say, pollMs: 20 },
+    { config: chain.config, report, pollMs: 20 },
   );
   // This prevents an unhandled rejection. A test gets the error when it awaits `done`.
   done.catch(() => {});
@@ -33,7 +33,7 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
      * Resolves when a line of the output matches. If the launch ends before that, rejects with all
      * lines.
      */
-    async says(pattern: RegExp): Promise<string> {
+    async prints(pattern: RegExp): Promise<string> {
       const ended = done.then(
         () => "ended",
         (error) => error,

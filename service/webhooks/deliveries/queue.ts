@@ -71,9 +71,9 @@ export async function claim(
     const active = new Map(
       locked.filter(({ state }) => state === "active").map((row) => [row.id, row]),
     );
-    const asked = endpoints.filter(({ id }) => active.has(id));
-    if (asked.length === 0) return [];
-    const rows = await findDue(transaction, asked, nowMs);
+    const claimable = endpoints.filter(({ id }) => active.has(id));
+    if (claimable.length === 0) return [];
+    const rows = await findDue(transaction, claimable, nowMs);
     if (rows.length > 0)
       await transaction
         .updateTable("webhook_deliveries")
