@@ -310,10 +310,10 @@ describe("SIGTERM", () => {
     const ended = once(server.process, "close");
     server.process.kill("SIGTERM");
     assert.deepEqual(await ended, [0, null]);
-    const said = server.lines.map((line) => JSON.parse(line)).slice(-3);
+    const last = server.lines.map((line) => JSON.parse(line)).slice(-3);
     const cutOff = "requests that were still in progress after the drain period were canceled";
-    assert.deepEqual([said[0].msg, said[1].msg, said[2].msg], ["draining", cutOff, "stopped"]);
-    assert.equal(said[1].seconds, 1);
+    assert.deepEqual([last[0].msg, last[1].msg, last[2].msg], ["draining", cutOff, "stopped"]);
+    assert.equal(last[1].seconds, 1);
   });
 
   test("a second signal within a second, as npm sends, does not interrupt the drain", async () => {

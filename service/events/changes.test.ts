@@ -56,7 +56,7 @@ const payment = (n: number, amount: string): KeptPayment => ({
  * Returns the types of the events, if no logs of the payments were found yet. Such payments are not
  * reported.
  */
-function said(...statuses: AddressStatus[]): string[] {
+function typesOf(...statuses: AddressStatus[]): string[] {
   return newsOf(...statuses.map((status) => [status, paidBy([], { isSwept: false })] as const)).map(
     ({ type }) => type.replace("address.", ""),
   );
@@ -74,40 +74,45 @@ function newsOf(...seen: (readonly [AddressStatus, Paid])[]) {
 describe("compareStatuses", () => {
   test("returns no event for an unchanged status or an incomplete amount", () => {
     for (const status of [unfunded, funded, executed, expired, late, returned, recovered])
-      assert.deepEqual(said(status, status), said(status));
-    assert.deepEqual(said(unfunded, part, unfunded), []);
+      assert.deepEqual(typesOf(status, status), typesOf(status));
+    assert.deepEqual(typesOf(unfunded, part, unfunded), []);
   });
 
   test("returns address.reverted first after a reorganization, then the current state", () => {
-    assert.deepEqual(said(executed, funded), ["executed", "reverted", "funded"]);
-    assert.deepEqual(said(executed, unfunded), ["executed", "reverted"]);
-    assert.deepEqual(said(funded, part), ["funded", "reverted"]);
-    assert.deepEqual(said(returned, executed), ["executed", "recovered", "reverted", "executed"]);
-    assert.deepEqual(said(recovered, expired), ["recovered", "reverted", "expired"]);
-    assert.deepEqual(said(expired, part), ["expired", "reverted"]);
+    assert.deepEqual(typesOf(executed, funded), ["executed", "reverted", "funded"]);
+    assert.deepEqual(typesOf(executed, unfunded), ["executed", "reverted"]);
+    assert.deepEqual(typesOf(funded, part), ["funded", "reverted"]);
+    assert.deepEqual(typesOf(returned, executed), [
+      "executed",
+      "recovered",
+      "reverted",
+      "executed",
+    ]);
+    assert.deepEqual(typesOf(recovered, expired), ["recovered", "reverted", "expired"]);
+    assert.deepEqual(typesOf(expired, part), ["expired", "reverted"]);
     const elsewhere = statusOf({ ...executed, execution: execution(7) });
-    assert.deepEqual(said(executed, elsewhere), ["executed", "reverted", "executed"]);
+    assert.deepEqual(typesOf(executed, elsewhere), ["executed", "reverted", "executed"]);
     const other = statusOf({ ...returned, recoveries: [recovery(8), recovery(9)] });
-    assert.deepEqual(said(returned, other).slice(2), ["reverted", "executed", "recovered"]);
+    assert.deepEqual(typesOf(returned, other).slice(2), ["reverted", "executed", "recovered"]);
   });
 
   test("returns each observed state once, and no state that was not observed", () => {
-    assert.deepEqual(said(part, funded, executed), ["funded", "executed"]);
-    assert.deepEqual(said(executed), ["executed"]);
-    assert.deepEqual(said(part, expired, recovered), ["expired", "recovered"]);
-    assert.deepEqual(said(recovered), ["recovered"]);
+    assert.deepEqual(typesOf(part, funded, executed), ["funded", "executed"]);
+    assert.deepEqual(typesOf(executed), ["executed"]);
+    assert.deepEqual(typesOf(part, expired, recovered), ["expired", "recovered"]);
+    assert.deepEqual(typesOf(recovered), ["recovered"]);
   });
 
   test("returns surplus for leftover and late money, and not again if the surplus shrinks", () => {
     const over = statusOf({ state: "executed", execution: execution(1, "5") });
-    assert.deepEqual(said(over), ["executed", "surplus"]);
-    assert.deepEqual(said(executed, late), ["executed", "surplus"]);
+    assert.deepEqual(typesOf(over), ["executed", "surplus"]);
+    assert.deepEqual(typesOf(executed, late), ["executed", "surplus"]);
     const more = statusOf({ ...late, recoverable: [{ token, amount: "9" }] });
-    assert.deepEqual(said(executed, late, more), ["executed", "surplus", "surplus"]);
-    assert.deepEqual(said(executed, more, late), ["executed", "surplus"]);
-    assert.deepEqual(said(late, returned), ["executed", "surplus", "recovered"]);
+    assert.deepEqual(typesOf(executed, late, more), ["executed", "surplus", "surplus"]);
+    assert.deepEqual(typesOf(executed, more, late), ["executed", "surplus"]);
+    assert.deepEqual(typesOf(late, returned), ["executed", "surplus", "recovered"]);
     const lateAfter = statusOf({ ...recovered, recoverable: [{ token, amount: "5" }] });
-    assert.deepEqual(said(recovered, lateAfter), ["recovered", "surplus"]);
+    assert.deepEqual(typesOf(recovered, lateAfter), ["recovered", "surplus"]);
   });
 
   test("does not report a log if its amount was already reported as balance growth", () => {

@@ -108,7 +108,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return rows.map(({ body }) => JSON.parse(body));
     };
     /** Returns all events except payments. */
-    const said = async (accountId: string) =>
+    const newsOf = async (accountId: string) =>
       (await events(accountId)).filter(({ type }) => type !== "address.payment");
     const payments = async (accountId: string) =>
       (await events(accountId)).flatMap(({ data: { payment } }) => payment ?? []);
@@ -160,7 +160,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return (await Promise.all(facts)).map(({ fact }) => fact);
     };
     const types = async (accountId: string) =>
-      (await said(accountId)).map(({ type }) => type.replace("address.", ""));
+      (await newsOf(accountId)).map(({ type }) => type.replace("address.", ""));
 
     test("reports nothing for unmarked addresses or other chains, and nothing twice", async () => {
       const record = await world.newRecord();
@@ -204,20 +204,20 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await mark(record.address);
       nowMs += 40_000;
       await pass();
-      assert.deepEqual(await factsOf(record, await said(account)), ["funded"]);
+      assert.deepEqual(await factsOf(record, await newsOf(account)), ["funded"]);
       nowMs += 3_000;
       const { transactionHash } = await world.execute(record);
       await mark(record.address);
       await pass();
       const then = ["outdated", "executed", "surplus"];
-      assert.deepEqual(await factsOf(record, await said(account)), then);
+      assert.deepEqual(await factsOf(record, await newsOf(account)), then);
       const back = await world.recover(record, [world.token]);
       await mark(record.address);
       await pass();
       assert.deepEqual(await moved(account), [["130", "100", "30", 1, 1, 1]]);
       const pace = { toPaidMs: 40_000, toExecutedMs: 3_000 };
       assert.deepEqual(await readPace(store.db, account), pace);
-      const events = await said(account);
+      const events = await newsOf(account);
       assert.deepEqual(
         events.map(({ type, data }) => [type, data.status.state]),
         [
@@ -286,9 +286,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await world.mine(1);
       await pass();
       assert.deepEqual(await types(account), ["executed", "reverted", "funded"]);
-      const facts = await factsOf(record, await said(account));
+      const facts = await factsOf(record, await newsOf(account));
       assert.deepEqual(facts, ["outdated", "reverted", "funded"]);
-      const [executed, reverted] = await said(account);
+      const [executed, reverted] = await newsOf(account);
       assert.equal(reverted?.data.status.state, "funded");
       assert.notEqual(reverted?.data.status.block.hash, executed?.data.status.block.hash);
     });
@@ -409,12 +409,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       nowMs += 700_000;
       await pass();
       assert.deepEqual(await types(account), ["expired"]);
-      assert.deepEqual(await factsOf(record, await said(account)), ["expired"]);
+      assert.deepEqual(await factsOf(record, await newsOf(account)), ["expired"]);
       await world.recover(record, [world.token]);
       await mark(record.address);
       await pass();
       assert.deepEqual(await types(account), ["expired", "recovered"]);
-      assert.deepEqual(await factsOf(record, await said(account)), ["outdated", "recovered"]);
+      assert.deepEqual(await factsOf(record, await newsOf(account)), ["outdated", "recovered"]);
     });
 
     test("limits the size of an event, regardless of the number of recoveries", async () => {
@@ -489,9 +489,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         }
         assert.equal((await kept(record.address)).length, 2);
         await pass();
-        const told = await payments(account);
+        const reported = await payments(account);
         assert.deepEqual(
-          told.map(({ amount, logIndex }) => [amount, logIndex]),
+          reported.map(({ amount, logIndex }) => [amount, logIndex]),
           [
             ["5", place.logIndex],
             ["1000", place.logIndex],
@@ -533,8 +533,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.ok(amounts.includes("1100000"));
         assert.ok(amounts.length <= paymentsMax + 2 * 20 + 3, `${amounts.length} rows`);
         await pass();
-        const told = (await payments(account)).map(({ amount }) => amount);
-        assert.equal(told.filter((amount) => amount === "25000000").length, 2);
+        const reported = (await payments(account)).map(({ amount }) => amount);
+        assert.equal(reported.filter((amount) => amount === "25000000").length, 2);
       });
 
       test("reports at most 16 events without a payer for 20 payments of coin", async () => {
@@ -625,9 +625,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           .execute((transaction) => keepPayments(transaction, 31_337, flood));
         await swept([record.address, other.address]);
         await pass();
-        const told = await kinds(account);
-        assert.equal(told.filter(([, kind]) => kind === "wrong_token").length, paymentsMax);
-        assert.equal(told.filter(([, kind]) => kind === "asked").length, 1);
+        const reported = await kinds(account);
+        assert.equal(reported.filter(([, kind]) => kind === "wrong_token").length, paymentsMax);
+        assert.equal(reported.filter(([, kind]) => kind === "asked").length, 1);
         assert.deepEqual(await kinds(others), [["100", "asked", false]]);
       });
 

@@ -15,9 +15,9 @@ function linesOf(events: readonly ExecutorEvent[], everyMs = 1000): Line[] {
   const lines: Line[] = [];
   let now = 0;
   const log = pino({ level: "debug" }, { write: (line: string) => lines.push(JSON.parse(line)) });
-  const tell = openEventLog(log, () => now);
+  const report = openEventLog(log, () => now);
   for (const event of events) {
-    tell(event);
+    report(event);
     now += everyMs;
   }
   return lines;

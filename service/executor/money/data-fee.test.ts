@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { type DataFee, isFree, mergeDataFees, unknownDataFee } from "./fees.ts";
 
 const known: DataFee = { ...unknownDataFee, perByte: 7n };
-const weigh = (...said: bigint[]) => mergeDataFees(known, said, { quorum: 2, nowMs: 1000 });
+const weigh = (...bounds: bigint[]) => mergeDataFees(known, bounds, { quorum: 2, nowMs: 1000 });
 
 describe("the data fee", () => {
   test("is the median of three endpoints' bounds, or the higher of two", () => {

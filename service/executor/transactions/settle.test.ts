@@ -15,50 +15,60 @@ const receipt = (block: string, status = "0x1") => ({
   effectiveGasPrice: "0x2",
   logs: [],
 });
-const says = (...results: unknown[]): Answer[] => results.map((result) => ({ result }));
+const answersOf = (...results: unknown[]): Answer[] => results.map((result) => ({ result }));
 const failed: Answer[] = [{ error: { code: -32005, message: "limit exceeded" } }];
 const blockOf = ({ found }: ReturnType<typeof compareReceipts>) =>
   typeof found === "string" ? found : (found.blockHash.slice(0, 4) as Hex);
 
 describe("compareReceipts", () => {
   test("returns disagreement if two endpoints show different receipts", () => {
-    const status = [says(receipt("aa")), says(receipt("aa", "0x0"))];
+    const status = [answersOf(receipt("aa")), answersOf(receipt("aa", "0x0"))];
     assert.equal(blockOf(compareReceipts(status, 2)), "disagreement");
   });
 
   test("ignores and reports an endpoint whose receipt differs from two equal receipts", () => {
-    const answers = [says(receipt("bb")), says(receipt("aa")), says(receipt("aa"))];
+    const answers = [answersOf(receipt("bb")), answersOf(receipt("aa")), answersOf(receipt("aa"))];
     assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
     assert.deepEqual(compareReceipts(answers, 2).others, [0]);
     const dear = { ...receipt("aa"), gasUsed: "0xffffff" };
-    const paid = [says(dear), says(receipt("aa")), says(receipt("aa"))];
+    const paid = [answersOf(dear), answersOf(receipt("aa")), answersOf(receipt("aa"))];
     const { found, others } = compareReceipts(paid, 2);
     assert.ok(typeof found !== "string" && found.paid === 32n);
     assert.deepEqual(others, [0]);
   });
 
   test("returns unknown if only one of two required endpoints shows a receipt", () => {
-    assert.equal(blockOf(compareReceipts([says(receipt("aa")), says(null)], 2)), "unknown");
-    assert.equal(blockOf(compareReceipts([says(receipt("aa")), undefined], 2)), "unknown");
+    assert.equal(
+      blockOf(compareReceipts([answersOf(receipt("aa")), answersOf(null)], 2)),
+      "unknown",
+    );
+    assert.equal(blockOf(compareReceipts([answersOf(receipt("aa")), undefined], 2)), "unknown");
   });
 
   test("returns absent if two of three endpoints have no receipt, regardless of the third", () => {
-    for (const third of [failed, undefined, says(receipt("aa"))]) {
-      assert.equal(blockOf(compareReceipts([says(null), third, says(null)], 2)), "absent");
+    for (const third of [failed, undefined, answersOf(receipt("aa"))]) {
+      assert.equal(
+        blockOf(compareReceipts([answersOf(null), third, answersOf(null)], 2)),
+        "absent",
+      );
     }
   });
 
   test("returns absent only if a quorum of endpoints answers without a receipt", () => {
-    assert.equal(blockOf(compareReceipts([says(null), says(null)], 2)), "absent");
-    assert.equal(blockOf(compareReceipts([says(null), undefined], 2)), "unknown");
-    assert.equal(blockOf(compareReceipts([says(null), failed], 2)), "unknown");
+    assert.equal(blockOf(compareReceipts([answersOf(null), answersOf(null)], 2)), "absent");
+    assert.equal(blockOf(compareReceipts([answersOf(null), undefined], 2)), "unknown");
+    assert.equal(blockOf(compareReceipts([answersOf(null), failed], 2)), "unknown");
     assert.equal(blockOf(compareReceipts([], 1)), "unknown");
   });
 
   test("returns the receipt that a quorum shows, for any of the signed transactions", () => {
-    const answers = [says(null, receipt("aa")), says(null, receipt("aa")), says(null, null)];
+    const answers = [
+      answersOf(null, receipt("aa")),
+      answersOf(null, receipt("aa")),
+      answersOf(null, null),
+    ];
     assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
-    assert.equal(blockOf(compareReceipts([says(receipt("cc"))], 1)), "0xcc");
+    assert.equal(blockOf(compareReceipts([answersOf(receipt("cc"))], 1)), "0xcc");
   });
 });
 
@@ -80,7 +90,7 @@ describe("the block that is final by the `finalized` tag", () => {
         head,
         quorum,
         readEach: async () =>
-          shown.map((number) => (number === undefined ? undefined : says(blockAt(number)))),
+          shown.map((number) => (number === undefined ? undefined : answersOf(blockAt(number)))),
       },
       chain,
     );

@@ -18,10 +18,10 @@ const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
  * An endpoint's response to a request for a trace. It is undefined if the endpoint does not support
  * the method, and "slow" if there is no response in time.
  */
-type Says = number[] | "slow" | undefined;
+type TraceResponse = number[] | "slow" | undefined;
 
-/** @param says the current response of each endpoint, which tests can change */
-async function passOver(says: readonly Says[]) {
+/** @param responses the current response of each endpoint, which tests can change */
+async function passOver(responses: readonly TraceResponse[]) {
   let nowMs = 0;
   const asked: string[] = [];
   const events: NetworkEvent[] = [];
@@ -29,12 +29,12 @@ async function passOver(says: readonly Says[]) {
     if (method === "eth_chainId") return { result: "0x1" };
     if (method === "eth_getBlockByNumber") return { result: block };
     asked.push(method);
-    const said = says[place];
-    if (said === "slow") throw new Error("no answer in time");
-    if (!said) return { error: { code: -32601, message: "the method does not exist" } };
-    return { result: { calls: said.map((gas) => ({ gasUsed: `0x${gas.toString(16)}` })) } };
+    const response = responses[place];
+    if (response === "slow") throw new Error("no answer in time");
+    if (!response) return { error: { code: -32601, message: "the method does not exist" } };
+    return { result: { calls: response.map((gas) => ({ gasUsed: `0x${gas.toString(16)}` })) } };
   };
-  const endpoints = says.map(
+  const endpoints = responses.map(
     (_, place): Endpoint => ({
       name: `rpc${place}`,
       ask: async (calls) => calls.map((call) => answer(place, call)),
@@ -99,10 +99,10 @@ test("ignores the trace of a batch that ran out of gas before its last item", as
 
 describe("if too few endpoints trace", () => {
   test("the executor asks the endpoints again after an hour", async () => {
-    const says: Says[] = [undefined, undefined];
-    const { read, asked, wait } = await passOver(says);
+    const responses: TraceResponse[] = [undefined, undefined];
+    const { read, asked, wait } = await passOver(responses);
     assert.equal(await read(), undefined);
-    says.fill([30_000, 50_000]);
+    responses.fill([30_000, 50_000]);
     wait(3_599_999);
     assert.equal(await read(), undefined);
     assert.equal(asked.length, 2);

@@ -169,7 +169,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     const forge = async (reference: string, intent: object) =>
       scene.ask("POST", `/v1/address/create?reference=${reference}`, true, intent);
-    const heard = ({ data }: ServiceEvent) => [
+    const referencesOf = ({ data }: ServiceEvent) => [
       data.reference,
       data.claimedReference,
       data.createdBy,
@@ -185,7 +185,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         { "order-1": record },
         scene,
       );
-      assert.deepEqual(heard(event), [null, "order-1", "client_id"]);
+      assert.deepEqual(referencesOf(event), [null, "order-1", "client_id"]);
       // A handler that trusts `reference` finds no order, because the claim is in a different
       // field.
       assert.deepEqual([byReference, byAddress, kit], [[], [], []]);
@@ -204,7 +204,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const refused = await forge("order-9000&again=true", record.intent);
       assert.equal(refused.json().error.code, "reference_in_use");
       const sold = await handle(await scene.payAndHear(record), orders, scene);
-      assert.deepEqual(heard(sold.event), ["order-2", null, "api_key"]);
+      assert.deepEqual(referencesOf(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
       // The control: a row from before claims had a separate field, for a public intent that a
@@ -218,7 +218,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         .execute();
       const delivery = await scene.payAndHear(other.record);
       const forged = await handle(delivery, { ...orders, "order-3": other.record }, scene);
-      assert.deepEqual(heard(forged.event), ["order-9000", null, "api_key"]);
+      assert.deepEqual(referencesOf(forged.event), ["order-9000", null, "api_key"]);
       assert.deepEqual(forged.byReference, ["order-9000"], "goods for 9,000 leave for 1");
       assert.deepEqual([forged.byAddress, forged.kit], [["order-3"], ["order-3"]]);
     });

@@ -23,7 +23,7 @@ after(() => postgres.stop());
 
 type Line = { msg: string; role: string; worker?: number; pid?: number; restartMs?: number };
 const linesOf = ({ lines }: Server): Line[] => lines.map((line) => JSON.parse(line));
-const said = (server: Server, msg: string) => linesOf(server).filter((line) => line.msg === msg);
+const logged = (server: Server, msg: string) => linesOf(server).filter((line) => line.msg === msg);
 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(5);
@@ -33,8 +33,8 @@ async function until(isSo: () => boolean): Promise<void> {
 async function start(env: NodeJS.ProcessEnv = {}, workers = 2): Promise<Server> {
   const DATABASE_URL = await postgres.newDatabase();
   const server = await startServer({ env: { DATABASE_URL, WORKERS: "2", ...env } });
-  await until(() => said(server, "worker started").length === workers);
-  await until(() => said(server, "listening").length === 2);
+  await until(() => logged(server, "worker started").length === workers);
+  await until(() => logged(server, "listening").length === 2);
   return server;
 }
 
@@ -73,7 +73,7 @@ const isAlive = (pid: number) => {
     return false;
   }
 };
-const pidsOf = (server: Server) => said(server, "worker started").map(({ pid }) => pid!);
+const pidsOf = (server: Server) => logged(server, "worker started").map(({ pid }) => pid!);
 
 describe("two workers and the executor", () => {
   const EXECUTOR_KEY = `0x${"1".repeat(64)}`;
@@ -140,8 +140,8 @@ describe("two workers and the executor", () => {
   });
 
   test("restarts a killed worker after growing delays, while other workers respond", async () => {
-    const listened = () => said(server, "listening").length;
-    const ended = () => said(server, "worker exited; it will be restarted");
+    const listened = () => logged(server, "listening").length;
+    const ended = () => logged(server, "worker exited; it will be restarted");
     const [, second, executor] = pidsOf(server);
     process.kill(executor!, "SIGKILL");
     await until(() => pidsOf(server).length === 4);
@@ -171,7 +171,7 @@ describe("two workers and the executor", () => {
     }
     const ended = once(server.process, "close");
     server.process.kill("SIGTERM");
-    await until(() => said(server, "draining").length === 4);
+    await until(() => logged(server, "draining").length === 4);
     for (const socket of sockets) {
       socket.write(body);
       let answer = "";
@@ -179,7 +179,7 @@ describe("two workers and the executor", () => {
       assert.match(answer, /^HTTP\/1.1 200/);
     }
     assert.deepEqual(await ended, [0, null]);
-    assert.equal(said(server, "stopped").length, 4);
+    assert.equal(logged(server, "stopped").length, 4);
     const last = linesOf(server).at(-1)!;
     assert.deepEqual([last.msg, last.worker], ["stopped", undefined]);
     assert.deepEqual(pidsOf(server).filter(isAlive), []);
@@ -203,9 +203,9 @@ describe("a worker that hangs while it drains", () => {
     const { server, hung, ended } = await startWithHung();
     assert.deepEqual(await ended, [1, null]);
     assert.equal(isAlive(hung), false);
-    const [killed] = said(server, "worker did not stop in time and was killed");
+    const [killed] = logged(server, "worker did not stop in time and was killed");
     assert.deepEqual([killed?.worker, killed?.pid], [1, hung]);
-    assert.equal(said(server, "stopped").length, 2);
+    assert.equal(logged(server, "stopped").length, 2);
     assert.equal(linesOf(server).at(-1)!.msg, "stopped");
     await server.close();
   });
@@ -216,7 +216,7 @@ describe("a worker that hangs while it drains", () => {
     server.process.kill("SIGTERM");
     assert.deepEqual(await ended, [1, null]);
     await until(() => !isAlive(hung));
-    assert.equal(said(server, "stopped").length, 1);
+    assert.equal(logged(server, "stopped").length, 1);
     await server.close();
   });
 });

@@ -167,9 +167,9 @@ describe("two keys", () => {
       })),
     }));
     const records = await pay(1);
-    const said = "ChainUnavailable: no endpoint responds to eth_getBalance";
+    const message = "ChainUnavailable: no endpoint responds to eth_getBalance";
     const isLogged = async () =>
-      running.events.some((event) => event.kind === "pass_failed" && event.message === said);
+      running.events.some((event) => event.kind === "pass_failed" && event.message === message);
     await until("it is logged", isLogged, 60);
     assert.deepEqual(await sentBy(), sentBefore);
     await running.stop();

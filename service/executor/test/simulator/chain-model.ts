@@ -2,7 +2,7 @@
 
 import type { Hex } from "executable-address";
 import { hexToString, keccak256, stringToHex } from "viem";
-import type { Log, Block as ToldBlock } from "../../../chain/rpc/json-rpc.ts";
+import type { Log, Block as RpcBlock } from "../../../chain/rpc/json-rpc.ts";
 import type { UnsignedTransaction } from "../../pass.ts";
 import {
   batch,
@@ -58,7 +58,7 @@ export const paidFor = ({ transaction, gasUsed, dataFee }: Mined, baseFee: bigin
   BigInt(gasUsed) * priceOf(transaction, baseFee) + dataFee;
 
 /** A block as a node returns it, with its transactions and actions. */
-export type Block = ToldBlock & {
+export type Block = RpcBlock & {
   mined: Mined[];
   deeds: Deed[];
   logs: Log[];
@@ -115,11 +115,11 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
   let forks = 0;
   let highest = 0;
   let wasDeep = false;
-  const envAt = (timestamp: number, onlyAsked: boolean): Env => ({
+  const envAt = (timestamp: number, isSimulation: boolean): Env => ({
     ...setting,
     sender: setting.senders[0]!,
     timestamp,
-    onlyAsked,
+    isSimulation,
   });
 
   return {

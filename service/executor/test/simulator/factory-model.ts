@@ -55,13 +55,13 @@ export type State = {
 };
 
 /**
- * `onlyAsked`: whether this is a simulation, in which a `poison` call does not fail. `sender`: the
+ * `isSimulation`: whether this is a simulation, in which a `poison` call does not fail. `sender`: the
  * sender of the transaction.
  */
 export type Env = {
   chainId: number;
   timestamp: number;
-  onlyAsked: boolean;
+  isSimulation: boolean;
   factory: Hex;
   sender: Hex;
   shop: Hex;
@@ -139,7 +139,7 @@ export function execute(state: State, vault: VaultModel, env: Env): Log[] {
     vault.behaviour === "reverts" ||
     vault.behaviour === "heavy" ||
     (vault.behaviour === "mends" && env.timestamp < vault.mendsAtSeconds) ||
-    (vault.behaviour === "poison" && !env.onlyAsked);
+    (vault.behaviour === "poison" && !env.isSimulation);
   if (fails) {
     const args = [0n, env.shop, "0x"];
     throw new Revert(

@@ -49,8 +49,8 @@ async function historyWith(
       return respond(
         calls.map((call) => {
           // A refused transaction must not reach the chain.
-          const said = toCall?.(call, { result: null }, request);
-          if (said && "error" in said) return said;
+          const own = toCall?.(call, { result: null }, request);
+          if (own && "error" in own) return own;
           const honest = answer(world.chain, 0, call);
           return toCall?.(call, honest, request) ?? honest;
         }),

@@ -18,7 +18,7 @@ const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Filter = { fromBlock: Hex; toBlock: Hex; topics: [Hex, null?, Hex[]?] };
 /** Counts the log queries of each form. */
-type Heard = { byRecipients: number; byTokens: number };
+type QueryCounts = { byRecipients: number; byTokens: number };
 /** Changes an endpoint's answer to a log query. */
 type Logs = (filter: Filter, honest: Answer, world: World) => Answer | Promise<Answer>;
 type Given = { strangers?: number; tuning?: Partial<Tuning>; logs?: Logs; isLate?: boolean };
@@ -36,13 +36,13 @@ async function historyOf(
   // The transfers are drawn separately, so that the world is the same with both forms.
   const world = await createWorld(scheduler, seededRandom(seed), () => false, { isPlain: true });
   const random = seededRandom(seed + 1_000_000);
-  const heard: Heard = { byRecipients: 0, byTokens: 0 };
+  const queries: QueryCounts = { byRecipients: 0, byTokens: 0 };
   const late = isLate ? await takeRecords(world) : undefined;
   const answered = async (call: Call) => {
     const honest = answer(world.chain, 0, call);
     if (call.method !== "eth_getLogs") return honest;
     const filter = call.params[0] as Filter;
-    heard[filter.topics[2] ? "byRecipients" : "byTokens"]++;
+    queries[filter.topics[2] ? "byRecipients" : "byTokens"]++;
     await late?.(filter);
     return logs(filter, honest, world);
   };
@@ -77,7 +77,7 @@ async function historyOf(
   // The verdict ignores payments between other addresses.
   const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
   await world.close();
-  return { faults, heard, paid: paid.sort() };
+  return { faults, queries, paid: paid.sort() };
 }
 
 /**
@@ -132,10 +132,10 @@ describe("uses the second form of a query for an endpoint that refuses the first
       const logs: Logs = (filter, honest) => (isRefused(filter) ? error : honest);
       for (const seed of seeds) {
         for (const strangers of [0, 40]) {
-          const { faults, heard } = await historyOf(seed, { logs, strangers });
+          const { faults, queries } = await historyOf(seed, { logs, strangers });
           assert.deepEqual(faults, []);
           const refused =
-            what === "if it refuses queries by tokens" ? heard.byTokens : heard.byRecipients;
+            what === "if it refuses queries by tokens" ? queries.byTokens : queries.byRecipients;
           assert.ok(refused < 20, `${refused} were refused`);
         }
       }
@@ -151,20 +151,20 @@ describe("chooses the query with fewer bytes, and both forms find the same payme
       assert.deepEqual([few.faults, all.faults], [[], []]);
       assert.deepEqual(few.paid, all.paid);
       assert.ok(few.paid.length > 0);
-      assert.ok(few.heard.byRecipients > 20 * few.heard.byTokens, JSON.stringify(few.heard));
-      assert.equal(all.heard.byRecipients, 0);
+      assert.ok(few.queries.byRecipients > 20 * few.queries.byTokens, JSON.stringify(few.queries));
+      assert.equal(all.queries.byRecipients, 0);
     }
   });
 
   test("queries by tokens on a quiet chain after the volume of logs is known", async () => {
-    const { faults, heard } = await historyOf(1, { strangers: 0 });
+    const { faults, queries } = await historyOf(1, { strangers: 0 });
     assert.deepEqual(faults, []);
-    assert.ok(heard.byTokens > 0, JSON.stringify(heard));
+    assert.ok(queries.byTokens > 0, JSON.stringify(queries));
   });
 
   test("queries only by tokens if there are too many records", async () => {
-    const { faults, heard } = await historyOf(1, { tuning: { recipientsMax: 4 } });
+    const { faults, queries } = await historyOf(1, { tuning: { recipientsMax: 4 } });
     assert.deepEqual(faults, []);
-    assert.ok(heard.byRecipients < 60 && heard.byTokens > 200, JSON.stringify(heard));
+    assert.ok(queries.byRecipients < 60 && queries.byTokens > 200, JSON.stringify(queries));
   });
 });
