@@ -67,7 +67,10 @@ export async function findAccount(
   return { accountId: found.id, email: found.email, createdAtMs: Number(found.created_at) };
 }
 
-/** Returns the account's credentials without keys and digests, so the dashboard may show them. */
+/**
+ * Returns the account's credentials without keys and digests, so that the dashboard can show the
+ * result.
+ */
 export async function findCredentials(db: Kysely<Tables>, accountId: string) {
   const [apiKeys, clientId, referenceKey] = await Promise.all([
     listApiKeys(db, accountId),

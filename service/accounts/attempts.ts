@@ -1,11 +1,11 @@
 // Limits how often a password can be tried. Strangers must not be able to use up the limits to lock
 // the owner out.
 //
-// A browser that has never signed in to the account is limited by IP address, by network, by IP
-// address and account, and by account. The limit by account stops an attacker with many IP
-// addresses. Such an attacker could also use up this limit to lock the owner out, so the limit has
-// two parts. The first part counts the first three tries per day from each /24 of IPv4 or /48 of
-// IPv6, and 200 such networks cannot use it up. The second part counts all other tries.
+// A browser that has never signed in to the account is limited by IP address, by network, by the
+// pair of IP address and account, and by account. The limit by account stops an attacker with many
+// IP addresses. Such an attacker could also use up this limit to lock the owner out, so the limit
+// has two parts. The first part counts the first three tries per day from each /24 of IPv4 or /48
+// of IPv6, and 200 such networks cannot use up this part. The second part counts all other tries.
 //
 // A browser that has signed in to the account has a signed cookie. Tries with a cookie are limited
 // by cookie, by account, and by network, separately from tries without one. A limit by cookie only

@@ -182,9 +182,8 @@ function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: numb
 
 /**
  * Admits as many requests of each key as its limit allows. Rows are locked in the order of their
- * keys, so that two servers never deadlock. A `whole_at` that is more than a full burst plus ten
- * seconds in the future can only be the result of a clock that was set back. It is treated as if
- * the burst was just used up.
+ * keys, so that two servers never deadlock. If `whole_at` is further in the future than a full
+ * burst plus ten seconds, the clock must have been set back. The burst then counts as just used up.
  */
 async function spend(
   { prepared }: LimiterStore,

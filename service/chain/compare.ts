@@ -1,4 +1,4 @@
-// Compares a chain's endpoints for an operator. The result shows, for each endpoint, its newest
+// Compares a chain's endpoints for an operator. For each endpoint, the result shows its newest
 // block, the methods on which it differs from a quorum, the methods that it refuses, and its other
 // abilities. Makes the calls that the executor relies on, at a block that all endpoints have.
 

@@ -1,8 +1,8 @@
 // Decides which chains are listed: every known chain, except chains that contradict the file.
 //
 // A chain whose endpoint does not answer remains listed. An address is derived without the chain,
-// so an endpoint that is down must not stop creates. The registry calls the endpoint again until it
-// answers.
+// so addresses can be created even if an endpoint is down. The registry calls the endpoint again
+// until it answers.
 
 import type { Hex } from "executable-address";
 import type { Logger } from "pino";

@@ -282,7 +282,7 @@ function decodeDecimals(data: Hex): number | null {
 
 /**
  * Simulates a plain transfer from an open address. A recovery cannot be simulated, because the
- * contract does not allow it yet.
+ * contract does not allow recoveries of open addresses.
  */
 async function tryTransfer(
   { ask }: AtBlock,

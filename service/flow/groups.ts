@@ -3,8 +3,8 @@
 
 /**
  * The maximum number of rows in one statement or one short commit. It is limited because other
- * statements wait for a statement: on SQLite, all statements except statements of create requests
- * and lookups, and on PostgreSQL, statements that need the same rows. Limits that have other
+ * statements have to wait. On SQLite, all statements wait, except the statements of create requests
+ * and lookups. On PostgreSQL, statements wait if they need the same rows. Limits that have other
  * reasons are defined where they are used.
  */
 export const statementRows = {

@@ -30,8 +30,8 @@ type TogetherOptions = {
  * Collects items until the event loop has read the data of all sockets, or until there are
  * `sizeMax` items. Then runs the items as one group. Uses no timer, so a single item does not wait.
  *
- * @param run returns the answers in the order of its items. an Error as an answer fails only that
- *   item; a rejection fails every item of the group
+ * @param run returns the answers in the order of its items; an Error as an answer fails only its
+ *   item, and a rejection fails every item of the group
  */
 export function together<Item, Answer>(
   run: (items: Item[]) => (Answer | Error)[] | Promise<(Answer | Error)[]>,

@@ -98,8 +98,8 @@ function chooseTokens(
 }
 
 /**
- * Returns the listed tokens together with the tokens of open addresses, and separately the
- * look-alikes that no open address requests.
+ * Returns two lists: the listed tokens and the tokens of open addresses (`wanted`), and the
+ * look-alikes that no open address requests (`lookalikes`).
  */
 function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
   const { tokens } = memory.delisted;

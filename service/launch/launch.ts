@@ -155,7 +155,7 @@ async function printProgress(run: Launch, { steps }: CostEstimate, state: string
   );
 }
 
-/** @throws if another launch on this chain is running with this database */
+/** @throws if a launch on this chain is already running with this database */
 async function withLock<Result>(run: Launch, carry: () => Promise<Result>): Promise<Result> {
   const { config, chain } = run;
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });

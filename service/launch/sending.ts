@@ -214,7 +214,8 @@ const lagPollsMax = 90;
 /**
  * Sends a stored transaction until its nonce is used. Returns the mined transaction's hash.
  *
- * @throws {NonceTaken} if the mined transaction is not the launch's, or has a different effect
+ * @throws {NonceTaken} if the mined transaction is not part of the launch, or has a different
+ *   effect
  */
 async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promise<Hex> {
   let signedAt: number | undefined;

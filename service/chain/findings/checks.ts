@@ -1,6 +1,6 @@
-// Checks an intent before anyone pays its address. It simulates the intent as if it were paid, and
-// calls the token, the contracts, and the node to find possible problems. Each finding has a path
-// in the intent and a suggested change. spec/service.md, "Check", lists the kinds.
+// Checks an intent before anyone pays its address. Simulates the intent as if its address were
+// paid, and calls the token, the contracts, and the node to find possible problems. Each finding
+// has a path in the intent and a suggested change. spec/service.md, "Check", lists the kinds.
 
 import { type Hex, isAddress } from "executable-address";
 import type { Finding, Note, Simulation } from "executable-address/client";

@@ -1,6 +1,6 @@
 // Finds failing calls and what successful calls leave behind: money at the address, money that
 // nobody could move again, and allowances. If money arrives at the address later, the spender of an
-// allowance can take it before it is recovered.
+// allowance can take the money before its recovery.
 
 import {
   collectorAddress,

@@ -1,6 +1,6 @@
-// Finds a recovery address that its owner may not control on every chain. The factory returns money
-// on the chain on which it arrived, so a payment on the wrong chain is returned to `recovery` on
-// that chain. But a wallet that is a contract may exist only on the intent's chain.
+// Finds a recovery address that its owner may not control on every chain. A payment on the wrong
+// chain is returned to `recovery` on that chain, because the factory returns money on the chain on
+// which the money arrived. But a wallet that is a contract may exist only on the intent's chain.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";

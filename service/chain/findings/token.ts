@@ -172,8 +172,9 @@ const isDust = (amount: bigint, decimals: number) =>
 const isHuge = (amount: bigint, decimals: number) => amount >= 10n ** BigInt(decimals + 10);
 
 /**
- * Finds an amount that is far outside the range from a hundredth of a token to ten million tokens,
- * but would be within this range with other common decimals.
+ * Finds an amount that was probably written for other decimals. Such an amount is far outside the
+ * range from a hundredth of a token to ten million tokens, but would be within this range with
+ * other common decimals.
  */
 export function findWrongDecimals(amountText: string, token: Token): Finding[] {
   const { decimals, symbol } = token;

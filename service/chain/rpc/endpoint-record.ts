@@ -249,7 +249,7 @@ export function countOut({ all, clock, report }: NetworkState): number {
 }
 
 /**
- * The number of turns for which a slow endpoint is not asked for logs, if there is another
+ * The number of turns for which a slow endpoint is not asked for logs, unless it is the only
  * endpoint.
  */
 const slowTurns = 16;

@@ -206,8 +206,8 @@ export function openBlockPace(pollMs: number): BlockPace {
 
 export type HeadWaits = {
   /**
-   * Waits `ms`. If a subscription is alive and has reported no block since the last wait began,
-   * continues to wait until the subscription reports a block, or for `quietMs` in total. Resolves
+   * Waits `ms`. If a subscription is alive but has reported no block since the last wait began,
+   * waits longer: until the subscription reports a block, or for `quietMs` in total. Resolves
    * immediately after {@link HeadWaits.stop}.
    */
   wait(ms: number): Promise<void>;

@@ -126,7 +126,9 @@ function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   });
 }
 
-/** Reads an endpoint's head. Returns undefined if the endpoint failed or is on another chain. */
+/**
+ * Reads an endpoint's head. Returns undefined if the endpoint failed or is on a different chain.
+ */
 async function findWhere(
   state: NetworkState,
   record: EndpointRecord,

@@ -1,8 +1,8 @@
-// Decides what a node's error means, and reads the number of blocks that it allows in one log
-// query. Nodes share few error codes, so the meaning depends mostly on the words of the message,
-// which differ by client software. A contract chooses its revert reason, and nodes quote that
-// reason in the message. So the text is considered last, and the text of an error that can be a
-// revert is never interpreted.
+// Decides what a node's error means. Also reads the number of blocks that the node allows in one
+// log query from the error. Nodes share few error codes, so the meaning depends mostly on the words
+// of the message, which differ by client software. A contract chooses its revert reason, and nodes
+// quote that reason in the message. So the text is considered last, and the text of an error that
+// can be a revert is never interpreted.
 
 import { invalidParameters } from "executable-address/status";
 import { type CallError, isRevert } from "./json-rpc.ts";

@@ -14,7 +14,7 @@ import {
 import { type Answer, type Block, blockOf, type Call, ChainUnavailable } from "./json-rpc.ts";
 
 /**
- * Returns whether the answer to call number `index` can be used. If not, another endpoint is
+ * Returns whether the answer to call number `index` can be used. If not, a different endpoint is
  * called.
  */
 export type Usable = (answer: Answer, index: number) => boolean;

@@ -29,7 +29,7 @@ export const holdersMax = 150;
  * Reads the balances of `holders`, in order, as reported by each called endpoint.
  *
  * @param groupMax the number of holders per call, at most {@link holdersMax}
- * @throws {ChainUnavailable} if a node serves another chain or answers for another block
+ * @throws {ChainUnavailable} if a node serves a different chain or answers for a different block
  */
 export async function readHoldings(
   { chainId, timestamp, ask }: AtBlock,

@@ -1,6 +1,6 @@
-// Decides which executions, or which recoveries, share a transaction, how much gas the transaction
-// gets, and whether tips or the operator's budgets pay for it. If neither pays for a job, the job
-// waits without delaying other jobs.
+// Decides which executions, or which recoveries, share a transaction, and how much gas the
+// transaction gets. Also decides whether tips or the operator's budgets pay for the transaction. If
+// neither pays for a job, the job waits without delaying other jobs.
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";

@@ -144,9 +144,9 @@ async function simulateGroups(
 
 /**
  * Simulates the first call of each unknown account with little gas, because a node may continue to
- * work on a slow call long after its timeout, which delays all other calls. A call that fails with
- * little gas may succeed with more gas. So the call is repeated together with the calls of slow
- * accounts, to measure its duration.
+ * work on a slow call long after its timeout. This work would delay all other calls. A call that
+ * fails with little gas may succeed with more gas. So the call is repeated together with the calls
+ * of slow accounts, to measure its duration.
  */
 async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
   const { client, requests, answers } = round;

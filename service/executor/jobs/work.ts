@@ -57,7 +57,7 @@ type WorkPass = Pass<
  * Works on the due jobs.
  *
  * @param keys the state of the keys in this pass
- * @returns the number of due jobs; 0 if no key can send another transaction
+ * @returns the number of due jobs; 0 if no key can send a further transaction
  */
 export async function work(
   chainPass: WorkPass,

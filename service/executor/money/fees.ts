@@ -1,7 +1,7 @@
-// Computes the fees of a transaction: the EIP-1559 fee to offer per gas, and the fee per byte that
-// an OP Stack chain charges because it publishes transactions on Ethereum. Other chains charge no
-// fee per byte, or include it in the gas. The functions in this file make no calls. Some functions
-// return the calls that request prices.
+// Computes the fees of a transaction: the EIP-1559 fee to offer per gas, and the fee per byte on OP
+// Stack chains. These chains charge for bytes because they publish transactions on Ethereum. Other
+// chains charge no fee per byte, or include the fee in the gas. The functions in this file make no
+// calls. Some functions return the calls that request prices.
 //
 // The fee oracle has the same address on all OP Stack chains. Since the Fjord upgrade, it returns
 // an upper bound of the fee for a given size:
@@ -72,8 +72,8 @@ export function parseNextBaseFee(history: unknown): bigint | undefined {
 }
 
 /**
- * Limits the next base fee that an endpoint reports to one eighth above or below the current base
- * fee, which is the largest change that the protocol allows.
+ * Limits the next base fee that an endpoint reports. The result differs from the current base fee
+ * by at most one eighth, which is the largest change that the protocol allows.
  */
 export const boundNextBaseFee = (baseFee: bigint, reported: bigint | undefined): bigint =>
   max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, reported ?? baseFee));

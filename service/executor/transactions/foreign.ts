@@ -53,10 +53,10 @@ const blocksPerPass = 8;
 const searchSeconds = 60;
 
 /**
- * Adopts the transactions that used the key's nonces between the ledger's next nonce and the
- * chain's nonce, if a quorum of endpoints shows that the chain is ahead. Skips transactions of
- * earlier days, because the budgets of those days no longer matter. Until all transactions are
- * found, the key sends nothing, and the highest possible cost is reserved for each unknown nonce.
+ * If a quorum of endpoints shows that the chain's nonce is higher than the ledger's next nonce,
+ * adopts the transactions that used the nonces in between. Skips transactions of earlier days,
+ * because the budgets of those days no longer matter. Until all transactions are found, the key
+ * sends nothing, and the highest possible cost is reserved for each unknown nonce.
  *
  * @param nonce the key's nonce on chain
  * @returns whether purposes were added

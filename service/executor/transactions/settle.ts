@@ -340,9 +340,9 @@ async function computeUpdate(
 }
 
 /**
- * Finds the addresses for which another executor's transaction came first. For such an address, our
- * execution failed although the vault has code, or our recovery succeeded without an event for the
- * address.
+ * Finds the addresses for which the transaction of a different executor came first. For such an
+ * address, our execution failed although the vault has code, or our recovery succeeded without an
+ * event for the address.
  */
 function findOvertaken(
   { kind, addresses }: Purpose,

@@ -1,5 +1,5 @@
-// Tests that an API key can do only what its scopes allow, until it expires or is revoked, and that
-// a bound client ID creates only intents that the account's server signed.
+// Tests that an API key can do only what its scopes allow, until the key expires or is revoked.
+// Also tests that a bound client ID creates only intents that the account's server signed.
 
 import assert from "node:assert/strict";
 import { get as openStream } from "node:http";

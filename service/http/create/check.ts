@@ -57,7 +57,7 @@ export function openCheck(parts: Parts): CheckIntent {
 
 /**
  * Returns the other listed chains of the same kind: the test networks if the chain is a test
- * network, and otherwise the networks that are not.
+ * network, and otherwise the networks that are not test networks.
  */
 function othersOf(parts: Parts, chainId: number): OtherChain[] {
   const { chains } = parts;

@@ -1,6 +1,6 @@
 // POST /address/create: spec/service.md §4.1. The operation is idempotent: the same intent always
 // gets the same response, byte for byte. The response is sent after the record is durable. This
-// file also contains the rules for new intents that the library does not check, and handles
+// file also contains the rules for new intents that the library does not check. It also handles
 // references: their query fields, the salts that are derived from them, and the signatures that a
 // bound client ID must send.
 
@@ -184,7 +184,9 @@ export type Creator = {
   mayName: boolean;
   signature: string | undefined;
   reference: string | undefined;
-  /** Whether the reference is accepted even if another address of the account already has it. */
+  /**
+   * Whether the reference is accepted even if a different address of the account already has it.
+   */
   isAgain: boolean;
 };
 type NewIntent = ReturnType<typeof parseNewIntent>;

@@ -153,8 +153,8 @@ export function servePages(
   for (const path of payPaths)
     app.get(path, (request, reply) => send(payPage(request), request, reply));
   for (const path of receiptPaths) app.get(path, page("/receipt.html"));
-  // `/docs` must redirect, because links between the pages of the documentation are relative, so
-  // that they also work from a folder.
+  // `/docs` must redirect to a path in `/docs/`, because the pages of the documentation use
+  // relative links.
   app.get("/docs", (_, reply) => reply.redirect("/docs/index.html"));
   app.get("/*", (request, reply) => {
     const file = files.get("/index.html");

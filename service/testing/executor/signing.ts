@@ -32,7 +32,7 @@ export const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd2
 /** The error with which a signer rejects. */
 export const refused = (message: RegExp) => ({ name: "SignerRefused", message });
 
-/** {@link key} encrypted with the password "open sesame" by another program, ox 0.14.45. */
+/** {@link key} encrypted with the password "open sesame" by a different program, ox 0.14.45. */
 export const keystore = {
   version: 3,
   id: "0fa4a4d9-55fb-4fb4-8bfb-8f469731d55d",

@@ -9,8 +9,9 @@ const service = resolve(import.meta.dirname, "../..");
 const holdsSql =
   /\b(selectFrom|updateTable|deleteFrom|insertInto)\(|\bsql(<[^`]*>)?`|\bprepare(<.*>)?\(|readerOf/;
 /**
- * Functions that do not run in the main thread of a running service: operators' commands, which are
- * a separate process, code that runs before the server answers, and code of the writing threads.
+ * Functions that do not run in the main thread of a running service. They belong to operators'
+ * commands, which run in a separate process, to the start of the service, or to the writing
+ * threads.
  */
 const elsewhere = [
   /^store\/(migrate|copy|postgres|sqlite)|(^|\/)tables\.ts$/,

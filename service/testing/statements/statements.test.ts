@@ -1,6 +1,7 @@
-// Tests that every statement of the running service uses an index, reads few rows, and does not
-// delay other work, on a database in which one account has very many rows. `npm run test:long` uses
-// a million rows and prints the times of each operation. `npm test` uses fewer rows.
+// Tests every statement of the running service on a database in which one account has very many
+// rows. Each statement must use an index, read few rows, and not delay other work. `npm run
+// test:long` uses a million rows and prints the times of each operation. `npm test` uses fewer
+// rows.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";

@@ -134,8 +134,8 @@ export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 
 /**
  * Stores the results and their consequences in one transaction. The call is idempotent per attempt.
- * The number of statements does not depend on the number of results: hundreds of hanging requests
- * can end in the same second, and later results wait until these results are stored.
+ * The number of statements does not depend on the number of results, so that many results do not
+ * delay later results for long. Hundreds of hanging requests can end in the same second.
  *
  * @returns the outcomes, in the order of `finished`
  */
