@@ -55,8 +55,8 @@ export type State = {
 };
 
 /**
- * `isSimulation`: whether this is a simulation, in which a `poison` call does not fail. `sender`: the
- * sender of the transaction.
+ * `isSimulation`: whether the call is only simulated, so that `poison` calls do not fail. `sender`:
+ * the sender of the transaction.
  */
 export type Env = {
   chainId: number;
