@@ -106,7 +106,7 @@ function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
 /**
  * Returns the credentials of the demo's account. The first start creates the account. A file stores
  * the API key, because the service stores only the key's digest. If the file is missing, creates
- * another key.
+ * a new key.
  */
 function demoAccount(env: NodeJS.ProcessEnv): Credentials {
   const kept = readDemo(dataDir);
@@ -195,11 +195,11 @@ EXPIRY=$(($(date +%s) + 3600)); ADDRESS=$(curl -sS ${baseUrl}/address/create \
 -H 'Content-Type: application/json' -d '${body}' \\
 | grep -o '0x[0-9a-fA-F]*' | head -1); echo $ADDRESS
 
-2. Pay it, like any wallet would. The executor then runs the calls:
+2. Pay the address, as any wallet would. The executor then runs the calls:
 
 ${dataDirAsPasted}npm run --silent pay -- $ADDRESS
 
-3. Check its status, and look up its intent:
+3. Check the status of the address, and look up its intent:
 
 curl -sS ${baseUrl}/address/$ADDRESS/status; echo; curl -sS ${baseUrl}/address/$ADDRESS; echo
 
@@ -243,7 +243,7 @@ function lockDataDir(): Stop {
   } catch (error) {
     if (!(error instanceof InUseError)) throw error;
     throw new Sentence(
-      `${dataDir} is in use by another npm start or server: stop it, or set another DATA_DIR.`,
+      `${dataDir} is in use by another npm start or server: stop it, or set a different DATA_DIR.`,
     );
   }
 }
@@ -264,7 +264,7 @@ async function requireFree(port: number, host: string, name: string): Promise<vo
         new Sentence(
           code === "EADDRINUSE"
             ? `Port ${port} of ${host} is already in use: stop the other program, or set ${name}.`
-            : `Port ${port} of ${host} cannot be used (${code}): set another ${name}.`,
+            : `Port ${port} of ${host} cannot be used (${code}): set a different ${name}.`,
         ),
       ),
     );
