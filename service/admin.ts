@@ -65,7 +65,8 @@ function requireDatabase({ makesDatabase }: Command, directory: string): void {
   const missing = `there is no database in ${directory}`;
   const cure = "set DATA_DIR or DATABASE_URL to the values that the server uses";
   if (!makesDatabase) throw new Error(`${missing}: ${cure}`);
-  process.stderr.write(`${missing}: creating one; if the server uses another database, ${cure}\n`);
+  const report = `${missing}: creating one; if the server uses a different database, ${cure}`;
+  process.stderr.write(`${report}\n`);
 }
 
 /**

@@ -134,8 +134,8 @@ describe("a database of another factory", () => {
     assert.equal(code, 1);
     assert.equal(
       stderr,
-      `DATA_DIR ${folder} contains addresses of another factory; this version uses the ` +
-        `factory ${factoryAddress}: use another database, or run the version that created it\n`,
+      `DATA_DIR ${folder} contains addresses of a different factory; this version uses the ` +
+        `factory ${factoryAddress}: use a different database, or run the version that created it\n`,
     );
   });
 
@@ -234,7 +234,7 @@ describe("operators' commands", () => {
     assert.equal(code, 0);
     assert.match(
       stderr,
-      /^there is no database in .*: creating one; if the server uses another database/,
+      /^there is no database in .*: creating one; if the server uses a different database/,
     );
   });
 

@@ -16,7 +16,7 @@ export function sentenceOf(
   }
   if (error.name === "OtherFactoryError") {
     const name = config.databaseUrl ? "DATABASE_URL" : `DATA_DIR ${config.dataDirectory}`;
-    return `${name} ${message}: use another database, or run the version that created it`;
+    return `${name} ${message}: use a different database, or run the version that created it`;
   }
   if (code === "EADDRINUSE") {
     const name = error.port === config.metricsPort ? "METRICS_PORT" : "PORT";

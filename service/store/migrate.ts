@@ -33,7 +33,7 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
   const unknown = applied.find(({ name }) => !known.has(name));
   if (unknown) {
     throw new Error(
-      `the database was created by another version of the service (${unknown.name}): ` +
+      `the database was created by a different version of the service (${unknown.name}): ` +
         "start with an empty one",
     );
   }

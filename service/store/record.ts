@@ -65,7 +65,7 @@ export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Prom
     Buffer.compare(row.address, deriveAddress(row.terms, parts)) === 0;
   if (rows.length === 0 || rows.some(isOwn)) return;
   throw new OtherFactoryError(
-    `contains addresses of another factory; this version uses the factory ${parts.factory}`,
+    `contains addresses of a different factory; this version uses the factory ${parts.factory}`,
   );
 }
 

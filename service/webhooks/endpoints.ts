@@ -81,7 +81,7 @@ export async function addEndpoint(
     if (same) {
       const types = same.types.join(", ") || "all";
       const message = `endpoint ${same.id} already has this URL (types: ${types})`;
-      throw invalid("url", "url_in_use", `${message}; to get another secret, rotate it`);
+      throw invalid("url", "url_in_use", `${message}; to get a new secret, rotate the secret`);
     }
     if (existing.length >= endpointsMax) {
       const message = `expected at most ${endpointsMax} endpoints per account`;

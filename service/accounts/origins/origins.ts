@@ -167,7 +167,7 @@ function judgeLocal(host: string, port: string | undefined): OriginVerdict {
     return fault("port", `add the port, as in http://${host}:3000`);
   }
   if (port === defaultPorts.http) {
-    return fault("port", "browsers omit port 80 from an origin: use another port");
+    return fault("port", "browsers omit port 80 from an origin: use a different port");
   }
   return { canonical: `http://${host}:${port}` };
 }

@@ -74,7 +74,7 @@ async function findFindings(
   const { block, outcome, state, reason } = simulation;
   if (outcome === "impossible") {
     const message = `the address is ${state}: ${reason}`;
-    const cure = "use another salt, because an address can be executed only once";
+    const cure = "use a different salt, because an address can be executed only once";
     return { findings: [{ path: ["salt"], code: "address_is_over", message, cure }], notes: [] };
   }
   const { rpc } = chain;

@@ -110,7 +110,7 @@ export function notesOf({ intent }: StatusSubject, codes: Codes, pausable: Pausa
     const what = isProxied(intent.token)
       ? "a proxy whose code the issuer can change"
       : "a contract that can be paused";
-    const message = `the token is ${what}, so a payment can have another result than this check`;
+    const message = `the token is ${what}, so the result of a payment can differ from this check`;
     notes.push({ path: ["token"], code: "token_may_change", message });
   }
   intent.calls.forEach(({ target }, index) => {

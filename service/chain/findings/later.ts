@@ -38,7 +38,7 @@ export async function findLater(
   ]);
   const other = byOthers.find((reason) => reason !== undefined);
   if (other !== undefined) {
-    const message = `the calls fail with another sender or gas limit: ${other}`;
+    const message = `the calls fail with a different sender or gas limit: ${other}`;
     const cure =
       "call a contract that does not depend on the sender of the transaction or the remaining gas";
     return [{ path: ["calls"], code: "depends_on_executor", message, cure }];

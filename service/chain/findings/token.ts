@@ -74,7 +74,7 @@ export function findTokenDoubts(
     path,
     code: "token_blocks_address",
     message: "the token blocks this address: transfers to and from it fail",
-    cure: "use another address or another token",
+    cure: "use a different address or token",
   }));
   const { supply, canMove, canReturn, canReturnCoin, recoveryIsToken, arrives } = answers;
   if (canMove === false) findings.push(isPaused ? pausedToken : refusingToken);
@@ -95,13 +95,13 @@ const pausedToken: Finding = {
   path: ["token"],
   code: "token_paused",
   message: "the token is paused: nobody can pay the address, and its calls would fail",
-  cure: "use another token, or wait until its issuer resumes it",
+  cure: "use a different token, or wait until its issuer resumes it",
 };
 const refusingToken: Finding = {
   path: ["token"],
   code: "token_refuses_transfers",
   message: "the token rejects every transfer from the address",
-  cure: "use another token",
+  cure: "use a different token",
 };
 const refusedRecovery: Finding = {
   path: ["recovery"],
@@ -129,7 +129,7 @@ const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding 
   message:
     `the token takes a fee: if ${sent} are sent, ${received} arrive, so a payment of the exact ` +
     "amount is too small",
-  cure: "ask payers for more than the amount, or use another token",
+  cure: "ask payers for more than the amount, or use a different token",
 });
 
 /**
