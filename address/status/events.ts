@@ -87,7 +87,7 @@ export async function findFirstBlock(
   return having;
 }
 
-/** Reads the events in a range. Returns the error if the node refuses it. */
+/** Reads the events in a range. Returns the error if the node refuses the range. */
 async function readRange(rpc: Rpc, search: Search): Promise<VaultEvent[] | RpcError> {
   const query = { ...search, vaults: [search.vault] };
   let logs: unknown;

@@ -276,7 +276,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("returns outdated for reverted if the address is executed or recovered", async () => {
+  test("returns outdated for reverted events if the address is executed or recovered", async () => {
     for (const name of ["executed", "returned", "surplus", "closed"] as const) {
       const record = records[name]!;
       const reverted = await eventOf(record, "address.reverted");
@@ -284,7 +284,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("returns no fact for reverted if the chain shows another state", async () => {
+  test("returns no fact for a reverted event if the chain shows a different state", async () => {
     const lie = await eventOf(records.executed!, "address.reverted");
     lie.data.status.state = "unfunded";
     assert.equal(await resultOf(lie, records.executed!), "outdated");

@@ -59,7 +59,7 @@ async function unpackBrowser(): Promise<string> {
     renameSync(unpacked, folder);
   } catch (error) {
     rmSync(unpacked, { recursive: true });
-    // Another process unpacked it first.
+    // Another process has unpacked Chromium first.
     if (!existsSync(program)) throw error;
   }
   return program;

@@ -62,7 +62,8 @@ const solidity: Record<string, Operator> = {
         ...replace(
           "zero passes",
           node,
-          // If zero already passes, here or by an alternative, the change adds nothing.
+          // Where zero already passes, because of the original or of another change, this change
+          // adds nothing.
           ...measures
             .filter((side) => !alternatives.some((each) => each.includes(`${text(side)} == 0`)))
             .map((side) => zeroPasses(side, node, text)),

@@ -376,7 +376,7 @@ describe("accounts that share a transaction", () => {
     assert.ok((await gasOfVictim(context, () => [truth])) <= 1.1);
   });
 
-  test("pays at most 1.1 times its own gas if two of three trace and one lies", async (context) => {
+  test("pays at most 1.1 times its own gas if one of three traces is false", async (context) => {
     const says = (plain: Hex) => [blames(plain), truth, truth];
     assert.ok((await gasOfVictim(context, says)) <= 1.1);
   });
@@ -386,12 +386,12 @@ describe("accounts that share a transaction", () => {
     assert.ok(times <= 1.5, `${times}`);
   });
 
-  test("pays at most 1.5 times its own gas if one of three traces, but lies", async (context) => {
+  test("pays at most 1.5 times its own gas if the only trace is false", async (context) => {
     const says = (plain: Hex) => [blames(plain), refuses, refuses];
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });
 
-  test("control: a single lying endpoint makes the account pay for all", async (context) => {
+  test("control: if the only endpoint lies, the account pays for all", async (context) => {
     assert.ok((await gasOfVictim(context, (plain) => [blames(plain)])) > 2);
   });
 });
