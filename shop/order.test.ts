@@ -24,7 +24,7 @@ describe("requireStored", () => {
 
 describe("assertSame", () => {
   test("throws reference_in_use for an order with other payment terms", () => {
-    const message = `${record.address} has this reference, and another intent`;
+    const message = `${record.address} has this reference, but a different intent`;
     const issues = [{ path: ["reference"], code: "reference_in_use", message }];
     for (const other of [{ ...sample, amount: "7" }, { ...sample, recovery: shop } as const])
       assert.throws(() => assertSame(order, makeRecord(other)), { name: "InvalidError", issues });

@@ -72,7 +72,7 @@ describe("reserved_word", () => {
     assert.doesNotThrow(() => parseIntent(intent));
     assert.throws(
       () => encodeNewIntent(intent),
-      /another parameter name: memory is a reserved word/,
+      /a different parameter name: memory is a reserved word/,
     );
     assert.doesNotThrow(() => encodeNewIntent(withCall("receive(bool from)", "true")));
   });
