@@ -358,7 +358,7 @@ for (const name of ["sqlite", "postgres"] as const) {
         .execute();
       await assert.rejects(
         open(),
-        /another version of the service \(999-later\): start with an empty one/,
+        /a different version of the service \(999-later\): start with an empty one/,
       );
       await store.db.deleteFrom("migrations").where("name", "=", "999-later").execute();
     });
