@@ -161,8 +161,8 @@ type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean
 const worthlessSeconds = 3600;
 
 /**
- * Returns a function that reads whether an executor has ever run on a chain. If none has, jobs must
- * not be created, because they would never end.
+ * Returns a function that reads whether an executor has ever run on a chain. Without an executor,
+ * jobs must not be created, because they would never end.
  */
 function ledChains(db: Kysely<Tables>): (chainId: number) => Promise<boolean> {
   const led = new Set<number>();

@@ -33,9 +33,8 @@ function start({ env, keyFile }: BareChain, more: Record<string, string> = {}): 
 }
 
 /**
- * Starts the command, and kills it at a send. The kill is either before the node receives the
- * transaction, or between its receipt and the response. Returns false if the command ended without
- * such a send.
+ * Starts the command, and kills it at a send, either before the node receives the transaction or
+ * before the node's response arrives. Returns false if the command ended without such a send.
  *
  * @param through the number of earlier sends that are allowed
  */

@@ -105,7 +105,7 @@ async function send(sending: Sending, raw: Hex): Promise<Hex> {
   return awaitMined(sending, sent);
 }
 
-/** Stores a transaction. Signs it again with a lower fee if its fee exceeds the maximum. */
+/** Stores a transaction. If its fee exceeds the maximum, signs it again with a lower fee. */
 async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   const { journal, fees } = sending;
   const { nonce = 0, type } = parseTransaction(raw);

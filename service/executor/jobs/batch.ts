@@ -123,8 +123,8 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 
 /**
  * The highest gas of an item in a batch, as a multiple of the lowest. If an item burns all its gas,
- * but there is no trace that shows which item did, the other items pay for a part of the burned
- * gas. With this factor and the gas margin, the other items pay for less than twice their own gas.
+ * and no trace shows which item that was, the other items pay for a part of the burned gas. With
+ * this factor and the gas margin, the other items pay for less than twice their own gas.
  */
 const gasFactor = 1.45;
 /** The highest gas that a transaction needs in addition to the gas of its items. */

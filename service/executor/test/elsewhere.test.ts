@@ -1,4 +1,4 @@
-// Tests money that is sent on the wrong chain, with two real chains. The money does not count
+// Tests, with two real chains, money that is sent on the wrong chain. The money does not count
 // toward the amount, appears in the status, and is returned to `recovery` on the chain on which it
 // arrived.
 

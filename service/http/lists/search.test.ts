@@ -86,7 +86,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         while ((await limiter.take(`search ${many.accountId}`, perAccount)).admitted);
       };
       let answer = await searchNothing();
-      // The limit admits one search every 2 s, and on a busy machine an attempt may take as long.
+      // The limit admits one search every 2 s. On a busy machine, an attempt may take longer than
+      // that, so several attempts may be needed.
       for (let attempt = 0; attempt < 5 && answer.statusCode !== 429; attempt++) {
         await spendAll();
         answer = await searchNothing();
