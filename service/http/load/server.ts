@@ -106,8 +106,8 @@ function refuseCreate(parts: ServerParts): RequestListener {
 }
 
 /**
- * If one network has more than this share of all waiting connections, its new connections replace
- * only its own waiting connections.
+ * If the waiting connections of one network exceed this share of the maximum number of connections,
+ * its new connections replace only its own waiting connections.
  */
 const share = 1 / 8;
 
