@@ -12,7 +12,7 @@ import type { Path } from "./errors.ts";
  * that the service can relax these limits later.
  */
 export type Shape<T = unknown> = {
-  readonly type?: "string" | "integer" | "boolean" | "array" | "object" | "null";
+  readonly type?: "string" | "integer" | "boolean" | "array" | "object" | "null" | "undefined";
   readonly pattern?: RegExp;
   readonly enum?: readonly string[];
   readonly minimum?: number;
@@ -61,10 +61,10 @@ export const immutable = <S extends Shape>(shape: S): ImmutableShape<S> =>
   shape as Shape<Immutable<TypeOf<S>>>;
 
 /**
- * A value that the client verifies by other means, so `fits` does not check it. `@ref` names its
- * schema in the document.
+ * An object that the client verifies by other means, so `fits` does not check its fields. `@ref`
+ * names its schema in the document.
  */
-export const proved = <T>(): Shape<T> => ({});
+export const proved = <T>(): Shape<T> => ({ properties: {} });
 
 const nothing: Shape<null> = { type: "null" };
 export const text: Shape<string> = { type: "string" };
@@ -112,9 +112,8 @@ export function fits<S extends Shape>(shape: S, value: unknown): value is TypeOf
     return (
       typeof value === "object" &&
       value !== null &&
-      Object.entries(properties).every(
-        ([name, field]) =>
-          Object.hasOwn(value, name) && fits(field, (value as Record<string, unknown>)[name]),
+      Object.entries(properties).every(([name, field]) =>
+        fits(field, (value as Record<string, unknown>)[name]),
       )
     );
   if (type === "null") return value === null;
@@ -123,8 +122,7 @@ export function fits<S extends Shape>(shape: S, value: unknown): value is TypeOf
       Number.isSafeInteger(value) && minimum! <= (value as number) && maximum! >= (value as number)
     );
   return (
-    !type ||
-    (typeof value === type &&
-      (pattern?.test(value as string) ?? shape.enum?.includes(value as string) ?? true))
+    typeof value === type &&
+    (pattern?.test(value as string) ?? shape.enum?.includes(value as string) ?? true)
   );
 }

@@ -269,6 +269,19 @@ describe("lists and references", () => {
     assert.equal(await client.event("e3"), undefined);
   });
 
+  test("accepts events that an earlier version stored, and kinds of a later version", async () => {
+    const client = createClient({ baseUrl, apiKey });
+    const page = eventPageOf(record.address);
+    const [{ data, ...event }] = page.items as [(typeof page.items)[0]];
+    const { chainId: _, returned: __, ...stored } = data;
+    once({ body: { ...page, items: [{ ...event, data: stored }] } });
+    const [found] = (await client.events()).items;
+    assert.deepEqual([found?.data.chainId, found?.data.returned], [undefined, undefined]);
+    const payment = { ...data.payments[0], kind: "later_kind", isLate: false, isLast: false };
+    once({ body: { ...page, items: [{ ...event, data: { ...data, payment } }] } });
+    assert.equal(`${(await client.events()).items[0]?.data.payment?.kind}`, "later_kind");
+  });
+
   test("throws UnprovenError for a response about a different endpoint or address", async () => {
     const client = createClient({ baseUrl, apiKey });
     const createdAt = "2026-11-01T10:00:00.000Z";

@@ -18,7 +18,7 @@ import {
 } from "../shape.ts";
 import { expectId, shaped } from "./answers.ts";
 import type { Answered, CallOptions } from "./call.ts";
-import { type EventType, eventType } from "./lists.ts";
+import { type EventType, eventType, optional } from "./lists.ts";
 
 /** A webhook endpoint of the account. Times are ISO 8601. */
 export const endpoint = object({
@@ -121,6 +121,8 @@ export const delivery = object({
   /** The ID of the event. */
   eventId: text,
   type: text,
+  /** The chain of an event about a chain other than the intent's; otherwise null. */
+  otherChainId: optional(orNull(chainId)),
   state: among("waiting", "held", "delivered", "failed"),
   createdAt: time,
   /** The time of the next attempt, if there is one. */

@@ -167,6 +167,9 @@ const free = new RegExp(
     '|cure) "',
 );
 
+/** Fields that earlier versions of the service omit. */
+const later = /(^|\.)(data\.(chainId|returned)|otherChainId) missing$/;
+
 let server: Served;
 let lie: Lie;
 
@@ -229,6 +232,7 @@ describe("an invalid field", () => {
       let lies = 0;
       for (const [what, answer] of spoiled(honest, "")) {
         if (free.test(what) && typeof (answer as object) === "object") continue;
+        if (later.test(what)) continue;
         await expectTyped(body(JSON.stringify(answer)), [name]).catch((error) => {
           error.message = `${what}: ${error.message}`;
           throw error;

@@ -9,6 +9,7 @@ import {
   among,
   chainId,
   count,
+  either,
   flag,
   hash,
   integer,
@@ -16,14 +17,28 @@ import {
   matching,
   object,
   orNull,
+  type Shape,
   type TypeOf,
   text,
   time,
   uint256,
 } from "../shape.ts";
-import { type AddressState, addressStatus, blockReference, state } from "../status/shape.ts";
+import {
+  type AddressState,
+  addressStatus,
+  blockReference,
+  state,
+  tokenAmount,
+} from "../status/shape.ts";
 import { expectAddress, expectId, shaped } from "./answers.ts";
 import { UnprovenError } from "./errors.ts";
+
+/**
+ * A field that an earlier version of the service omits. It is not in `shape.ts`, because pages load
+ * that file, and only servers need these fields.
+ */
+export const optional = <S extends Shape>(shape: S): Shape<TypeOf<S> | undefined> =>
+  either(shape, { type: "undefined" } as Shape<undefined>);
 
 /** Times are ISO 8601 text or a `Date`. `…From` is inclusive, and `…Until` is exclusive. */
 export type AddressQuery = {
@@ -147,6 +162,15 @@ export const payment = object({
 });
 export type Payment = TypeOf<typeof payment>;
 
+export const paymentKinds = [
+  "asked",
+  "partial",
+  "surplus",
+  "other_token",
+  "wrong_token",
+  "other_chain",
+] as const;
+
 /** A payment, and its effect on the requested amount. */
 export const paymentNews = object({
   ...payment.properties,
@@ -154,10 +178,16 @@ export const paymentNews = object({
    * `asked`: the payment completes the requested amount. `partial`: the amount is still incomplete.
    * `surplus`: the amount was already complete. `other_token`: the payment is in a different listed
    * token. `wrong_token`: the payment is in a look-alike of a listed token, such as bridged USDC.
-   * Payments with the last two kinds do not count toward the amount.
+   * `other_chain`: the payment is on the chain `chainId` of the event instead of the intent's
+   * chain. The last three do not count toward the amount. New kinds may be added.
+   *
+   * @values paymentKinds
    */
-  kind: among("asked", "partial", "surplus", "other_token", "wrong_token"),
-  /** True if the payment arrived after the execution or the expiration time. */
+  kind: matching<(typeof paymentKinds)[number]>(/^[a-z_]+$/),
+  /**
+   * True if the payment arrived after the execution or the expiration time. False for
+   * `other_chain`.
+   */
   isLate: flag,
   /**
    * True if later payments of this kind or size have no events, unless they are among the largest
@@ -179,8 +209,19 @@ export const eventData = object({
   sequence: integer(1),
   /** The URL of the record. */
   recordUrl: text,
-  /** The transaction of the payment, the execution, or the newest recovery. */
+  /**
+   * The chain on which the event happened. If it is not the intent's chain (`status.chainId`), the
+   * event is about money that arrived at the address or was returned on that chain. Absent in
+   * events of earlier versions of the service, which are about the intent's chain.
+   */
+  chainId: optional(chainId),
+  /** The transaction of the payment, the execution, or the newest recovery, on that chain. */
   transactionHash: orNull(hash),
+  /**
+   * The amounts that the transaction returned, in an `address.recovered` event of a different chain
+   * than the intent's. In all other events, the list is empty. Absent like `chainId`.
+   */
+  returned: optional(list(tokenAmount)),
   /** The payment of an `address.payment` event; null in all other events. */
   payment: orNull(paymentNews),
   /**

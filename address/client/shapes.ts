@@ -66,6 +66,7 @@ export {
   eventType,
   listedAddress,
   payment,
+  paymentKinds,
   paymentNews,
   serviceEvent,
   testEvent,

@@ -110,8 +110,8 @@ async function detect(ledger: Ledger, fence: Fence, number: number, text: string
       findAskedTokens: (seq) => ledger.findAskedTokens(chainId, 0, seq),
       findOldestCreation: ledger.findOldestCreation,
       findAnchor: (before) => ledger.findAnchor(chainId, before),
-      keep: (anchor, payments, isGap) =>
-        ledger.savePayments(fence, { anchor, payments, isGap }, number),
+      keep: (anchor, payments, isGap, agreed) =>
+        ledger.savePayments(fence, { anchor, payments, isGap, agreed }, number),
       wake: async () => {},
       undoAbove: (above) => ledger.forgetAbove(fence, above),
     },
@@ -153,7 +153,7 @@ try {
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const fence = (await takeLease(store.db, chainId, "bench", undefined))!;
     const anchor = { number, hash: hashOf(number) };
-    const begun = { anchor, payments: [], isGap: false };
+    const begun = { anchor, payments: [], isGap: false, agreed: [] };
     await openLedger(store.db, store.dialect).savePayments(fence, begun, 0);
     let filled = 0;
     for (const size of sizes) {

@@ -12,6 +12,7 @@ import {
 import type { EventType, PaymentNews, ServiceEvent } from "executable-address/webhook";
 import { toIso } from "../flow/days.ts";
 import type { Named } from "../store/owners.ts";
+import type { ChangeElsewhere, ReportedElsewhere } from "./elsewhere/changes.ts";
 import { type Moved, movedOf, nothingMoved } from "./money.ts";
 import {
   isTakenBack,
@@ -37,6 +38,7 @@ export type KnownStatus = {
   /** The amounts of the token that the account's sums already include. */
   moved: Moved;
   payments: ReportedPayments;
+  elsewhere: ReportedElsewhere;
 };
 
 /** The known status before anything was reported. */
@@ -48,14 +50,16 @@ export const nothingKnown: KnownStatus = {
   recoverable: [],
   moved: nothingMoved,
   payments: nothingReported,
+  elsewhere: {},
 };
 
 type LogPosition = { transactionHash: string; blockHash: string; logIndex: number };
 const toKey = (position: LogPosition | null | undefined) =>
   position ? `${position.transactionHash} ${position.blockHash} ${position.logIndex}` : null;
 
-/** Only `address.payment` has a `payment`. */
-export type Change = { type: EventType; payment?: PaymentNews };
+/** An event on the intent's chain or a different chain. Only `address.payment` has a `payment`. */
+export type Change = { type: EventType; chainId?: never; payment?: PaymentNews } | ChangeElsewhere;
+type OwnChange = Exclude<Change, ChangeElsewhere>;
 
 /**
  * Returns the events for the changes from `known` to `status`, in order, and the new known status.
@@ -66,12 +70,13 @@ export function compareStatuses(
   known: KnownStatus,
   status: AddressStatus,
   paid: Paid,
-): { changes: Change[]; known: KnownStatus } {
+): { changes: OwnChange[]; known: KnownStatus } {
   if (isReverted(known, status) || isTakenBack(known.payments, paid)) {
-    const again = compareStatuses(nothingKnown, status, paid);
+    const again = compareStatuses({ ...nothingKnown, elsewhere: known.elsewhere }, status, paid);
     return { ...again, changes: [{ type: "address.reverted" }, ...again.changes] };
   }
   const now: Omit<KnownStatus, "payments"> = {
+    elsewhere: known.elsewhere,
     state: status.state,
     execution: toKey(status.execution),
     recoveries: status.recoveries.length,
@@ -81,7 +86,7 @@ export function compareStatuses(
   };
   const isOver = !isOpenState(known.state);
   const { news, reported } = newPayments(known.payments, status, paid, isOver);
-  const payments = news.map((payment): Change => ({ type: "address.payment", payment }));
+  const payments = news.map((payment): OwnChange => ({ type: "address.payment", payment }));
   const isExecutedNow = now.execution !== known.execution;
   const isNew: Record<StepType, boolean> = {
     "address.funded": now.state === "funded" && known.state !== "funded",
@@ -92,7 +97,7 @@ export function compareStatuses(
   };
   const steps = (Object.keys(isNew) as StepType[])
     .filter((type) => isNew[type])
-    .map((type): Change => ({ type }));
+    .map((type): OwnChange => ({ type }));
   return {
     changes: [
       ...payments.filter(({ payment }) => !payment!.isLate),
@@ -157,7 +162,8 @@ type EventParts = {
 /** Returns JSON of at most {@link eventBytesMax} bytes. */
 export function writeEventBody(parts: EventParts, status: AddressStatus, paid: Paid): string {
   const { address, recoveries } = status;
-  const { type, payment = null } = parts.change;
+  const { change } = parts;
+  const { type, chainId = status.chainId } = change;
   const newest = recoveries.slice(-recoveriesMax);
   const body: ServiceEvent = {
     id: parts.id,
@@ -169,9 +175,11 @@ export function writeEventBody(parts: EventParts, status: AddressStatus, paid: P
       ...parts.named,
       sequence: parts.sequence,
       recordUrl: `${parts.publicUrl}/v1/address/${address}`,
-      transactionHash: findTransactionHash(parts.change, status),
-      payment,
-      ...listPayments(type, status, paid),
+      chainId,
+      transactionHash: findTransactionHash(change, status),
+      payment: ("payment" in change && change.payment) || null,
+      returned: "amounts" in change ? change.amounts : [],
+      ...listPayments(chainId === status.chainId ? type : null, status, paid),
       status: { ...status, recoveries: newest },
       recoveriesOmitted: recoveries.length - newest.length,
     },
@@ -180,8 +188,10 @@ export function writeEventBody(parts: EventParts, status: AddressStatus, paid: P
 }
 
 /** Returns the transaction of the payment, the execution, or the newest recovery. */
-function findTransactionHash({ type, payment }: Change, status: AddressStatus): Hex | null {
-  if (payment) return payment.transactionHash;
+function findTransactionHash(change: Change, status: AddressStatus): Hex | null {
+  if ("payment" in change && change.payment) return change.payment.transactionHash;
+  if (change.chainId) return "transactionHash" in change ? change.transactionHash : null;
+  const { type } = change;
   if (type === "address.executed" || type === "address.surplus") {
     return status.execution?.transactionHash ?? null;
   }

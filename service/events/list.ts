@@ -84,6 +84,10 @@ export async function findEvent(
 export const bodyOf = (id: RawBuilder<unknown>) =>
   sql<string | null>`(select body from events where id = ${id})`;
 
+/** Returns SQL for the chain of an event about a chain other than the intent's, or null. */
+export const otherChainOf = (id: RawBuilder<unknown>) =>
+  sql<number | null>`(select other_chain_id from events where id = ${id})`;
+
 /**
  * Selects one event, or the events of a time range in Unix milliseconds. `fromMs` is inclusive, and
  * `untilMs` is exclusive.

@@ -15,7 +15,7 @@ import type { Tables } from "../store/tables.ts";
  * number is limited because anyone can create an existing address again, and each account adds a
  * row. Accounts that created the address earlier have priority.
  */
-const laterOwnersMax = 31;
+export const laterOwnersMax = 31;
 
 /**
  * Marks `addresses` for each account that created them. An address is due when the block
@@ -143,7 +143,7 @@ export async function listConfirmations(
 /** Returns SQL for the number of confirmations before an account's events on a chain. */
 export const selectConfirmations = (
   account: RawBuilder<unknown>,
-  chainId: number,
+  chainId: number | RawBuilder<unknown>,
 ) => sql<number>`coalesce(
   (select confirmations from event_confirmations
     where account_id = ${account} and chain_id = ${chainId}),

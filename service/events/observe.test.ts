@@ -15,6 +15,7 @@ import {
 } from "executable-address";
 import { proveEvent, type ServiceEvent } from "executable-address/webhook";
 import { parseAbiItem } from "viem";
+import { returnsFinder } from "../executor/desk.ts";
 import { findAnchor, forgetAnchorsAbove, keepAnchor } from "../follow/anchors.ts";
 import type { Payment } from "../follow/parts.ts";
 import { openStore } from "../roles/open-store.ts";
@@ -69,6 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       keccak,
       publicUrl: "https://pay.example",
       now: () => nowMs,
+      findReturns: returnsFinder(store.db, keccak),
       onFault: (address: string) => faults.push(address),
       onEvents: async (_: unknown, events: { id: string }[]) => {
         enqueued.push(...events.map(({ id }) => id));

@@ -27,11 +27,15 @@ import type { ChainLoop } from "../follow/loop.ts";
 import type { Anchor } from "../follow/parts.ts";
 import { decodeRecord } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
+import type { AddressOf, MovedElsewhere } from "./elsewhere/amounts.ts";
+import type { MovesElsewhere } from "./elsewhere/changes.ts";
+import { postponeMarks } from "./elsewhere/marks.ts";
 import { pruneEvents } from "./list.ts";
 import { isWaitingForSweep, type Paid, unreported } from "./paid.ts";
-import { readPayments } from "./payments.ts";
+import { readPayments, readPaymentsElsewhere } from "./payments.ts";
 import {
   findDue,
+  hasReceived,
   mayBeDue,
   type NewEvent,
   type OnEvents,
@@ -143,6 +147,8 @@ export type ObserveParts = {
   /** Unix milliseconds. */
   now: () => number;
   onEvents: OnEvents;
+  /** Finds the amounts that the executor returned from an address on other chains. */
+  findReturns: (asked: AddressOf) => Promise<MovedElsewhere[]>;
   /** Called if a watch cannot be read or its record is corrupt. */
   onFault: (address: string, error: unknown) => void;
 };
@@ -179,7 +185,7 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
   const read = await readDue(parts, chain, head, anchor, due);
   const nowMs = parts.now();
   const faults = read.flatMap(({ watch, status }) => (status instanceof Error ? [watch] : []));
-  const observed = await withPayments(parts, chain, anchor, read);
+  const observed = await withMoves(parts, chain, await withPayments(parts, chain, anchor, read));
   const events = await saveObservations(
     db,
     observed.map((each) => ({
@@ -192,6 +198,9 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
     db,
     faults.map((watch) => ({ watch, readAgainAtMs: nowMs + waitMs(watch.readings) })),
   );
+  for (const { elsewhere, readings } of faults) {
+    await postponeMarks(db, elsewhere, waitMs(readings) / 1_000);
+  }
   return events;
 }
 
@@ -231,7 +240,8 @@ async function readDue(
   return found;
 }
 
-type Observed = { watch: Watch; status: AddressStatus; paid: Paid };
+type Paying = { watch: Watch; status: AddressStatus; paid: Paid };
+type Observed = Paying & { moves: MovesElsewhere };
 
 /** Adds the payments of each address, and requests block times to find late payments. */
 async function withPayments(
@@ -239,7 +249,7 @@ async function withPayments(
   chain: ObservedChain,
   anchor: Anchor,
   read: readonly Read[],
-): Promise<Observed[]> {
+): Promise<Paying[]> {
   const found = read.flatMap(({ watch, status }) =>
     status instanceof Error ? [] : [{ watch, status }],
   );
@@ -250,7 +260,7 @@ async function withPayments(
     keccak,
   );
   const times = new Map<number, Promise<BlockReference | undefined>>();
-  const observed: Observed[] = [];
+  const observed: Paying[] = [];
   for (const { watch, status } of found) {
     const mine = payments.get(toHex(watch.address)) ?? [];
     const lateBlocks = new Set<number>();
@@ -266,6 +276,29 @@ async function withPayments(
   }
   return observed;
 }
+
+/**
+ * Adds the payments and returns on other chains of the addresses that have a due mark. They come
+ * from the database.
+ */
+async function withMoves(
+  { store, keccak, findReturns }: ObserveParts,
+  { chainId }: ObservedChain,
+  all: readonly Paying[],
+): Promise<Observed[]> {
+  const addresses = all.flatMap(({ watch }) => (watch.elsewhere.length > 0 ? [watch.address] : []));
+  const payments = await readPaymentsElsewhere(store.db, chainId, addresses, keccak);
+  return Promise.all(
+    all.map(async (each) => {
+      if (each.watch.elsewhere.length === 0) return { ...each, moves: noMoves };
+      const returns = await findReturns({ address: each.status.address, chainId });
+      const key = toHex(each.watch.address);
+      return { ...each, moves: { payments: payments.get(key) ?? [], returns } };
+    }),
+  );
+}
+
+const noMoves: MovesElsewhere = { payments: [], returns: [] };
 
 function byDepth(watches: Watch[]): Map<number, Watch[]> {
   const groups = new Map<number, Watch[]>();
@@ -290,6 +323,7 @@ function decodeSubject(
  */
 function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;
+  if (!hasReceived(watch, status)) return null;
   const soon = nowMs + waitMs(watch.known.state === state ? watch.readings : 0);
   if (isWaitingForSweep(watch.known.payments, status, paid)) return soon;
   if (isOpenState(state)) {

@@ -39,7 +39,7 @@ const growthsMax = 16;
  * Returns the key of a payment: 48 bits of the block's hash, and the log index. Keys are short,
  * because up to 64 keys are stored per address.
  */
-const keyOf = ({ blockHash, logIndex, claim }: KeptPayment) =>
+export const keyOf = ({ blockHash, logIndex, claim }: KeptPayment) =>
   `${blockHash.slice(2, 14)}.${logIndex}${claim === 0 ? "" : `.${claim}`}`;
 
 /** Returns whether a reported payment is no longer in the chain. */
@@ -190,9 +190,11 @@ const listedMax = 8;
 /**
  * Returns the payments that led to an execution or a recovery. If there are too many, omits the
  * small payments first.
+ *
+ * @param type null for an event on a different chain, which lists no payments
  */
 export function listPayments(
-  type: EventType,
+  type: EventType | null,
   { block, execution, token }: AddressStatus,
   { payments }: Pick<Paid, "payments">,
 ): { payments: Payment[]; paymentsOmitted: number } {
@@ -201,7 +203,7 @@ export function listPayments(
       isSame(payment.token, token) && execution !== null && !isAfter(payment, execution),
     "address.recovered": ({ blockNumber }) => blockNumber <= block.number,
   };
-  const all = payments.filter(rests[type] ?? (() => false));
+  const all = payments.filter((type && rests[type]) ?? (() => false));
   const ranked = all.toSorted((a, b) => Number(a.isSmall) - Number(b.isSmall));
   const chosen = new Set(ranked.slice(0, listedMax));
   return {

@@ -11,9 +11,9 @@
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { groupsOf, statementRows } from "../flow/groups.ts";
+import { groupsOf, inGroups, statementRows } from "../flow/groups.ts";
 import type { Payment } from "../follow/parts.ts";
-import { findRequested } from "../store/find-records.ts";
+import { findOfOtherChains, findRequested } from "../store/find-records.ts";
 import type { Tables } from "../store/tables.ts";
 
 /** The maximum number of rows of an address for each class of payments. */
@@ -28,12 +28,15 @@ const ofSizeMax = 2;
  */
 export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
 
+/** A payment on a chain other than the intent's. */
+export type PaymentElsewhere = KeptPayment & { chainId: number };
+
 /** A row's `log_index` is the log's index plus the claim multiplied by this factor. */
 const claimFactor = 2 ** 32;
 
 /**
  * Stores payments to addresses on this chain, up to the limit of each address. The call is
- * idempotent.
+ * idempotent. Payments to addresses whose intents are for other chains are skipped.
  *
  * @param payments at most a few hundred
  * @returns the payments of look-alikes, except look-alikes that the address's intent requests
@@ -43,15 +46,53 @@ export async function keepPayments(
   chainId: number,
   payments: readonly Payment[],
 ): Promise<Payment[]> {
-  const addresses = [...new Set(payments.map(({ address }) => address))].map((each) =>
-    fromHex(each),
-  );
-  if (addresses.length === 0) return [];
-  const requested = await findRequested(transaction, chainId, addresses);
+  if (payments.length === 0) return [];
+  const requested = await findRequested(transaction, chainId, distinctAddresses(payments));
+  const own = payments.filter(({ address }) => requested.has(address));
+  await insertPayments(transaction, chainId, own, requested);
+  return payments.filter((each) => each.isLookalike && !isRequested(requested, each));
+}
+
+/**
+ * Stores payments to addresses whose intents are for other chains, like {@link keepPayments}.
+ *
+ * @param payments payments that a quorum of endpoints has shown. Such money leaves no trace on the
+ *   intent's chain, so a single endpoint could otherwise invent it.
+ * @returns the payments that were not stored before
+ */
+export async function keepElsewhere(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  payments: readonly Payment[],
+): Promise<Payment[]> {
+  if (payments.length === 0) return [];
+  const others = await findOfOtherChains(transaction, chainId, distinctAddresses(payments));
+  const some = payments.filter(({ address }) => others.has(address));
+  return insertPayments(transaction, chainId, some, new Map());
+}
+
+const distinctAddresses = (payments: readonly Payment[]): Uint8Array[] =>
+  [...new Set(payments.map(({ address }) => address))].map((each) => fromHex(each));
+
+/** The requested token and amount by address. */
+type Requested = ReadonlyMap<Hex, { token: Hex; amount: string }>;
+
+/** An operator can list a token as a look-alike while open addresses request it. */
+const isRequested = (requested: Requested, { address, token }: Payment): boolean =>
+  requested.get(address)?.token === token;
+
+/** @param requested has no entry for an address whose intent is for a different chain */
+async function insertPayments(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  payments: readonly Payment[],
+  requested: Requested,
+): Promise<Payment[]> {
+  if (payments.length === 0) return [];
   const kept = await transaction
     .selectFrom("payments")
     .selectAll()
-    .where("address", "in", addresses)
+    .where("address", "in", distinctAddresses(payments))
     .where("chain_id", "=", chainId)
     .execute();
   const claims = Map.groupBy(kept.map(contentOf), ({ place }) => place);
@@ -61,35 +102,33 @@ export async function keepPayments(
     add(counts, `${toHex(row.address)} ${classOf(row)}`);
     addSize(sizes, `${toHex(row.address)} ${toHex(row.token)}`, row.amount);
   }
-  // An operator can list a token as a look-alike while open addresses request this token.
-  const isRequested = ({ address, token }: Payment) => requested.get(address)?.token === token;
-  const misdirected = payments.filter((each) => each.isLookalike && !isRequested(each));
-  const rows = payments.flatMap((payment) => {
-    const { address, token, amount } = payment;
+  const found = payments.flatMap((payment) => {
+    const { address, token, amount, isLookalike } = payment;
     const wanted = requested.get(address);
+    const isWanted = isRequested(requested, payment);
     const row = rowOf(chainId, payment);
     const claim = contentOf(row);
     const others = claims.get(claim.place) ?? [];
     if (others.some(({ content }) => content === claim.content)) return [];
-    const is_small =
-      isRequested(payment) && BigInt(amount) * smallPart >= BigInt(wanted!.amount) ? 0 : 1;
-    const size = { is_small, is_lookalike: misdirected.includes(payment) ? 1 : 0 };
+    const is_small = isWanted && BigInt(amount) * smallPart >= BigInt(wanted!.amount) ? 0 : 1;
+    const size = { is_small, is_lookalike: isLookalike && !isWanted ? 1 : 0 };
     const isBeyond = add(counts, `${address} ${classOf(size)}`) > paymentsMax;
     const isAmongGreatest = addSize(sizes, `${address} ${token}`, amount) <= ofSizeMax;
     if (isBeyond && !isAmongGreatest) return [];
     claims.set(claim.place, [...others, claim]);
-    return [{ ...row, ...size, log_index: row.log_index + claimFactor * others.length }];
+    const log_index = row.log_index + claimFactor * others.length;
+    return [{ payment, row: { ...row, ...size, log_index, is_agreed: wanted ? 0 : 1 } }];
   });
-  if (rows.length === 0) return misdirected;
+  if (found.length === 0) return [];
   await transaction
     .insertInto("payments")
-    .values(rows)
+    .values(found.map(({ row }) => row))
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  return misdirected;
+  return found.map(({ payment }) => payment);
 }
 
-type Row = Omit<Selectable<Tables["payments"]>, "is_small" | "is_lookalike">;
+type Row = Omit<Selectable<Tables["payments"]>, "is_small" | "is_lookalike" | "is_agreed">;
 
 /** Returns the place and the content of a log as text. */
 function contentOf(row: Row) {
@@ -138,17 +177,21 @@ const rowOf = (chainId: number, payment: Payment) => ({
 /**
  * Deletes payments in blocks above `number`, which a reorganization replaced. The chain's loop then
  * reads the new blocks.
+ *
+ * @returns the addresses whose deleted payments were on a chain other than their intent's
  */
 export async function forgetPaymentsAbove(
   db: Kysely<Tables>,
   chainId: number,
   number: number,
-): Promise<void> {
-  await db
+): Promise<Hex[]> {
+  const rows = await db
     .deleteFrom("payments")
     .where("chain_id", "=", chainId)
     .where("block_number", ">", number)
+    .returning(["address", "is_agreed"])
     .execute();
+  return [...new Set(rows.flatMap((row) => (row.is_agreed ? [toHex(row.address)] : [])))];
 }
 
 /** Returns the stored payments by lowercase address, in the order of the chain. */
@@ -175,6 +218,36 @@ export async function readPayments(
     }
   }
   return found;
+}
+
+/** Returns the agreed payments on other chains than `chainId`, in the order of each chain. */
+export async function readPaymentsElsewhere(
+  db: Kysely<Tables>,
+  chainId: number,
+  addresses: readonly Uint8Array[],
+  keccak: Keccak,
+): Promise<Map<Hex, PaymentElsewhere[]>> {
+  const rows = await inGroups(addresses, statementRows.costly, (some) =>
+    db
+      .selectFrom("payments")
+      .selectAll()
+      .where("address", "in", some)
+      .where("chain_id", "<>", chainId)
+      .where("is_agreed", "=", 1)
+      .orderBy("address")
+      .orderBy("chain_id")
+      .orderBy("block_number")
+      .orderBy("log_index")
+      .execute(),
+  );
+  const found = rows.map((row) => ({ row, address: toHex(row.address) }));
+  const byAddress = Map.groupBy(found, ({ address }) => address);
+  return new Map(
+    [...byAddress].map(([address, some]) => [
+      address,
+      some.map(({ row }) => ({ ...keptOf(row, keccak), chainId: Number(row.chain_id) })),
+    ]),
+  );
 }
 
 const keptOf = (row: Selectable<Tables["payments"]>, keccak: Keccak): KeptPayment => ({

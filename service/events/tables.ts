@@ -1,7 +1,7 @@
 // The tables of the observed addresses that received money, of their payments and events, and of
 // the sums of each day. Times are Unix milliseconds. Blocks are block numbers of the row's chain.
 
-import { sql } from "kysely";
+import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 import { referenceStatements } from "../store/tables.ts";
 
@@ -54,6 +54,26 @@ declare module "../store/tables.ts" {
       amount: string;
       is_small: number;
       is_lookalike: number;
+      /**
+       * Whether a quorum of endpoints showed the log. Payments on other chains than the intent's
+       * are stored only then, except by earlier versions. For other payments it is not set.
+       */
+      is_agreed: Generated<number>;
+    };
+    /**
+     * One row for each watch and each other chain from which an event may be missing: a payment or
+     * a return on `other_chain_id`. The watch is due when that chain was read up to `due_block`.
+     * `marked_block` is the newest such block, and `marks` is incremented by each mark. A row is
+     * deleted when everything is reported.
+     */
+    watches_elsewhere: {
+      account_id: string;
+      address: Bytes;
+      chain_id: number;
+      other_chain_id: number;
+      marked_block: number;
+      due_block: number;
+      marks: number;
     };
     /**
      * Tokens that an address received on a chain although its intent does not request them. The
@@ -98,6 +118,8 @@ declare module "../store/tables.ts" {
       sequence: number;
       created_at: number;
       body: string;
+      /** The chain of an event about a chain other than the intent's. */
+      other_chain_id: number | null;
     };
     /**
      * Each account's sums of requested, paid, executed, and returned amounts. `day` is the number
@@ -184,6 +206,24 @@ export function lookalikeStatements(dialect: Dialect): TableStatement[] {
         payer ${bytes}, primary key (address, chain_id, token))`,
     // After a reorganization, transfers above a block are removed.
     sql`create index misdirected_block on misdirected (chain_id, block_number)`,
+  ];
+}
+
+/** Events of money on other chains than the intents'. */
+export function elsewhereStatements(dialect: Dialect): TableStatement[] {
+  const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
+  return [
+    sql`alter table payments add column is_agreed smallint not null default 0`,
+    sql`alter table events add column other_chain_id bigint`,
+    sql`create table watches_elsewhere (account_id text not null, address ${bytes} not null,
+        chain_id bigint not null, other_chain_id bigint not null, marked_block bigint not null,
+        due_block bigint not null, marks bigint not null,
+        primary key (account_id, address, other_chain_id))`,
+    // The observer of a chain finds its due rows, and an executor finds rows that wait for its
+    // chain's blocks.
+    sql`create index watches_elsewhere_due
+        on watches_elsewhere (other_chain_id, chain_id, due_block, account_id, address)`,
+    sql`create index watches_elsewhere_block on watches_elsewhere (other_chain_id, due_block)`,
   ];
 }
 

@@ -18,6 +18,14 @@ import {
   nothingKnown,
   writeEventBody,
 } from "./changes.ts";
+import { compareElsewhere, type MovesElsewhere } from "./elsewhere/changes.ts";
+import {
+  type DueElsewhere,
+  endMarks,
+  findDueElsewhere,
+  isAwaitedElsewhere,
+  isElsewhereDue,
+} from "./elsewhere/marks.ts";
 import { selectConfirmations } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";
@@ -37,6 +45,8 @@ export type Watch = {
   /** The number of reads since the last event. */
   readings: number;
   known: KnownStatus;
+  /** The other chains about which an event can be reported. */
+  elsewhere: DueElsewhere[];
 };
 
 /** A saved event. `address` has 20 bytes. */
@@ -61,10 +71,13 @@ export async function mayBeDue(
     exists (select 1 from watches where chain_id = ${chainId} and due_block is not null)
     or exists (select 1 from watches where chain_id = ${chainId} and look_at <= ${nowMs})
     as due`.execute(db);
-  return Boolean(rows[0]?.due);
+  return Boolean(rows[0]?.due) || isElsewhereDue(db, chainId);
 }
 
-/** Returns whether a watch waits for a block. */
+/**
+ * Returns whether a watch waits for a block of this chain. A watch of this chain also waits if
+ * money on a different chain has enough confirmations, because the event contains the status.
+ */
 export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const row = await db
     .selectFrom("watches")
@@ -73,7 +86,8 @@ export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promi
     .where("due_block", "is not", null)
     .limit(1)
     .executeTakeFirst();
-  return row !== undefined;
+  if (row) return true;
+  return (await isAwaitedElsewhere(db, chainId)) || isElsewhereDue(db, chainId);
 }
 
 /**
@@ -96,15 +110,30 @@ export async function findDue(
       .orderBy(column)
       .limit(statementRows.walked)
       .execute();
-  const keys = [...(await due("due_block", headNumber)), ...(await due("look_at", nowMs))];
-  const once = new Map(
-    keys.map((key) => [`${key.account_id} ${Buffer.from(key.address).toString("hex")}`, key]),
-  );
+  const elsewhere = await findDueElsewhere(db, chainId, statementRows.walked);
+  const keys = [
+    ...(await due("due_block", headNumber)),
+    ...(await due("look_at", nowMs)),
+    ...elsewhere.map(({ accountId, address }) => ({ account_id: accountId, address })),
+  ];
+  const once = new Map(keys.map((key) => [toText(key), key]));
   const chosen = roundRobin([...once.values()], (key) => key.account_id).slice(0, limit);
-  return inGroups(chosen, statementRows.withTerms, (some) => readWatches(db, chainId, some));
+  const marks = Map.groupBy(elsewhere, ({ accountId, address }) =>
+    toText({ account_id: accountId, address }),
+  );
+  const watches = await inGroups(chosen, statementRows.withTerms, (some) =>
+    readWatches(db, chainId, some),
+  );
+  return watches.map((watch) => {
+    const { accountId, address } = watch;
+    return { ...watch, elsewhere: marks.get(toText({ account_id: accountId, address })) ?? [] };
+  });
 }
 
 type Key = { account_id: string; address: Uint8Array };
+
+const toText = ({ account_id, address }: Key) =>
+  `${account_id} ${Buffer.from(address).toString("hex")}`;
 
 type WatchRow = Key & {
   version: number;
@@ -118,7 +147,11 @@ type WatchRow = Key & {
   confirmations: number;
 };
 
-async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Promise<Watch[]> {
+async function readWatches(
+  db: Kysely<Tables>,
+  chainId: number,
+  keys: Key[],
+): Promise<Omit<Watch, "elsewhere">[]> {
   const account = sql`w.account_id`;
   const isAsked = keys.map(
     (key) => sql`(${account} = ${key.account_id} and w.address = ${key.address})`,
@@ -149,6 +182,8 @@ type Observation = {
   watch: Watch;
   status: AddressStatus;
   paid: Paid;
+  /** The payments and returns on other chains, if the watch has a due mark. */
+  moves: MovesElsewhere;
   readAgainAtMs: number | null;
 };
 
@@ -188,8 +223,9 @@ function saveSome(
     const sums: NonNullable<ReturnType<typeof movedSum>>[] = [];
     for (const observation of inOrder) {
       const { watch, status, paid } = observation;
-      const { changes, known } = compareStatuses(watch.known, status, paid);
+      const { changes, known } = compareObserved(observation);
       if (!(await updateWatch(transaction, observation, changes, known, nowMs))) continue;
+      await endMarks(transaction, watch.elsewhere);
       const sum = movedSum(watch.accountId, watch.known.moved, status);
       if (sum) sums.push(sum);
       if (changes.length === 0) continue;
@@ -202,12 +238,13 @@ function saveSome(
         const position = last - changes.length + 1 + index;
         return {
           row: { position, id, type: change.type, address, sequence, created_at: nowMs },
+          other_chain_id: change.chainId ?? null,
           body: writeEventBody(parts, status, paid),
         };
       });
       await transaction
         .insertInto("events")
-        .values(rows.map(({ row, body }) => ({ ...row, account_id: accountId, body })))
+        .values(rows.map(({ row, ...rest }) => ({ ...row, ...rest, account_id: accountId })))
         .execute();
       kept.push(
         ...rows.map(({ row: { id, type, sequence } }) => ({
@@ -225,6 +262,33 @@ function saveSome(
   });
 }
 
+/** Returns the events of an observation, on the intent's chain and then on other chains. */
+function compareObserved({ watch, status, paid, moves }: Observation) {
+  const own = hasReceived(watch, status)
+    ? compareStatuses(watch.known, status, paid)
+    : { changes: [], known: watch.known };
+  const changes: Change[] = [...own.changes];
+  let { elsewhere } = watch.known;
+  for (const mark of watch.elsewhere) {
+    const found = compareElsewhere(elsewhere, mark, moves);
+    changes.push(...found.changes);
+    elsewhere = found.known;
+  }
+  return { changes, known: { ...own.known, elsewhere } };
+}
+
+/**
+ * Returns whether the address received money on its own chain. Otherwise its expiration is not
+ * reported, and its status is not read again.
+ */
+export const hasReceived = (
+  { markedBlock }: Pick<Watch, "markedBlock">,
+  { state, balance, recoverable }: AddressStatus,
+): boolean => {
+  const isEmpty = state === "unfunded" || (state === "expired" && balance === "0");
+  return markedBlock > 0 || !isEmpty || recoverable.length > 0;
+};
+
 const compare = (a: Watch, b: Watch) =>
   a.accountId === b.accountId
     ? Buffer.compare(a.address, b.address)
@@ -240,10 +304,13 @@ async function updateWatch(
   nowMs: number,
 ): Promise<boolean> {
   const { number, hash, timestamp } = status.block;
-  const { state, execution, recoveries } = status;
+  const { execution, recoveries } = status;
+  const { state } = known;
   const isSettled = state === "executed" || state === "recovered";
   const evidence = execution ?? (isSettled ? recoveries.at(-1) : undefined);
-  const isTakenBack = changes.some(({ type }) => type === "address.reverted");
+  const isTakenBack = changes.some(
+    ({ type, chainId }) => type === "address.reverted" && chainId === undefined,
+  );
   const wasSettled = watch.known.state === state && !isTakenBack;
   const { numUpdatedRows } = await transaction
     .updateTable("watches")

@@ -7,7 +7,7 @@ import type { AddressStatus, ExecutorProgress } from "executable-address/status"
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
 import type { NamedFate, NewNames } from "../chain/sent.ts";
-import type { AddressOf, MovedElsewhere } from "../events/elsewhere.ts";
+import type { AddressOf, MovedElsewhere } from "../events/elsewhere/amounts.ts";
 import { statementRows } from "../flow/groups.ts";
 import { limitLogs } from "../flow/log-limit.ts";
 import { together, togetherBy } from "../flow/together.ts";
@@ -61,7 +61,7 @@ export function openDesk(
  * Returns a function that finds the amounts that the executor returned from an address on other
  * chains. The amounts are in the order of their blocks.
  */
-function returnsFinder(
+export function returnsFinder(
   db: Kysely<Tables>,
   keccak: Keccak,
 ): (request: AddressOf) => Promise<MovedElsewhere[]> {

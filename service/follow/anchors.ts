@@ -3,7 +3,7 @@
 // anchor that is still in the chain are undone. Reading then continues a little below that anchor.
 
 import type { Hex } from "executable-address";
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { View } from "../chain/rpc/view.ts";
 import type { Tables } from "../store/tables.ts";
@@ -27,6 +27,10 @@ export async function findAnchor(
     .executeTakeFirst();
   return row && { number: row.number, hash: row.hash as Hex };
 }
+
+/** Returns SQL for the number of the newest anchor of a chain, or null if it has none. */
+export const newestAnchorOf = (chainId: RawBuilder<unknown>) =>
+  sql<number | null>`(select max(number) from anchors where anchors.chain_id = ${chainId})`;
 
 /**
  * Saves an anchor. A different hash for the same number replaces the earlier hash. The call is

@@ -68,10 +68,17 @@ type FollowStore = {
   findAnchor(before?: number): Promise<Anchor | undefined>;
   /**
    * Saves payments, and the anchor in the same commit as the last payment.
+   *
    * @param isGap whether too few endpoints show the blocks up to the anchor, so that all records
    *   must be read
+   * @param agreed new and saved payments that a quorum of endpoints has shown by now
    */
-  keep(anchor: Anchor | undefined, payments: readonly Payment[], isGap: boolean): Promise<void>;
+  keep(
+    anchor: Anchor | undefined,
+    payments: readonly Payment[],
+    isGap: boolean,
+    agreed: readonly Payment[],
+  ): Promise<void>;
   /** Makes addresses due before their payments are saved. */
   wake(addresses: readonly Hex[]): Promise<void>;
   /**
@@ -121,6 +128,11 @@ export type FollowMemory = {
   /** The logs of saved payments by block hash. They are stored because blocks are read again. */
   kept: Map<Hex, { blockNumber: number; logs: Set<string> }>;
   /**
+   * Saved payments that fewer than a quorum of endpoints have shown, by block hash and log, with
+   * the names of these endpoints.
+   */
+  unagreed: Map<string, { payment: Payment; shownBy: Set<string> }>;
+  /**
    * The addresses of the records up to `seq`, or only the first addresses if there are too many.
    */
   recipients: { seq: number; list: Hex[] };
@@ -143,6 +155,7 @@ export const openFollowMemory = (): FollowMemory => ({
   shown: new Map(),
   links: new Map(),
   kept: new Map(),
+  unagreed: new Map(),
   recipients: { seq: 0, list: [] },
   delisted: { seq: 0, tokens: [] },
   logsPerBlock: 0.25,

@@ -178,7 +178,7 @@ describe("sweep", () => {
       [11, 20],
     ]);
     assert.deepEqual(woken, [vault]);
-    assert.deepEqual(kept, [[{ number: 20, hash: hashOf(20) }, [], false]]);
+    assert.deepEqual(kept, [[{ number: 20, hash: hashOf(20) }, [], false, []]]);
     assert.equal(turn.memory.tip, 99);
   });
 
@@ -208,7 +208,7 @@ describe("sweep", () => {
     const turn = turnOf([showing(refused, refused)], kept);
     shrinkLogRange(turn.view.clients(0)[0]!.record, 2);
     for (let turns = 0; turns < 3; turns++) await sweep(turn);
-    assert.deepEqual(kept, [[{ number: 11, hash: hashOf(11) }, [], true]]);
+    assert.deepEqual(kept, [[{ number: 11, hash: hashOf(11) }, [], true, []]]);
   });
 });
 
@@ -403,4 +403,57 @@ test("reads the history even if one of three endpoints shows false block hashes"
       accused.join(),
     );
   }
+});
+
+describe("sweep of a transfer that one of two endpoints shows", () => {
+  const vault: Hex = `0x${"ee".repeat(20)}`;
+  const logAt = (amount: bigint) => ({
+    ...{ address: token, data: wordOf(amount), logIndex: "0x0" },
+    topics: [transferTopic, topicOf(vault), topicOf(vault)],
+    ...{ blockNumber: toQuantity(99), blockHash: hashOf(99), transactionHash: hashOf(7) },
+  });
+  /** Reads the newest block in several turns, and returns the saved and the agreed amounts. */
+  const sweepTurns = async (shown: [() => bigint[], () => bigint[]], turns: number) => {
+    const kept: Parameters<Turn["store"]["keep"]>[] = [];
+    const turn = turnOf(
+      shown.map((amounts) => ({ method, params }: Call): Answer => {
+        const isLogs = method === "eth_getLogs";
+        return isLogs ? { result: amounts().map(logAt) } : blockAt(Number(params[0]));
+      }),
+      kept,
+    );
+    turn.store.matchAddresses = async (addresses) => [...addresses];
+    const clients = turn.view.clients(0);
+    turn.view.clients = (nth) => [...clients.slice(nth % 2), ...clients.slice(0, nth % 2)];
+    turn.store.findAnchor = async (before = 1000) =>
+      before > 98 ? { number: 98, hash: hashOf(98) } : undefined;
+    for (let at = 0; at < turns; at++) {
+      turn.memory.readHead = undefined;
+      await sweep(turn);
+    }
+    return {
+      saved: kept.flatMap(([, payments]) => payments.map(({ amount }) => amount)),
+      agreed: kept.flatMap(([, , , agreed]) => agreed.map(({ amount }) => amount)),
+    };
+  };
+
+  test("saves the transfer, but does not report it as agreed", async () => {
+    for (const shown of [
+      [() => [25n], () => []],
+      [() => [], () => [25n]],
+      [() => [25n], () => [26n]],
+    ] satisfies [() => bigint[], () => bigint[]][]) {
+      const { saved, agreed } = await sweepTurns(shown, 6);
+      assert.ok(saved.includes("25"));
+      assert.deepEqual(agreed, []);
+    }
+  });
+
+  test("reports the transfer as agreed, once, when the second endpoint shows it", async () => {
+    const both = await sweepTurns([() => [25n], () => [25n]], 6);
+    assert.deepEqual(both, { saved: ["25"], agreed: ["25"] });
+    let turns = 0;
+    const late = await sweepTurns([() => [25n], () => (++turns > 2 ? [25n] : [])], 9);
+    assert.deepEqual(late, { saved: ["25"], agreed: ["25"] });
+  });
 });

@@ -100,9 +100,8 @@ async function readNext(turn: Turn, position: Position, steps: Steps): Promise<b
   const { next, cursor } = position;
   const range = { from: next, to: Math.min(target, next + computeRangeBlocks(turn) - 1) };
   const { shown, refused, refusal } = await readRange(turn, range, count);
-  const transfers = shown.flatMap((each) => each.transfers);
   if (refusal && range.from < range.to) {
-    await saveTransfers(turn, undefined, transfers, false);
+    await saveTransfers(turn, undefined, shown, false);
     shrinkRange(turn, shown, refused, range);
     return !refusal.isSlow && !refusal.isLimited;
   }
@@ -120,7 +119,7 @@ async function readNext(turn: Turn, position: Position, steps: Steps): Promise<b
   for (const { client } of shown) noteShown(turn, client.name, range, end, cursor);
   const isDeep = isGap || range.to < target - uncorroboratedBlocksMax;
   const anchor = isDeep ? end : await findAgreedAnchor(turn, cursor);
-  await saveTransfers(turn, savesAnchors ? anchor : undefined, transfers, isGap);
+  await saveTransfers(turn, savesAnchors ? anchor : undefined, shown, isGap);
   position.cursor = Math.max(cursor, anchor?.number ?? 0);
   position.next = range.to + 1;
   return true;
@@ -378,24 +377,38 @@ async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | un
   return undefined;
 }
 
-/** Saves the anchor, and the transfers whose recipients are addresses of the store. */
+/**
+ * Saves the anchor, and the transfers whose recipients are addresses of the store. Passes on which
+ * transfers a quorum of endpoints has shown.
+ */
 async function saveTransfers(
   turn: Turn,
   anchor: Anchor | undefined,
-  transfers: readonly Payment[],
+  shown: readonly Shown[],
   isGap: boolean,
 ): Promise<void> {
-  const { memory, store, report } = turn;
+  const { memory, store, report, view } = turn;
+  const transfers = shown.flatMap((each) => each.transfers);
   const fresh = new Map(
     transfers
       .filter((transfer) => !memory.kept.get(transfer.blockHash)?.logs.has(toKey(transfer)))
-      .map((transfer) => [`${transfer.blockHash} ${toKey(transfer)}`, transfer] as const),
+      .map((transfer) => [toPlace(transfer), transfer] as const),
   );
   const to = new Set([...fresh.values()].map(({ address }) => address));
   const known = new Set(await store.matchAddresses([...to]));
   const payments = [...fresh.values()].filter(({ address }) => known.has(address));
-  if (!anchor && payments.length === 0) return;
-  await store.keep(anchor, payments, isGap);
+  for (const payment of payments) {
+    memory.unagreed.set(toPlace(payment), { payment, shownBy: new Set() });
+  }
+  for (const { client, transfers } of shown) {
+    for (const each of transfers) memory.unagreed.get(toPlace(each))?.shownBy.add(client.name);
+  }
+  const agreed = [...memory.unagreed.values()].flatMap(({ payment, shownBy }) =>
+    shownBy.size >= view.quorum ? [payment] : [],
+  );
+  if (!anchor && payments.length + agreed.length === 0) return;
+  await store.keep(anchor, payments, isGap, agreed);
+  for (const payment of agreed) memory.unagreed.delete(toPlace(payment));
   for (const payment of payments) {
     const { blockHash, blockNumber } = payment;
     const block = memory.kept.get(blockHash) ?? { blockNumber, logs: new Set() };
@@ -413,9 +426,14 @@ async function saveTransfers(
 const toKey = ({ logIndex, address, token, payer, amount, transactionHash }: Payment) =>
   `${logIndex} ${address} ${token} ${payer} ${amount} ${transactionHash}`;
 
+const toPlace = (payment: Payment) => `${payment.blockHash} ${toKey(payment)}`;
+
 function forgetOldLogs({ memory, tuning }: Turn, target: number): void {
   const oldest = target - uncorroboratedBlocksMax - tuning.resweepBlocks;
   for (const [hash, { blockNumber }] of memory.kept) {
     if (blockNumber < oldest) memory.kept.delete(hash);
+  }
+  for (const [place, { payment }] of memory.unagreed) {
+    if (payment.blockNumber < oldest) memory.unagreed.delete(place);
   }
 }

@@ -7,7 +7,7 @@ import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { NamedFate, NewNames } from "../chain/sent.ts";
 import type { StatusReader } from "../chain/status/reader.ts";
-import type { AddressOf, MovedElsewhere } from "../events/elsewhere.ts";
+import type { AddressOf, MovedElsewhere } from "../events/elsewhere/amounts.ts";
 import type { ChainLoop } from "../follow/loop.ts";
 import type { Store } from "../store/store.ts";
 import type { GasDay } from "./answers.ts";

@@ -3,6 +3,7 @@
 import { factoryAddress } from "executable-address";
 import type { Config } from "../config.ts";
 import { startObserver } from "../events/observe.ts";
+import { returnsFinder } from "../executor/desk.ts";
 import { openIntentFilter } from "../executor/money/tips.ts";
 import { startExecutor } from "../executor/start.ts";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
@@ -37,6 +38,7 @@ export function startExecutorRole(config: Config, parts: RoleParts): void {
     keccak,
     publicUrl: config.publicUrl,
     now: Date.now,
+    findReturns: returnsFinder(store.db, keccak),
     onEvents: (transaction, events) => enqueue(transaction, events, Date.now()),
     log,
   });

@@ -52,4 +52,5 @@ export const rooms: Rooms = {
   lookalikes: { statements: events.lookalikeStatements },
   named: { statements: executor.namedStatements },
   balances: { statements: events.balanceStatements },
+  "events-elsewhere": { statements: events.elsewhereStatements },
 };

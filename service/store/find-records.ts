@@ -112,6 +112,21 @@ const toCreator = (row: {
   expirationSeconds: row.expires_at,
 });
 
+/** Returns those `addresses` whose intents are for other chains. All hex is lowercase. */
+export async function findOfOtherChains(
+  db: Kysely<Tables>,
+  chainId: number,
+  addresses: readonly Uint8Array[],
+): Promise<Set<Hex>> {
+  const rows = await db
+    .selectFrom("records")
+    .select("address")
+    .where("address", "in", addresses)
+    .where("chain_id", "<>", chainId)
+    .execute();
+  return new Set(rows.map(({ address }) => toHex(address)));
+}
+
 /**
  * Finds the token and the amount that the intents of `addresses` on this chain request, by
  * lowercase address.

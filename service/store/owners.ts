@@ -48,30 +48,41 @@ const madeByClientId = (account: Sql) =>
  */
 export const owners = sql`owners`;
 
-const isAmong = (chainId: number, addresses: readonly Hex[]) =>
-  sql`r.address in (${sql.join(addresses.map((address) => sql`${fromHex(address)}`))})
-    and r.chain_id = ${chainId}`;
+/** Whether the intent of an address is for the given chain or for a different chain. */
+export type IntentChain = "this" | "other";
 
-/** Returns SQL of the first owners of the `addresses` on this chain, with their `token`. */
-export const firstOwners = (chainId: number, addresses: readonly Hex[]) =>
-  sql`select r.account_id, r.address, r.created_at, r.token from records r
-    where ${isAmong(chainId, addresses)}`;
+const isAmong = (chainId: number, addresses: readonly Hex[], intentChain: IntentChain) =>
+  sql`r.address in (${sql.join(addresses.map((address) => sql`${fromHex(address)}`))})
+    and r.chain_id ${sql.raw(intentChain === "this" ? "=" : "<>")} ${chainId}`;
+
+/**
+ * Returns SQL of the first owners of those `addresses` whose intent is for this chain or for a
+ * different chain, with the intents' `token` and `chain_id`.
+ */
+export const firstOwners = (
+  chainId: number,
+  addresses: readonly Hex[],
+  intentChain: IntentChain = "this",
+) =>
+  sql`select r.account_id, r.address, r.created_at, r.token, r.chain_id from records r
+    where ${isAmong(chainId, addresses, intentChain)}`;
 
 /** Returns the `addresses` that several accounts created. */
 export async function findShared(
   db: Kysely<Tables>,
   chainId: number,
   addresses: readonly Hex[],
+  intentChain: IntentChain = "this",
 ): Promise<Hex[]> {
   const { rows } = await sql<{ address: Buffer }>`select r.address from records r
-    where ${isAmong(chainId, addresses)}
+    where ${isAmong(chainId, addresses, intentChain)}
       and exists (select 1 from later_owners l where l.address = r.address)`.execute(db);
   return rows.map(({ address }) => toHex(address));
 }
 
 /** Returns SQL of the first `most` later owners of an address, like {@link firstOwners}. */
 export const laterOwners = (address: Hex, most: number) =>
-  sql`select o.account_id, o.address, o.created_at, r.token
+  sql`select o.account_id, o.address, o.created_at, r.token, r.chain_id
     from (select * from later_owners where address = ${fromHex(address)}
       order by created_at limit ${most}) o
     join records r on r.address = o.address where r.address = ${fromHex(address)}`;

@@ -3,10 +3,15 @@
 // that is not saved.
 
 import type { Kysely, Transaction } from "kysely";
-import { type BalancesRead, forgetBalancesAbove, keepBalances } from "../../events/elsewhere.ts";
+import {
+  type BalancesRead,
+  forgetBalancesAbove,
+  keepBalances,
+} from "../../events/elsewhere/amounts.ts";
+import { markElsewhere } from "../../events/elsewhere/marks.ts";
 import { markObservedAbove } from "../../events/mark.ts";
 import { forgetTransfersAbove, keepMisdirected } from "../../events/misdirected.ts";
-import { forgetPaymentsAbove, keepPayments } from "../../events/payments.ts";
+import { forgetPaymentsAbove, keepElsewhere, keepPayments } from "../../events/payments.ts";
 import { forgetAnchorsAbove, keepAnchor } from "../../follow/anchors.ts";
 import type { Anchor, Payment } from "../../follow/parts.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -21,9 +26,14 @@ const paymentsMax = 50;
 
 /**
  * `isGap`: whether too few endpoints show the logs up to the anchor, so that the balances of all
- * records must be read.
+ * records must be read. `agreed`: new and saved payments that a quorum of endpoints has shown.
  */
-export type Swept = { anchor: Anchor | undefined; payments: readonly Payment[]; isGap: boolean };
+export type Swept = {
+  anchor: Anchor | undefined;
+  payments: readonly Payment[];
+  isGap: boolean;
+  agreed: readonly Payment[];
+};
 
 /**
  * Saves payments in several commits, and moves the cursor in the last commit.
@@ -33,29 +43,46 @@ export type Swept = { anchor: Anchor | undefined; payments: readonly Payment[]; 
 export async function savePayments(
   db: Kysely<Tables>,
   fence: Fence,
-  { anchor, payments, isGap }: Swept,
+  { anchor, payments, isGap, agreed }: Swept,
   dueSeconds: number,
 ): Promise<void> {
   const { chainId } = fence;
-  const keep = async (transaction: Transaction<Tables>, some: readonly Payment[]) => {
-    const touched = new Map(some.map((payment) => [payment.address, payment]));
-    await wakeJobs(transaction, chainId, [...touched.values()], dueSeconds);
+  const keep = async (transaction: Transaction<Tables>, at: number) => {
+    const some = payments.slice(at, at + paymentsMax);
+    await wakeJobs(transaction, chainId, distinctOf(some), dueSeconds);
     const misdirected = await keepPayments(transaction, chainId, some);
     await keepMisdirected(transaction, chainId, misdirected);
+    const found = await keepElsewhere(transaction, chainId, agreed.slice(at, at + paymentsMax));
+    if (found.length === 0) return;
+    const paid = distinctOf(found);
+    // The balances are read again, because a balance of zero is saved only for a stored payment.
+    await wakeJobs(transaction, chainId, paid, dueSeconds);
+    const newest = Math.max(...found.map(({ blockNumber }) => blockNumber));
+    await markElsewhere(
+      transaction,
+      chainId,
+      paid.map(({ address }) => address),
+      newest,
+    );
   };
   let at = 0;
-  for (; payments.length - at > paymentsMax; at += paymentsMax) {
-    const some = payments.slice(at, at + paymentsMax);
-    await fenced(db, fence, (transaction) => keep(transaction, some));
+  for (; Math.max(payments.length, agreed.length) - at > paymentsMax; at += paymentsMax) {
+    const from = at;
+    await fenced(db, fence, (transaction) => keep(transaction, from));
   }
   await fenced(db, fence, async (transaction) => {
-    await keep(transaction, payments.slice(at));
+    await keep(transaction, at);
     if (isGap) {
       await transaction.deleteFrom("executor_looks").where("chain_id", "=", chainId).execute();
     }
     if (anchor) await keepAnchor(transaction, chainId, anchor);
   });
 }
+
+/** Returns the last payment to each address. */
+const distinctOf = (payments: readonly Payment[]): Payment[] => [
+  ...new Map(payments.map((payment) => [payment.address, payment])).values(),
+];
 
 /**
  * Deletes the anchors and payments above block `number`. Also marks addresses that were observed
@@ -66,7 +93,9 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   await markObservedAbove(db, fence.chainId, number);
   await fenced(db, fence, async (transaction) => {
     await forgetAnchorsAbove(transaction, fence.chainId, number);
-    await forgetPaymentsAbove(transaction, fence.chainId, number);
+    const agreed = await forgetPaymentsAbove(transaction, fence.chainId, number);
+    // Events that reported these payments have to be retracted.
+    if (agreed.length > 0) await markElsewhere(transaction, fence.chainId, agreed, 0);
     await forgetTransfersAbove(transaction, fence.chainId, number);
     await makeDue(
       transaction,

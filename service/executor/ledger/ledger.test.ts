@@ -22,6 +22,7 @@ const found = (number: number, payments: Payment[] = []) => ({
   anchor: { number, hash: hash(number) },
   payments,
   isGap: false,
+  agreed: [],
 });
 
 let signatures = 0;

@@ -3,6 +3,7 @@
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
+import { markElsewhere } from "../../events/elsewhere/marks.ts";
 import { markWatches } from "../../events/mark.ts";
 import { dayOf } from "../../flow/days.ts";
 import { groupsOf, statementRows } from "../../flow/groups.ts";
@@ -55,6 +56,9 @@ export function settlePurpose(
     await insertOutcomes(transaction, settlement);
     const addresses = settlement.outcomes.map(({ vault }) => vault);
     await markWatches(transaction, fence.chainId, addresses, blockNumber);
+    const recovered = settlement.outcomes.filter(({ kind }) => kind === "recovered");
+    const returned = [...new Set(recovered.map(({ vault }) => vault))];
+    await markElsewhere(transaction, fence.chainId, returned, blockNumber);
     await freeJobs(transaction, purposeId);
     await writeUpdates(transaction, fence.chainId, settlement.updates);
     await settleCharges(transaction, fence.chainId, settlement);
@@ -134,6 +138,8 @@ export function reopenPurpose(
       .execute();
     await transaction.deleteFrom("executor_outcomes").where("purpose_id", "=", purposeId).execute();
     if (addresses.length === 0) return;
+    // Events that reported a return have to be retracted.
+    await markElsewhere(transaction, fence.chainId, addresses, 0);
     const keys = addresses.map((address) => fromHex(address));
     await transaction
       .updateTable("executor_jobs")

@@ -49,8 +49,8 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
       findAskedTokens: (seq) => ledger.findAskedTokens(chainId, dueSeconds, seq),
       findOldestCreation: ledger.findOldestCreation,
       findAnchor: (before) => ledger.findAnchor(chainId, before),
-      async keep(anchor, payments, isGap) {
-        await ledger.savePayments(fence, { anchor, payments, isGap }, dueSeconds);
+      async keep(anchor, payments, isGap, agreed) {
+        await ledger.savePayments(fence, { anchor, payments, isGap, agreed }, dueSeconds);
         memory.looks.isOutdated ||= isGap;
       },
       async wake(addresses) {

@@ -1,28 +1,55 @@
 // Tests, with two real chains, money that is sent on the wrong chain. The money does not count
-// toward the amount, appears in the status, and is returned to `recovery` on the chain on which it
-// arrived.
+// toward the amount, appears in the status and in events, and is returned to `recovery` on the
+// chain on which it arrived. One of that chain's two endpoints lies if a test asks for it.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { type Hex, zeroAddress } from "executable-address";
-import type { Elsewhere, ServiceStatus } from "executable-address/status";
+import { fromHex, type Hex, zeroAddress } from "executable-address";
+import {
+  type Elsewhere,
+  type ServiceStatus,
+  topicOf,
+  transferTopic,
+} from "executable-address/status";
+import type { ServiceEvent } from "executable-address/webhook";
 import { factoryAddress } from "executable-address-contracts";
 import { anvilChain } from "executable-address-contracts/anvil";
 import { pino } from "pino";
+import { toHex } from "viem";
 import { parseChains } from "../../chain/chains.ts";
+import { startObserver } from "../../events/observe.ts";
+import { findAnchor } from "../../follow/anchors.ts";
+import { keccak } from "../../store/record.ts";
 import { chainsOf, startApp } from "../../testing/app.ts";
 import { recoverData, startWorld } from "../../testing/chain/world.ts";
 import { saveRecords, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore } from "../../testing/executor/executor.ts";
-import { openDesk } from "../desk.ts";
+import { startProxy } from "../../testing/executor/rpc-proxy.ts";
+import { openDesk, returnsFinder } from "../desk.ts";
 
 const { world, store } = await prepare({ tickMs: 150 });
 const ownId = 31_338;
 const own = await startWorld(ownId);
+/** A transfer that the second endpoint of the other chain invents. */
+let lie: { to: Hex; amount: bigint } | undefined;
+const liar = await startProxy(world.rpcUrl, async ({ method, params }, answer) => {
+  if (method !== "eth_getLogs" || !lie) return answer;
+  const [{ toBlock }] = params as [{ toBlock: Hex }];
+  const { number, hash } = await world.client.getBlock({ blockNumber: BigInt(toBlock) });
+  const log = {
+    ...{ address: world.token, data: toHex(lie.amount, { size: 32 }), logIndex: "0x0" },
+    topics: [transferTopic, topicOf(stranger), topicOf(lie.to)],
+    ...{ blockNumber: toHex(number), blockHash: hash, transactionHash: `0x${"7".repeat(64)}` },
+  };
+  return { ...answer, result: [...(answer.result as object[]), log] };
+});
 const tokens = [{ symbol: "DMO", address: own.token, decimals: 6 }];
 const chains = [
-  ...parseChains([{ chainId: ownId, name: "Own", rpcUrls: [own.rpcUrl], tokens }], "test"),
-  ...world.chains([world.rpcUrl], {
+  ...parseChains(
+    [{ chainId: ownId, name: "Own", rpcUrls: [own.rpcUrl], tokens, confirmations: 0 }],
+    "test",
+  ),
+  ...world.chains([world.rpcUrl, liar.url], {
     lookalikes: [
       {
         ...{ symbol: "DMO.e", name: "Bridged demo", address: own.token, decimals: 6 },
@@ -37,10 +64,20 @@ const api = await startApp({
   chains: chainsOf(chains),
 });
 let running = startCore(store, chains);
+const openObserver = () =>
+  startObserver({
+    ...api.parts,
+    findReturns: returnsFinder(store.db, keccak),
+    onEvents: async () => {},
+    log: pino({ level: "silent" }),
+  });
+let observer = openObserver();
 after(async () => {
+  await observer.stop();
   await running.stop();
   await api.app.close();
   await own.stop();
+  liar.stop();
 });
 
 /** An account of the node that has coin and no relation to the service. */
@@ -52,6 +89,23 @@ const openRecord = async () => {
   const record = await own.newRecord();
   await saveRecords(store, [record]);
   return record;
+};
+const paymentsTo = (address: Hex) =>
+  store.db
+    .selectFrom("payments")
+    .select("amount")
+    .where("address", "=", fromHex(address))
+    .execute();
+const newestAnchor = async () => BigInt((await findAnchor(store.db, there))?.number ?? 0);
+/** Returns the saved events of an address, in order. */
+const eventsOf = async (address: Hex): Promise<ServiceEvent[]> => {
+  const rows = await store.db
+    .selectFrom("events")
+    .select("body")
+    .where("address", "=", fromHex(address))
+    .orderBy("sequence")
+    .execute();
+  return rows.map(({ body }) => JSON.parse(body));
 };
 const returned = ({ elsewhere }: ServiceStatus): readonly Elsewhere[] =>
   elsewhere.filter(({ state, transactionHash }) => state === "returned" && transactionHash);
@@ -117,11 +171,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
       async () => (await statusOf(one.address)).elsewhere.length > 0,
     );
     assert.deepEqual((await statusOf(other.address)).elsewhere, []);
-    const rows = await store.db
-      .selectFrom("payments")
-      .select("amount")
-      .where("address", "=", Buffer.from(one.address.slice(2), "hex"))
-      .execute();
+    const rows = await paymentsTo(one.address);
     assert.ok(rows.length <= 32, `${rows.length} rows`);
   });
 
@@ -179,5 +229,68 @@ describe("money that arrives on a chain other than the intent's chain", () => {
       ].sort(),
     );
     assert.equal((await world.client.getBalance({ address: intent.recovery })) - before, 5n);
+  });
+});
+
+describe("events of money on a chain other than the intent's chain", () => {
+  test("report the payment and the return, each once, with the ID of that chain", async () => {
+    const { address, intent } = await openRecord();
+    await world.pay([{ to: address, amount: 2_500n }]);
+    await until("both are reported", async () => (await eventsOf(address)).length === 2);
+    const [paid, back] = (await eventsOf(address)) as [ServiceEvent, ServiceEvent];
+    assert.deepEqual([paid.type, back.type], ["address.payment", "address.recovered"]);
+    for (const { data } of [paid, back]) {
+      assert.equal(data.chainId, there);
+      assert.deepEqual([data.status.chainId, data.status.state], [ownId, "unfunded"]);
+      assert.deepEqual([data.status.recoveries, data.payments], [[], []]);
+    }
+    assert.deepEqual([paid.data.sequence, back.data.sequence], [1, 2]);
+    const { payment } = paid.data;
+    assert.deepEqual(
+      [payment?.kind, payment?.token, payment?.amount, payment?.isLate],
+      ["other_chain", world.token, "2500", false],
+    );
+    assert.deepEqual(paid.data.returned, []);
+    assert.equal(paid.data.transactionHash, payment?.transactionHash);
+    assert.equal(back.data.payment, null);
+    assert.deepEqual(back.data.returned, [{ token: world.token, amount: "2500" }]);
+    const hash = back.data.transactionHash!;
+    const { logs } = await world.client.getTransactionReceipt({ hash });
+    assert.ok(logs.some(({ topics }) => topics[2] === topicOf(intent.recovery)));
+
+    await Promise.all([observer.stop(), running.stop()]);
+    running = startCore(store, chains);
+    observer = openObserver();
+    await world.pay([{ to: address, amount: 40n }]);
+    await until("the next payment is reported", async () => (await eventsOf(address)).length === 4);
+    const later = (await eventsOf(address)).slice(2).map(({ type, data }) => [type, data.sequence]);
+    assert.deepEqual(later, [
+      ["address.payment", 3],
+      ["address.recovered", 4],
+    ]);
+  });
+
+  test("do not report a transfer that one of two endpoints invents", async () => {
+    const { address } = await openRecord();
+    lie = { to: address, amount: 25_000_000n };
+    const job = store.db.selectFrom("executor_jobs").where("address", "=", fromHex(address));
+    await until(
+      "the executor examines the address",
+      async () => (await job.select("state").execute())[0]?.state === "idle",
+    );
+    const reached = await world.client.getBlockNumber();
+    await until("it read 20 more blocks", async () => (await newestAnchor()) > reached + 20n);
+    lie = undefined;
+    assert.deepEqual((await statusOf(address)).elsewhere, []);
+    assert.deepEqual(await eventsOf(address), []);
+    // Later dust does not report the invented transfer either.
+    await world.pay([{ to: address, amount: 30n }]);
+    await until("the dust is reported", async () => (await eventsOf(address)).length === 2);
+    const amounts = (await eventsOf(address)).map(({ data }) => data.payment?.amount ?? null);
+    assert.deepEqual(amounts, ["30", null]);
+    assert.deepEqual(
+      (await statusOf(address)).elsewhere.map(({ amount, state }) => [amount, state]),
+      [["30", "returned"]],
+    );
   });
 });

@@ -92,6 +92,7 @@ async function openScene(databaseUrl: string | undefined) {
       {
         ...{ store, keccak, factory: factoryAddress, now: Date.now },
         publicUrl: "https://pay.example",
+        findReturns: async () => [],
         onFault: (address, fault) => assert.fail(`${address}: ${fault}`),
         onEvents: (transaction, events) => enqueue(transaction, events, Date.now()),
       },

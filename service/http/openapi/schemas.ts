@@ -37,9 +37,9 @@ const names: Record<string, string> = {
   serviceStatus: "Status",
 };
 /** Values that a tag can name. */
-const { mistakes, returnedParts, returnTimes, returnTriggers } = shapes;
+const { mistakes, paymentKinds, returnedParts, returnTimes, returnTriggers } = shapes;
 const lists: Record<string, readonly string[]> = {
-  ...{ eventTypes, mistakes, returnedParts, returnTimes, returnTriggers },
+  ...{ eventTypes, mistakes, paymentKinds, returnedParts, returnTimes, returnTriggers },
 };
 
 const comments = readComments();
@@ -73,7 +73,9 @@ export function describeShape(shape: Shape): Schema {
 }
 
 function describeInline(shape: Shape, constant?: string): Schema {
-  const { pattern, items, properties, anyOf, minimum, maximum, like: _, ...plain } = shape;
+  const { pattern, items, properties, minimum, maximum, like: _, ...plain } = shape;
+  const anyOf = plain.anyOf?.filter(({ type }) => type !== "undefined");
+  if (anyOf?.length === 1) return describeShape(anyOf[0]!);
   return {
     ...plain,
     ...(pattern && { pattern: pattern.source }),
@@ -84,7 +86,9 @@ function describeInline(shape: Shape, constant?: string): Schema {
     ...(properties &&
       Object.keys(properties).length > 0 && {
         properties: describeFields(properties, constant),
-        required: Object.keys(properties),
+        required: Object.keys(properties).filter(
+          (name) => !shapes.fits(properties[name]!, undefined),
+        ),
       }),
   };
 }

@@ -16,7 +16,7 @@ import {
 } from "executable-address/status";
 import type { Lookalike } from "../../chain/chains.ts";
 import { blockOf } from "../../chain/rpc/json-rpc.ts";
-import { elsewhereFinder, elsewhereOf } from "../../events/elsewhere.ts";
+import { elsewhereFinder, elsewhereOf } from "../../events/elsewhere/amounts.ts";
 import { type Misdirected, misdirectedFinder } from "../../events/misdirected.ts";
 import { recalled } from "../../flow/together.ts";
 import { decodeRecord } from "../../store/record.ts";

@@ -1,7 +1,7 @@
 // Lists deliveries and their attempts for an account, and deletes old deliveries.
 
-import type { Kysely } from "kysely";
-import { eventsKeptMs } from "../../events/list.ts";
+import { type Kysely, sql } from "kysely";
+import { eventsKeptMs, otherChainOf } from "../../events/list.ts";
 import { prune } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 
@@ -13,6 +13,7 @@ export async function listDeliveries(db: Kysely<Tables>, endpointId: string, lim
   const rows = await db
     .selectFrom("webhook_deliveries")
     .select(["id", "event_id", "type", "state", "due_at", "created_at"])
+    .select(otherChainOf(sql`webhook_deliveries.event_id`).as("other_chain_id"))
     .where("endpoint_id", "=", endpointId)
     .orderBy("created_at", "desc")
     .orderBy("id", "desc")
@@ -32,6 +33,7 @@ export async function listDeliveries(db: Kysely<Tables>, endpointId: string, lim
     id: row.id,
     eventId: row.event_id,
     type: row.type,
+    otherChainId: row.other_chain_id === null ? null : Number(row.other_chain_id),
     state: row.state,
     dueAtMs: row.due_at,
     createdAtMs: row.created_at,

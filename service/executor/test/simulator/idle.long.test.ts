@@ -126,6 +126,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
     keccak: keccak256,
     publicUrl: "",
     now: () => startSeconds * 1000 + scheduler.now(),
+    findReturns: async () => [],
     onEvents: async () => {},
     onFault: () => {},
   };

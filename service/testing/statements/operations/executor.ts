@@ -3,8 +3,9 @@
 import { randomBytes } from "node:crypto";
 import { type Hex, toHex } from "executable-address";
 import { pino } from "pino";
-import { elsewhereFinder } from "../../../events/elsewhere.ts";
+import { elsewhereFinder } from "../../../events/elsewhere/amounts.ts";
 import { misdirectedFinder } from "../../../events/misdirected.ts";
+import { keepElsewhere } from "../../../events/payments.ts";
 import { openDesk } from "../../../executor/desk.ts";
 import { dropJob } from "../../../executor/ledger/jobs.ts";
 import type { Fence } from "../../../executor/ledger/lease.ts";
@@ -58,6 +59,7 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
     anchor: { number, hash: `0x${number}` as Hex },
     payments,
     isGap: false,
+    agreed: payments,
   });
   return {
     "executor: bring forward jobs that are due too late": () =>
@@ -68,6 +70,11 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
     "executor: match transfers to many unknown addresses": () => ledger.matchAddresses(strangers),
     "executor: save payments to many addresses": () =>
       ledger.savePayments(fence, found(20, sightings), 1),
+    "executor: save payments on a different chain": async () => {
+      const there = sightings.slice(0, 50);
+      await db.transaction().execute((tx) => keepElsewhere(tx, chains.large, there));
+      await ledger.isBlockAwaited(chains.large);
+    },
     "executor: save balances on another chain": () => {
       const balances = new Map<Hex, bigint>([[`0x${"11".repeat(20)}`, 1n]]);
       const read = many.slice(0, 250).map((address) => ({ address, balances }));

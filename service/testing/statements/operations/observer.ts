@@ -5,6 +5,14 @@ import { pino } from "pino";
 import { openHeads } from "../../../chain/rpc/heads.ts";
 import { openStatusReader } from "../../../chain/status/reader.ts";
 import { nothingKnown } from "../../../events/changes.ts";
+import {
+  endMarks,
+  findDueElsewhere,
+  isAwaitedElsewhere,
+  isElsewhereDue,
+  markElsewhere,
+  postponeMarks,
+} from "../../../events/elsewhere/marks.ts";
 import { pruneEvents } from "../../../events/list.ts";
 import {
   listConfirmations,
@@ -13,7 +21,7 @@ import {
   setConfirmations,
 } from "../../../events/mark.ts";
 import { startObserver } from "../../../events/observe.ts";
-import { readPayments } from "../../../events/payments.ts";
+import { readPayments, readPaymentsElsewhere } from "../../../events/payments.ts";
 import {
   findDue,
   mayBeDue,
@@ -21,7 +29,7 @@ import {
   saveObservations,
   type Watch,
 } from "../../../events/watches.ts";
-import { findAnchor } from "../../../follow/anchors.ts";
+import { findAnchor, keepAnchor } from "../../../follow/anchors.ts";
 import { openChainLoop } from "../../../follow/loop.ts";
 import { keccak } from "../../../store/record.ts";
 import type { Store } from "../../../store/store.ts";
@@ -42,6 +50,7 @@ export function observer({ store, nowMs, crowd }: World): Operations {
       watch: { ...watch, known: nothingKnown },
       status: statusOf(toHex(watch.address), change),
       paid: { payments: [], isSwept: true, lateBlocks: new Set<number>() },
+      moves: { payments: [], returns: [] },
       readAgainAtMs: 1,
     }));
     const onEvents = (tx: Parameters<typeof enqueue>[0], events: Parameters<typeof enqueue>[1]) =>
@@ -75,6 +84,23 @@ export function observer({ store, nowMs, crowd }: World): Operations {
       await listConfirmations(db, accounts.many);
       await setConfirmations(db, accounts.many, 1, null);
     },
+    "observer: mark, find, postpone, and end reports about a different chain": async () => {
+      await db
+        .insertInto("event_chains")
+        .values({ chain_id: chains.large, confirmations: 1 })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      await keepAnchor(db, chains.large, { number: 30, hash: `0x${"30".repeat(32)}` });
+      await db.transaction().execute((tx) => markElsewhere(tx, chains.large, hexes, 20));
+      await isElsewhereDue(db, chains.many);
+      await isAwaitedElsewhere(db, chains.large);
+      await readPaymentsElsewhere(db, chains.many, crowded, keccak);
+      const marks = await findDueElsewhere(db, chains.many, 1_000);
+      await postponeMarks(db, marks.slice(0, 50), 5);
+      await db.transaction().execute((tx) => endMarks(tx, marks.slice(50, 100)));
+      const later = marks.slice(100, 150).map((mark) => ({ ...mark, upTo: 1 }));
+      await db.transaction().execute((tx) => endMarks(tx, later));
+    },
     "observer: run one pass": () => observerPass(store),
     "events: delete old events": () => pruneEvents(db, nowMs + 10 ** 10),
   };
@@ -104,6 +130,7 @@ async function observerPass(store: Store): Promise<void> {
     keccak: () => new Uint8Array(32),
     publicUrl: "https://x.example",
     now: Date.now,
+    findReturns: async () => [],
     onEvents: async () => {},
     chains: { known: [chain], rpcOf: () => rpc },
     statusReader: () =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Hex, zeroAddress } from "executable-address";
-import { elsewhereOf, type MovedElsewhere } from "./elsewhere.ts";
+import { elsewhereOf, type MovedElsewhere } from "./amounts.ts";
 
 const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const hash = (n: number): Hex => `0x${`${n}`.repeat(64)}`;

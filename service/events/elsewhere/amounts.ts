@@ -9,9 +9,9 @@
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Elsewhere } from "executable-address/status";
 import type { Kysely, Transaction } from "kysely";
-import { groupsOf, statementRows } from "../flow/groups.ts";
-import { togetherBy } from "../flow/together.ts";
-import type { Tables } from "../store/tables.ts";
+import { groupsOf, statementRows } from "../../flow/groups.ts";
+import { togetherBy } from "../../flow/together.ts";
+import type { Tables } from "../../store/tables.ts";
 
 /** An address on a chain. */
 export type AddressOf = { address: Hex; chainId: number };
@@ -127,6 +127,7 @@ export function elsewhereFinder(
           .select(["address", "chain_id", "token", "amount", "transaction_hash", "block_number"])
           .where("address", "in", keys)
           .where("chain_id", "<>", requests[0]!.chainId)
+          .where("is_agreed", "=", 1)
           .orderBy("address")
           .orderBy("chain_id")
           .orderBy("block_number")

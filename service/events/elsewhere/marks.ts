@@ -1,0 +1,169 @@
+// Marks addresses that have money on other chains than the intent's. An executor marks an address
+// in the transaction that saves the payment or the return. The address is due as soon as the other
+// chain was read up to a block that gives the payment the confirmations that the account requires
+// on that chain. The observer of the intent's chain then reports it, so that the events of an
+// address have one order. Nothing here calls a node.
+
+import type { Hex } from "executable-address";
+import { type Kysely, sql, type Transaction } from "kysely";
+import { groupsOf, inGroups, statementRows } from "../../flow/groups.ts";
+import { newestAnchorOf } from "../../follow/anchors.ts";
+import { findShared, firstOwners, laterOwners } from "../../store/owners.ts";
+import type { Tables } from "../../store/tables.ts";
+import { laterOwnersMax, selectConfirmations } from "../mark.ts";
+
+/**
+ * Marks those `addresses` whose intents are for other chains than `chainId`, for each account that
+ * created them. The call makes the addresses due when `blockNumber` of `chainId` has the
+ * confirmations that the account requires there.
+ */
+export async function markElsewhere(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  addresses: readonly Hex[],
+  blockNumber: number,
+): Promise<void> {
+  for (const some of groupsOf(addresses, statementRows.costly)) {
+    await insert(transaction, chainId, blockNumber, firstOwners(chainId, some, "other"));
+    for (const address of await findShared(transaction, chainId, some, "other")) {
+      await insert(transaction, chainId, blockNumber, laterOwners(address, laterOwnersMax));
+    }
+  }
+}
+
+/** @param owners SQL that selects the account, address, creation time, token, and chain */
+async function insert(
+  db: Kysely<Tables>,
+  chainId: number,
+  block: number,
+  owners: ReturnType<typeof sql>,
+): Promise<void> {
+  await sql`insert into watches (account_id, address, created_at, token, chain_id, marked_block,
+      due_block, looks, version, sequence, state)
+    select new.account_id, new.address, new.created_at, new.token, new.chain_id, 0, null, 0, 0, 0,
+      'unfunded'
+    from (${owners}) new where true
+    order by 1, 2
+    on conflict (account_id, address) do nothing`.execute(db);
+  const depth = selectConfirmations(sql`new.account_id`, chainId);
+  await sql`insert into watches_elsewhere (account_id, address, chain_id, other_chain_id,
+      marked_block, due_block, marks)
+    select new.account_id, new.address, new.chain_id, cast(${chainId} as bigint),
+      cast(${block} as bigint), cast(${block} as bigint) + ${depth}, 1
+    from (${owners}) new where true
+    order by 1, 2
+    on conflict (account_id, address, other_chain_id) do update set
+      marks = watches_elsewhere.marks + 1,
+      marked_block = case when excluded.marked_block > watches_elsewhere.marked_block
+        then excluded.marked_block else watches_elsewhere.marked_block end,
+      due_block = case when excluded.due_block < watches_elsewhere.due_block
+        then excluded.due_block else watches_elsewhere.due_block end`.execute(db);
+}
+
+/**
+ * A due mark of a watch. Everything on `chainId` up to block `upTo` has the confirmations that the
+ * account requires there. `address` has 20 bytes.
+ */
+export type DueElsewhere = {
+  accountId: string;
+  address: Buffer;
+  chainId: number;
+  upTo: number;
+  markedBlock: number;
+  marks: number;
+};
+
+/** Returns the other chains for which an address of `chainId` is due, and their newest blocks. */
+async function findDueChains(db: Kysely<Tables>, chainId: number) {
+  const id = sql`event_chains.chain_id`;
+  const earliest = sql`(select min(m.due_block) from watches_elsewhere m
+    where m.other_chain_id = ${id} and m.chain_id = ${chainId})`;
+  const { rows } = await sql<{ chain_id: number; number: number }>`select chain_id, number from (
+      select ${id}, ${newestAnchorOf(id)} as number, ${earliest} as earliest from event_chains) due
+    where earliest <= number`.execute(db);
+  return rows.map((row) => ({ otherId: Number(row.chain_id), number: Number(row.number) }));
+}
+
+/** Returns whether an event about a different chain can be reported for an address of `chainId`. */
+export const isElsewhereDue = async (db: Kysely<Tables>, chainId: number): Promise<boolean> =>
+  (await findDueChains(db, chainId)).length > 0;
+
+/**
+ * Returns up to `limit` due marks. Each other chain gets an equal part, because the block numbers
+ * of two chains cannot be compared.
+ */
+export async function findDueElsewhere(
+  db: Kysely<Tables>,
+  chainId: number,
+  limit: number,
+): Promise<DueElsewhere[]> {
+  type Row = Pick<
+    Tables["watches_elsewhere"],
+    "account_id" | "address" | "marked_block" | "marks"
+  > & { depth: number };
+  const chains = await findDueChains(db, chainId);
+  const found = await inGroups(chains, 1, async ([chain]) => {
+    const { otherId, number } = chain!;
+    const { rows } = await sql<Row>`select m.account_id, m.address, m.marked_block, m.marks,
+        ${selectConfirmations(sql`m.account_id`, otherId)} as depth
+      from watches_elsewhere m
+      where m.other_chain_id = ${otherId} and m.chain_id = ${chainId} and m.due_block <= ${number}
+      order by m.due_block limit ${Math.ceil(limit / chains.length)}`.execute(db);
+    return rows.map((row) => ({ row, otherId, number }));
+  });
+  return found.map(({ row, otherId, number }) => ({
+    accountId: row.account_id,
+    address: Buffer.from(row.address),
+    chainId: otherId,
+    upTo: number - Number(row.depth),
+    markedBlock: Number(row.marked_block),
+    marks: Number(row.marks),
+  }));
+}
+
+/**
+ * The number of blocks ahead for which an executor stays awake. Beyond that, its regular passes
+ * find that the mark is due.
+ */
+const awaitedBlocksMax = 1_024;
+
+/** Returns whether an event about money on `chainId` waits for the next blocks of this chain. */
+export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): Promise<boolean> {
+  const upTo = newestAnchorOf(sql`${chainId}`);
+  const { rows } = await sql`select 1 from watches_elsewhere where other_chain_id = ${chainId}
+    and due_block > ${upTo} and due_block <= ${upTo} + ${awaitedBlocksMax} limit 1`.execute(db);
+  return rows.length > 0;
+}
+
+/**
+ * Deletes marks after their events were saved. A mark that includes a newer block becomes due
+ * later. A mark that was made meanwhile remains as it is.
+ */
+export async function endMarks(
+  transaction: Transaction<Tables>,
+  due: readonly DueElsewhere[],
+): Promise<void> {
+  for (const { accountId, address, chainId, upTo, markedBlock, marks } of due) {
+    const mark = sql`account_id = ${accountId} and address = ${address}
+      and other_chain_id = ${chainId} and marks = ${marks}`;
+    const depth = selectConfirmations(sql`${accountId}`, chainId);
+    await (markedBlock > upTo
+      ? sql`update watches_elsewhere set due_block = marked_block + ${depth} where ${mark}`
+      : sql`delete from watches_elsewhere where ${mark}`
+    ).execute(transaction);
+  }
+}
+
+/** Postpones marks of a watch that could not be read, by a number of blocks of the other chain. */
+export async function postponeMarks(
+  db: Kysely<Tables>,
+  due: readonly DueElsewhere[],
+  blocks: number,
+): Promise<void> {
+  for (const { accountId, address, chainId, marks } of due) {
+    await sql`update watches_elsewhere
+      set due_block = ${newestAnchorOf(sql`other_chain_id`)} + ${blocks}
+      where account_id = ${accountId} and address = ${address} and other_chain_id = ${chainId}
+        and marks = ${marks}`.execute(db);
+  }
+}
