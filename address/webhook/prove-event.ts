@@ -7,7 +7,7 @@ import { UnprovenError, WebhookError } from "../client/errors.ts";
 import { eventTypes, proveEventShape, type ServiceEvent } from "../client/lists.ts";
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { agree, parseAgreement, refuseUnknownOptions } from "../proof/agree.ts";
+import { agree, parseAgreement, type Rpcs, refuseUnknownOptions } from "../proof/agree.ts";
 import { askOutcome } from "../proof/build/ask.ts";
 import { proveRecovery } from "../proof/execution.ts";
 import {
@@ -29,13 +29,17 @@ import type { AddressState, BlockReference, TokenAmount } from "../status/shape.
  *
  * - `payment`: the total that one transaction paid in `token` according to that token's logs; check
  *   `token`, because any contract can log anything
+ * - `paidElsewhere`: like `payment`, but on the chain `chainId`, which is not the intent's chain.
+ *   This money does not pay the order
+ * - `returnedElsewhere`: the amounts that one transaction sent to `recovery` on the chain
+ *   `chainId`, which is not the intent's chain. The order is not affected
  * - `held`: the current balance. It is reported for a payment without a log (native coin), which
  *   cannot be proved
  * - `notYet`: the event is not true yet, or does not have the required depth yet; have it delivered
  *   again
  * - `outdated`: the event is no longer true; there is nothing to do
- * - `unknown`: the type was added in a later version of the service; accept the event and do
- *   nothing
+ * - `unknown`: the type was added in a later version of the service, or the event is about a
+ *   different chain and cannot be proved with the given endpoints; accept the event and do nothing
  * - `reverted`: the address is neither executed nor recovered; only your own records show whether
  *   it was before
  *
@@ -68,6 +72,21 @@ export type ProvedEvent = { readonly address: Hex } & (
       readonly payments: readonly { readonly from: Hex; readonly amount: string }[];
       readonly depth: number;
     }
+  | {
+      readonly fact: "paidElsewhere";
+      readonly chainId: number;
+      readonly transactionHash: Hex;
+      readonly token: Hex;
+      readonly payments: readonly { readonly from: Hex; readonly amount: string }[];
+      readonly depth: number;
+    }
+  | {
+      readonly fact: "returnedElsewhere";
+      readonly chainId: number;
+      readonly transactionHash: Hex;
+      readonly recoveries: readonly TokenAmount[];
+      readonly depth: number;
+    }
   | { readonly fact: "held"; readonly token: Hex; readonly amount: string; readonly depth: number }
   | { readonly fact: "expired"; readonly depth: number }
   | { readonly fact: "reverted"; readonly state: AddressState; readonly depth: number }
@@ -76,8 +95,21 @@ export type ProvedEvent = { readonly address: Hex } & (
   | { readonly fact: "unknown" }
 );
 
-/** `confirmations` is the number of blocks that must follow the block of a fact. */
-export type ProveEventOptions = GatherOptions & { readonly confirmations: number };
+/** Nodes of the intent's chain, or the nodes of each chain by chain ID. */
+type RpcsByChain = Rpcs | Readonly<Record<number, Rpcs>>;
+
+/**
+ * `confirmations` is the number of blocks that must follow the block of a fact. `rpcs` is a list of
+ * nodes of the intent's chain, or an object with one list for each chain ID. Only with an object
+ * can events about money on other chains than the intent's be proved.
+ */
+export type ProveEventOptions = Omit<GatherOptions, "rpcs"> & {
+  readonly rpcs: RpcsByChain;
+  readonly confirmations: number;
+};
+
+/** The options for one chain. */
+type ChainOptions = GatherOptions & { readonly confirmations: number };
 
 /** A client, which proves the service's records. */
 type Lookup = { lookup(address: Hex): Promise<AddressRecord | undefined> };
@@ -89,7 +121,8 @@ type Lookup = { lookup(address: Hex): Promise<AddressRecord | undefined> };
  * @throws {WebhookError} if the chain contradicts the event: reject the event
  * @throws {ProofError} or {ClientError} if the event cannot be proved now: have the event delivered
  *   again
- * @throws {TypeError} for unknown options, or without `confirmations`
+ * @throws {TypeError} for unknown options, without `confirmations`, or without nodes of the
+ *   intent's chain
  */
 export async function proveEvent(
   event: ServiceEvent,
@@ -104,28 +137,48 @@ export async function proveEvent(
   if (isOfLaterType(event)) return { address: parseAddress(event.data.address), fact: "unknown" };
   const { type, data } = checkShape(event);
   const record = await findRecord(data.address, of, options);
-  const { chainId } = record.intent;
-  if (data.status.chainId !== chainId)
+  const { address, intent } = record;
+  if (data.status.chainId !== intent.chainId)
     throw new WebhookError(
-      `expected an event of chain ${chainId}, found one of chain ${data.status.chainId}`,
+      `expected an event of chain ${intent.chainId}, found one of chain ${data.status.chainId}`,
     );
+  const { chainId = intent.chainId } = data;
+  const isElsewhere = chainId !== intent.chainId;
+  const rule = isElsewhere ? rulesElsewhere[type] : rules[type];
+  const rpcs = chooseRpcs(options.rpcs, chainId, isElsewhere);
+  if (!rule || !rpcs) return { address, fact: "unknown" };
+  const chainOptions = { ...options, rpcs };
   const newestAt = (confirmations: number) =>
-    blockHashOf(options.rpcs, { ...options, confirmations, chainId });
-  const rule = rules[type];
-  const input = { record, options, claimed: data };
+    blockHashOf(rpcs, { ...chainOptions, confirmations, chainId });
+  const input = { record, options: chainOptions, claimed: data };
   const agreed = await newestAt(options.confirmations);
-  const { address } = record;
   const fact = await rule({ ...input, agreed });
   if (fact) return { address, ...fact };
   const newest = options.confirmations === 0 ? agreed : await newestAt(0);
-  const claimed = data.status.block;
   if (newest !== agreed && (await rule({ ...input, agreed: newest })))
     return { address, fact: "notYet" };
-  if (claimed.number > newest.number) return { address, fact: "notYet" };
-  if (isLasting(event) && (await isCanonical(claimed, options)))
+  const claimed = isElsewhere ? readPlace(data) : data.status.block;
+  if (claimed && claimed.number > newest.number) return { address, fact: "notYet" };
+  if (claimed && isLasting(event) && (await isCanonical(claimed, chainOptions)))
     throw new WebhookError(`${address}: the chain contradicts the event`);
   return { address, fact: "outdated" };
 }
+
+/**
+ * Returns the nodes of a chain. Returns undefined if there are none for a chain other than the
+ * intent's.
+ */
+function chooseRpcs(rpcs: RpcsByChain, chainId: number, isElsewhere: boolean): Rpcs | undefined {
+  const isOneList = typeof rpcs !== "object" || rpcs === null || Array.isArray(rpcs);
+  if (isOneList) return isElsewhere ? undefined : (rpcs as Rpcs);
+  const found = (rpcs as Readonly<Record<number, Rpcs>>)[chainId];
+  if (found || isElsewhere) return found;
+  throw new TypeError(`rpcs: expected nodes of chain ${chainId}, found none`);
+}
+
+/** Returns the block of the payment that an event about a different chain reports. */
+const readPlace = ({ payment }: ServiceEvent["data"]) =>
+  payment ? { number: payment.blockNumber, hash: payment.blockHash } : undefined;
 
 /** Returns whether the fact remains true as long as its block is canonical. */
 const isLasting = ({ type, data: { payment } }: ServiceEvent) =>
@@ -135,8 +188,8 @@ const isLasting = ({ type, data: { payment } }: ServiceEvent) =>
 
 /** Returns whether the event's block is still canonical. @throws {ProofError} */
 async function isCanonical(
-  { number, hash }: BlockReference,
-  { rpcs, ...options }: ProveEventOptions,
+  { number, hash }: Pick<BlockReference, "number" | "hash">,
+  { rpcs, ...options }: ChainOptions,
 ) {
   const block = await agree(rpcs, number, parseAgreement(rpcs, options).quorum);
   if (block) return block.hash === hash.toLowerCase();
@@ -178,7 +231,7 @@ type Fact = ProvedEvent extends infer Each
 
 type RuleInput = {
   readonly record: AddressRecord;
-  readonly options: ProveEventOptions;
+  readonly options: ChainOptions;
   readonly claimed: ServiceEvent["data"];
   readonly agreed: AgreedBlock;
 };
@@ -193,13 +246,8 @@ const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | u
     if (!payment) return undefined;
     const { token, transactionHash, blockNumber } = payment;
     if (transactionHash === null) return readHolding(input, token);
-    const { record, agreed, options } = input;
-    if (blockNumber > agreed.number) return undefined;
-    const found = await findPayment(record, { token, transactionHash, blockNumber }, options);
-    if (!found) return undefined;
-    const { payments, block } = found;
-    const depth = agreed.head - block.number;
-    return { fact: "payment", transactionHash: found.transactionHash, token, payments, depth };
+    const found = await findReported(input, { token, transactionHash, blockNumber });
+    return found && { fact: "payment", ...found };
   },
   async "address.executed"(input) {
     if ((await proveOutcomeAt(input)) !== "executed") return undefined;
@@ -210,14 +258,10 @@ const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | u
   async "address.recovered"(input) {
     const outcome = await proveOutcomeAt(input);
     if (outcome !== "executed" && outcome !== "closed") return undefined;
-    const { record, agreed, options, claimed } = input;
+    const { claimed } = input;
     const last = claimed.status.recoveries.at(-1)?.transactionHash ?? claimed.transactionHash;
-    if (last === null) return undefined;
-    const query = { name: "Recovered", prove: proveRecovery, transactionHash: last } as const;
-    const found = await findEvents(record, agreed, options, query);
-    if (!found) return undefined;
-    const { transactionHash, recoveries, block } = found;
-    return { fact: "recovered", transactionHash, recoveries, depth: agreed.head - block.number };
+    const found = await findReturned(input, last);
+    return found && { fact: "recovered", ...found };
   },
   async "address.expired"(input) {
     if ((await proveOutcomeAt(input)) !== "never") return undefined;
@@ -241,6 +285,49 @@ const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | u
     return { fact: "reverted", state, depth: computeDepth(input) };
   },
 };
+
+/**
+ * The functions for events about a chain other than the intent's. A reverted event cannot be
+ * proved, because nothing on that chain shows what was reported before.
+ */
+const rulesElsewhere: {
+  readonly [Type in ServiceEvent["type"]]?: (typeof rules)[Type];
+} = {
+  async "address.payment"(input) {
+    const { payment } = input.claimed;
+    if (!payment?.transactionHash) return undefined;
+    const { token, transactionHash, blockNumber } = payment;
+    const found = await findReported(input, { token, transactionHash, blockNumber });
+    return found && { fact: "paidElsewhere", chainId: input.agreed.chainId, ...found };
+  },
+  async "address.recovered"(input) {
+    const found = await findReturned(input, input.claimed.transactionHash);
+    return found && { fact: "returnedElsewhere", chainId: input.agreed.chainId, ...found };
+  },
+};
+
+/** Proves the transfers of a reported payment. */
+async function findReported(
+  { record, agreed, options }: RuleInput,
+  reported: Parameters<typeof findPayment>[1],
+) {
+  if (reported.blockNumber > agreed.number) return undefined;
+  const found = await findPayment(record, reported, options);
+  if (!found) return undefined;
+  const { transactionHash, payments, block } = found;
+  const depth = agreed.head - block.number;
+  return { transactionHash, token: reported.token, payments, depth };
+}
+
+/** Proves the amounts that a transaction returned. */
+async function findReturned({ record, agreed, options }: RuleInput, reported: Hex | null) {
+  if (reported === null) return undefined;
+  const query = { name: "Recovered", prove: proveRecovery, transactionHash: reported } as const;
+  const found = await findEvents(record, agreed, options, query);
+  if (!found) return undefined;
+  const { transactionHash, recoveries, block } = found;
+  return { transactionHash, recoveries, depth: agreed.head - block.number };
+}
 
 async function readHolding(input: RuleInput, token: Hex): Promise<Fact | undefined> {
   const status = await readStateAt(input);

@@ -1,0 +1,177 @@
+// Tests signed events about a chain that is not the intent's, with two real chains. A fact is
+// returned only if the nodes of that chain prove it.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startWorld, type World } from "../../service/testing/chain/world.ts";
+import type { AddressRecord } from "../intent/intent.ts";
+import { httpRpc, readStatus } from "../status/status.ts";
+import { type PaymentNews, proveEvent, type ServiceEvent } from "./webhook.ts";
+
+const otherId = 31_338;
+
+describe("proveEvent of an event about a different chain", () => {
+  let own: World;
+  let other: World;
+  let record: AddressRecord;
+  let paid: ServiceEvent;
+  let returned: ServiceEvent;
+
+  const eventOf = async (
+    type: ServiceEvent["type"],
+    data: Partial<ServiceEvent["data"]>,
+  ): Promise<ServiceEvent> => ({
+    id: `evt_${type}`,
+    type,
+    version: 1,
+    timestamp: new Date().toISOString(),
+    data: {
+      address: record.address,
+      ...{ reference: "order-1", claimedReference: null, createdBy: "api_key", sequence: 1 },
+      recordUrl: `https://pay.example/v1/address/${record.address}`,
+      ...{ chainId: otherId, transactionHash: null, payment: null, returned: [] },
+      ...{ payments: [], paymentsOmitted: 0, recoveriesOmitted: 0 },
+      status: await readStatus(record, { rpc: httpRpc(own.rpcUrl) }),
+      ...data,
+    },
+  });
+  const newsOf = ({ logs: [log] }: Awaited<ReturnType<World["pay"]>>): PaymentNews => ({
+    ...{ transactionHash: log!.transactionHash, logIndex: log!.logIndex },
+    ...{ blockNumber: Number(log!.blockNumber), blockHash: log!.blockHash },
+    ...{ payer: record.intent.recovery, token: other.token, amount: "25" },
+    ...{ kind: "other_chain", isLate: false, isLast: false },
+  });
+
+  before(async () => {
+    [own, other] = await Promise.all([startWorld(), startWorld(otherId)]);
+    record = await own.newRecord();
+    const payment = newsOf(await other.pay(record.address, 25n));
+    await other.payNative(record.address, 7n);
+    const { transactionHash } = await other.recover(record, [other.token, nativeCoin]);
+    await other.mine(3);
+    paid = await eventOf("address.payment", {
+      ...{ payment, transactionHash: payment.transactionHash },
+    });
+    returned = await eventOf("address.recovered", {
+      transactionHash,
+      returned: [{ token: other.token, amount: "25" }],
+    });
+  });
+  after(() => Promise.all([own.stop(), other.stop()]));
+
+  const nativeCoin = `0x${"0".repeat(40)}` as const;
+  const both = () => ({ [own.chain.chainId]: [own.rpcUrl], [otherId]: [other.rpcUrl] });
+  const prove = (event: ServiceEvent, more: { rpcs?: object; confirmations?: number } = {}) =>
+    proveEvent(event, record, { rpcs: both(), confirmations: 0, ...more } as never);
+  const changed = (event: ServiceEvent, change: Partial<ServiceEvent["data"]>): ServiceEvent => ({
+    ...event,
+    data: { ...event.data, ...change },
+  });
+
+  test("throws WebhookError for a payment that the other chain does not have", async () => {
+    const { payment } = paid.data;
+    const { transactionHash } = returned.data;
+    for (const lie of [{ transactionHash }, { token: record.address }]) {
+      const event = changed(paid, { payment: { ...payment!, ...lie } as PaymentNews });
+      await assert.rejects(prove(event), {
+        name: "WebhookError",
+        message: `${record.address}: the chain contradicts the event`,
+      });
+    }
+  });
+
+  test("throws TypeError without nodes of the intent's chain", async () => {
+    const event = await eventOf("address.funded", { chainId: own.chain.chainId });
+    await assert.rejects(prove(event, { rpcs: { [otherId]: [other.rpcUrl] } }), {
+      name: "TypeError",
+      message: `rpcs: expected nodes of chain ${own.chain.chainId}, found none`,
+    });
+  });
+
+  test("throws ProofError if the nodes of the other chain are of a third chain", async () => {
+    const rpcs = { ...both(), [otherId]: [own.rpcUrl] };
+    for (const event of [paid, returned])
+      await assert.rejects(prove(event, { rpcs }), { name: "ProofError", code: "no_quorum" });
+  });
+
+  test("returns paidElsewhere with the proved amount, payer, and chain", async () => {
+    const lie = { ...paid.data.payment!, amount: "999", payer: record.address };
+    for (const event of [paid, changed(paid, { payment: lie })]) {
+      const { depth, ...fact } = (await prove(event)) as { depth: number };
+      assert.ok(depth >= 3);
+      assert.deepEqual(fact, {
+        address: record.address,
+        ...{ fact: "paidElsewhere", chainId: otherId, token: other.token },
+        transactionHash: paid.data.transactionHash,
+        payments: [{ from: nativeCoin, amount: "25" }],
+      });
+    }
+  });
+
+  test("returns returnedElsewhere with every amount that the transaction returned", async () => {
+    const { depth, ...fact } = (await prove(returned)) as { depth: number };
+    assert.ok(depth >= 3);
+    assert.deepEqual(fact, {
+      address: record.address,
+      ...{ fact: "returnedElsewhere", chainId: otherId },
+      transactionHash: returned.data.transactionHash,
+      recoveries: [
+        { token: other.token, amount: "25" },
+        { token: nativeCoin, amount: "7" },
+      ],
+    });
+  });
+
+  test("returns notYet without the requested confirmations on the other chain", async () => {
+    const { logs } = await other.pay(record.address, 25n);
+    const newest = { ...paid.data.payment!, ...placeOf(logs[0]!) };
+    const event = changed(paid, { payment: newest });
+    assert.equal((await prove(event, { confirmations: 2 })).fact, "notYet");
+    await other.mine(2);
+    assert.equal((await prove(event, { confirmations: 2 })).fact, "paidElsewhere");
+  });
+
+  test("returns outdated for a return or a payment that is not in the chain", async () => {
+    const transactionHash = `0x${"5".repeat(64)}` as const;
+    assert.equal((await prove(changed(returned, { transactionHash }))).fact, "outdated");
+    const payment = { ...paid.data.payment!, transactionHash, blockHash: transactionHash };
+    assert.equal((await prove(changed(paid, { payment }))).fact, "outdated");
+  });
+
+  test("returns unknown without nodes of the other chain, in both forms of rpcs", async () => {
+    for (const rpcs of [[own.rpcUrl], { [own.chain.chainId]: [own.rpcUrl] }]) {
+      for (const event of [paid, returned]) {
+        assert.deepEqual(await prove(event, { rpcs }), {
+          ...{ address: record.address, fact: "unknown" },
+        });
+      }
+    }
+  });
+
+  test("returns unknown for other types, because they need the intent's chain", async () => {
+    for (const type of ["address.executed", "address.funded", "address.reverted"] as const)
+      assert.equal((await prove(await eventOf(type, {}))).fact, "unknown");
+  });
+
+  test("proves events of the intent's chain with either form of rpcs", async () => {
+    const { logs } = await own.pay(record.address, 130n);
+    const payment = { ...paid.data.payment!, ...placeOf(logs[0]!), token: own.token };
+    for (const chainId of [own.chain.chainId, undefined]) {
+      const event = await eventOf("address.payment", { chainId, payment });
+      for (const rpcs of [[own.rpcUrl], both()])
+        assert.equal((await prove(event, { rpcs })).fact, "payment");
+    }
+    const funded = await eventOf("address.funded", { chainId: own.chain.chainId });
+    assert.equal((await prove(funded)).fact, "funded");
+  });
+
+  const placeOf = ({
+    transactionHash,
+    logIndex,
+    blockNumber,
+    blockHash,
+  }: Awaited<ReturnType<World["pay"]>>["logs"][number]) => ({
+    ...{ transactionHash, logIndex, blockHash },
+    blockNumber: Number(blockNumber),
+  });
+});
