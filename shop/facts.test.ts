@@ -12,7 +12,7 @@ import { newOrder } from "./order.ts";
 import { type ShopStore, sqliteStore } from "./shop.ts";
 
 const { address } = makeRecord(sample);
-const executed: ProvedEvent = {
+const executed: Extract<ProvedEvent, { fact: "executed" }> = {
   ...{ address, fact: "executed", transactionHash: `0x${"11".repeat(32)}` },
   ...{ held: "1000000", left: "0", depth: 0 },
 };
@@ -38,6 +38,24 @@ describe("applyFact", () => {
     const message = "order-1: the order changed while its event was being proved";
     await assert.rejects(applyFact(order, executed, parts(store)), { message });
     assert.deepEqual(delivered, []);
+  });
+
+  test("calls onElsewhere for money on a different chain, and keeps the order", async () => {
+    const { store, order, delivered, parts } = await open();
+    const place = { address, chainId: 10, transactionHash: executed.transactionHash, depth: 1 };
+    const facts: ProvedEvent[] = [
+      { ...place, fact: "paidElsewhere", token: address, payments: [] },
+      { ...place, fact: "returnedElsewhere", recoveries: [] },
+    ];
+    const told: ProvedEvent[] = [];
+    for (const fact of facts) {
+      await applyFact(order, fact, parts(store));
+      const onElsewhere = (_: unknown, found: ProvedEvent) => told.push(found);
+      await applyFact(order, fact, { ...parts(store), onElsewhere });
+    }
+    assert.deepEqual(told, facts);
+    assert.deepEqual(delivered, []);
+    assert.deepEqual(await store.findByAddress(address), order);
   });
 
   test("throws if the order is missing before its delivery is saved", async () => {

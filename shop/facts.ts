@@ -9,6 +9,8 @@ import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./s
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
 /** `held` is money whose transfer left no log, so only the current balance can be read. */
 export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
+/** Money on a chain other than the order's. It does not affect the order. */
+export type Elsewhere = Extract<ProvedEvent, { fact: "paidElsewhere" | "returnedElsewhere" }>;
 export type Recovered = Extract<ProvedEvent, { fact: "recovered" }>;
 
 export type FactParts = {
@@ -16,6 +18,7 @@ export type FactParts = {
   deliver(order: ShopOrder, fact: Executed): unknown;
   refund(order: ShopOrder, fact: Recovered): unknown;
   onPayment?(order: ShopOrder, fact: Paid): unknown;
+  onElsewhere?(order: ShopOrder, fact: Elsewhere): unknown;
   warn(message: string): void;
 };
 
@@ -33,6 +36,10 @@ export async function applyFact(
   const { store, deliver, refund, warn } = parts;
   if (fact.fact === "payment" || fact.fact === "held") {
     await parts.onPayment?.(order, fact);
+    return;
+  }
+  if (fact.fact === "paidElsewhere" || fact.fact === "returnedElsewhere") {
+    await parts.onElsewhere?.(order, fact);
     return;
   }
   const { reference, deliveredFor, returned } = order;

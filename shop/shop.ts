@@ -5,7 +5,7 @@
 import { type Client, type ClientOptions, createClient } from "executable-address/client";
 import { refuseUnknown } from "executable-address/client/parts";
 import { type ProveEventOptions, verifyWebhook } from "executable-address/webhook";
-import type { Executed, Paid, Recovered } from "./facts.ts";
+import type { Elsewhere, Executed, Paid, Recovered } from "./facts.ts";
 import { openCheckout } from "./order.ts";
 import { openRestore } from "./restore.ts";
 import type { ShopOrder, ShopStore } from "./store.ts";
@@ -14,7 +14,7 @@ import { openWork } from "./work.ts";
 export { InvalidError } from "executable-address";
 export { type ShopManifest, signShopLink } from "executable-address/payment";
 export { type ProvedEvent, WebhookError } from "executable-address/webhook";
-export type { Executed, Paid, Recovered } from "./facts.ts";
+export type { Elsewhere, Executed, Paid, Recovered } from "./facts.ts";
 export { type OrderIntent, sameOrder } from "./order.ts";
 export { type PostgresPool, postgresStore } from "./postgres.ts";
 export { type SqliteDatabase, sqliteStore } from "./sqlite.ts";
@@ -50,6 +50,13 @@ export type ShopOptions = ProveEventOptions & {
    * transaction hash and the token as an idempotency key.
    */
   onPayment?(order: ShopOrder, fact: Paid): unknown;
+  /**
+   * Called if money arrives at the order's address on a different chain, or is returned on that
+   * chain, so that you can inform the customer. The order is not affected. The shop can prove such
+   * events only if `rpcs` has nodes of that chain. It can call this function again for the same
+   * transaction.
+   */
+  onElsewhere?(order: ShopOrder, fact: Elsewhere): unknown;
   /** Receives messages that a person should read. Default `console.error`. */
   warn?(message: string): void;
   /**
@@ -71,8 +78,8 @@ export type ShopOptions = ProveEventOptions & {
 export type Shop = ReturnType<typeof openShop>;
 
 const shopOptions =
-  "store, service, referenceKeys, secrets, deliver, refund, onPayment, warn, isOurs, onRestored, " +
-  "patienceMs, reconcileMs, rpcs, quorum, confirmations, factory, keccak";
+  "store, service, referenceKeys, secrets, deliver, refund, onPayment, onElsewhere, warn, " +
+  "isOurs, onRestored, patienceMs, reconcileMs, rpcs, quorum, confirmations, factory, keccak";
 
 /**
  * Opens a shop. With {@link postgresStore}, several servers can share one shop.

@@ -143,6 +143,7 @@ export async function eventOf(
       transactionHash: place?.transactionHash ?? null,
       ...{ payment, payments: [], paymentsOmitted: 0 },
       status,
+      ...{ chainId: status.chainId, returned: [] },
       recoveriesOmitted: 0,
     },
   };

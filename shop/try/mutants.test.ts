@@ -291,6 +291,26 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
         verifyWebhook(JSON.stringify(JSON.parse(body)), headers, { secret }),
     }),
   },
+  "counts payments without looking at their chain": {
+    fails: "delivers nothing for a payment that arrived on a different chain",
+    flaw: () => ({
+      isPaid: ({ fact }, { data: { payment, status } }) =>
+        fact === "executed" || payment?.amount === status.amount,
+    }),
+  },
+  "cancels the order whenever money is returned": {
+    fails: "delivers a paid order after a return on a different chain",
+    flaw: ({ orders }) => {
+      const canceled = new Set<string>();
+      return {
+        find({ type, data }) {
+          if (type === "address.recovered") canceled.add(data.address);
+          const isOpen = ({ record: { address } }: Order) => !canceled.has(address);
+          return orders.filter(isOpen).find(({ record }) => record.address === data.address);
+        },
+      };
+    },
+  },
   "reads only the first signature": {
     fails: "delivers if there are two signatures, as after a rotation of the secret",
     flaw: ({ secret }) => ({

@@ -58,6 +58,27 @@ async function strangeEvent({ chain, strange, eventOf }: Hands, made: Made): Pro
   return eventOf(other, "address.executed");
 }
 
+/**
+ * Returns an event about money that was sent to the same address on a different chain by mistake,
+ * or that was returned on that chain. The order is not affected.
+ */
+async function elsewhere(
+  { chain, eventOf }: Hands,
+  made: Made,
+  type: "address.payment" | "address.recovered",
+  from: Made,
+): Promise<ServiceEvent> {
+  const event = structuredClone(await eventOf(made, type));
+  const { transactionHash: hash, ...paid } = chain.paymentTo(from.record)!;
+  const { token, amount } = paid;
+  const news = { kind: "other_chain" as const, isLate: false, isLast: false };
+  const payment = type === "address.payment" ? { ...paid, transactionHash: hash, ...news } : null;
+  const returned = payment ? [] : [{ token, amount }];
+  const chainId = event.data.status.chainId + 1;
+  const more = { chainId, transactionHash: hash, payment, payments: [], returned };
+  return { ...event, data: { ...event.data, ...more } };
+}
+
 const renamed = (event: ServiceEvent): ServiceEvent => ({ ...event, id: `${event.id}_again` });
 
 const rejects = (name: string, spoiled: Spoiled): Trial => ({
@@ -202,6 +223,19 @@ const ofLies: readonly Trial[] = [
     event.data.status.address = made.record.address;
     await hands.send(event);
     return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers nothing for a payment that arrived on a different chain", async (hands) => {
+    const [made, other] = [await hands.order(), await paid(hands)];
+    await hands.deliver(await elsewhere(hands, made, "address.payment", other));
+    return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers a paid order after a return on a different chain", async (hands) => {
+    const [made, other] = [await hands.order(), await paid(hands)];
+    await hands.deliver(await elsewhere(hands, made, "address.recovered", other));
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    hands.chain.execute(made.record);
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    return hands.goodsAre(made, 1);
   }),
   withGoods("delivers nothing if an unpaid order is reported as executed", async (hands) => {
     const made = await hands.order();

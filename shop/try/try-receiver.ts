@@ -160,7 +160,7 @@ async function eventOf(
     timestamp: new Date().toISOString(),
     data: {
       ...{ ...said, transactionHash, payment, payments, paymentsOmitted: 0 },
-      ...{ status, recoveriesOmitted: 0 },
+      ...{ chainId: status.chainId, returned: [], status, recoveriesOmitted: 0 },
     },
   };
 }
