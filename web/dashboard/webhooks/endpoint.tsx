@@ -3,10 +3,12 @@ import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Badge, Notice } from "../../ui/notice.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { sayChain } from "../money.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Field } from "../parts/field.tsx";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
+import { useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import { Said, useSpeech } from "../words/speech.ts";
 import { sayMany } from "../words/words.ts";
@@ -156,7 +158,7 @@ function Deliveries({ endpointId }: { endpointId: string }) {
           rows={found.data.items}
           keyOf={({ id }) => id}
           columns={[
-            { head: say("event"), cell: ({ type }) => <code>{type}</code> },
+            { head: say("event"), cell: (delivery) => <EventType delivery={delivery} /> },
             { head: say("state"), cell: (delivery) => <State delivery={delivery} /> },
             { head: say("when"), cell: ({ createdAt }) => <Time at={createdAt} /> },
             { head: say("lastAnswer"), cell: (delivery) => <LastAnswer delivery={delivery} /> },
@@ -230,6 +232,20 @@ function toLocalTime(iso: string): string {
   const at = new Date(iso);
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 19);
+}
+
+/** Shows the event's type, and the chain of an event about a chain other than the intent's. */
+function EventType({ delivery: { type, otherChainId } }: { delivery: Delivery }) {
+  const { say } = useSpeech();
+  const chains = useConfig().data?.chains;
+  return (
+    <>
+      <code>{type}</code>
+      {otherChainId && chains && (
+        <span className="ms-2 text-soft">{sayChain({ chainId: otherChainId }, chains, say)}</span>
+      )}
+    </>
+  );
 }
 
 function State({ delivery: { state, dueAt, attempts } }: { delivery: Delivery }) {
