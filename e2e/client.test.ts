@@ -57,7 +57,7 @@ describe("executable-address/client, on the service", () => {
     assert.equal((await client.chains()).chains[0]?.chainId, 1);
   });
 
-  test("retries after rate_limited until all creates succeed", async () => {
+  test("retries after rate_limited until all create requests succeed", async () => {
     const client = createClient({ baseUrl, apiKey, retriesMax: 10 });
     const made = await Promise.all(Array.from({ length: 130 }, () => client.create(intent())));
     assert.equal(new Set(made.map(({ address }) => address)).size, 130);

@@ -1,6 +1,6 @@
-// The shape of the answer of `POST /v1/address/check`: the record that a create would return, a
-// simulation, findings, and notes. Only the record can be verified. The other parts are computed
-// with one node.
+// The shape of the answer of `POST /v1/address/check`: the record that a create request would
+// return, a simulation, findings, and notes. Only the record can be verified. The other parts are
+// computed with one node.
 
 import type { AddressRecord } from "../intent/intent.ts";
 import { list, matching, object, path, proved, type TypeOf, text } from "../shape.ts";

@@ -138,7 +138,7 @@ describe("create", () => {
     await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
-  test("every ClientError contains the sent intent, so you can repeat the create", async () => {
+  test("every ClientError contains the sent intent, so you can repeat the request", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 0 });
     for (const answer of [refusal(500, "internal_error"), { body: {} }, { body: hangUp }]) {

@@ -124,7 +124,7 @@ describe("transient failures", () => {
     await assert.rejects(createClient({ baseUrl }).chains({ signal: controller.signal }), reason);
   });
 
-  test("retries after a broken connection, 502, 503, or 504, even for a create", async () => {
+  test("retries after a broken connection, 502, 503, or 504, even to create", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 4 });
     once({ body: hangUp });
     once({ status: 502, body: "bad gateway" });

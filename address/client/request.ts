@@ -1,6 +1,6 @@
 // Sends a request to the service. Retries the request, obeys `Retry-After`, and limits the time and
 // the size of the response. Converts a refusal to an error with the service's code. Every request
-// is safe to repeat, because a create contains its salt.
+// is safe to repeat, because a create request contains the salt.
 
 import type { Issue } from "../errors.ts";
 import { ClientError, NetworkError, type Refusal, ServiceError } from "./errors.ts";

@@ -19,18 +19,27 @@ type Counted = Record<string, number>;
 
 /** Observations of one cycle in which the disk becomes full and free again. */
 type Cycle = {
-  /** Creates before the first rejection, after it, and after space is free again. */
+  /**
+   * The numbers of create requests before the first rejection, after the first rejection, and after
+   * space is free again.
+   */
   creates: { before: Counted; full: Counted; back: Counted };
   /** Lookups from the first rejection on. */
   lookups: Counted;
   /** The number of lines that each server logged during the cycle. */
   lines: number[];
-  /** The time from when space is free until each server has acknowledged a create. */
+  /**
+   * The time from the moment when space is free until each server has acknowledged a create
+   * request.
+   */
   backMs: number;
   isPostgresRestarted: boolean;
 };
 
-/** `kept` creates were acknowledged, and `lost` acknowledged creates are not in the database. */
+/**
+ * `kept` is the number of acknowledged create requests, and `lost` is the number of those whose
+ * record is missing in the database.
+ */
 export type Observations = { cycles: Cycle[]; kept: number; lost: number; ready: number[] };
 
 const roomBytes = 2 ** 20;
@@ -138,7 +147,7 @@ async function cycle(isLogFull: boolean): Promise<Cycle> {
 const sayStuck = (creates: Cycle["creates"]) =>
   JSON.stringify({ creates, lines: servers.map(({ lines }) => lines.slice(-8)) }, null, 1);
 
-/** @throws if a create gets no response, or is not acknowledged again */
+/** @throws if a create request gets no response, or if requests are not acknowledged again */
 async function run(): Promise<Observations> {
   const cycles: Cycle[] = [];
   for (let at = 0; at < Number(cyclesCount); at++) {

@@ -1,5 +1,5 @@
-// Tests a full disk: creates are rejected while the disk is full, acknowledged creates are kept,
-// and creates succeed again without a restart when space is free.
+// Tests a full disk: create requests are rejected while the disk is full, acknowledged records are
+// kept, and requests succeed again without a restart when space is free.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -34,7 +34,7 @@ for (const kind of deployments) {
       for (const answer of answers) assert.ok(["200", refused].includes(answer), message);
       for (const written of lines) assert.ok(written <= 5, message);
     }
-    // The number of creates before the disk is full depends on checkpoints.
+    // The number of create requests before the disk is full depends on checkpoints.
     assert.ok(observed.kept > 10, message);
     assert.equal(observed.lost, 0, message);
     assert.ok(observed.ready.every((status) => status === 200));

@@ -1,6 +1,6 @@
-// Tests three times as many creates as the servers can process, from clients that do not wait.
-// Accepted creates stay fast, the servers keep most of their throughput, lookups continue, and the
-// servers recover afterwards.
+// Sends three times as many create requests as the servers can process, from clients that do not
+// wait. Accepted requests stay fast, the servers keep most of their throughput, lookups continue,
+// and the servers recover afterwards.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -15,8 +15,8 @@ import { newKeys, type Server } from "./server.ts";
 const isLong = process.env.TESTS === "long";
 const phaseMs = isLong ? 10_000 : 1_500;
 /**
- * The number of accounts. With fewer accounts, an account could reach its limit of 50 creates per
- * second.
+ * The number of accounts. With fewer accounts, an account could reach its limit of 50 create
+ * requests per second.
  */
 const accountsCount = 600;
 
@@ -137,9 +137,9 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       if (isJudged) {
         // The test uses medians, because on a busy machine the slowest hundredth shows only the
         // effect of other work. The exact limits are tested with a simulated clock in
-        // service/http/load/follow-latency.test.ts. A rejection costs an eighth of a create's
-        // processor time, so a share of 0.7 of the usual throughput is possible. If the server has
-        // half of a processor, twice the time is acceptable.
+        // service/http/load/follow-latency.test.ts. A rejection costs an eighth of the processor
+        // time of a create request, so a share of 0.7 of the usual throughput is possible. If the
+        // server has half of a processor, twice the time is acceptable.
         assert.ok(share >= 0.5, message);
         assert.ok(at(admitted, 0.5) * freePart <= 5 * Math.max(at(quiet, 0.5), 10), message);
         assert.ok(at(found, 0.5) * freePart <= 50, message);

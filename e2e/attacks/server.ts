@@ -72,7 +72,10 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   };
 }
 
-/** Returns API keys of further accounts, for more creates per second than one account may send. */
+/**
+ * Returns API keys of further accounts, for more create requests per second than one account may
+ * send.
+ */
 export async function newKeys({ env }: Server, count: number): Promise<string[]> {
   const emails = Array.from({ length: count }, (_, i) => `load${i}@example.com`);
   return (await addAccounts(env, emails)).map(({ apiKey }) => apiKey);

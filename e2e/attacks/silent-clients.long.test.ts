@@ -120,7 +120,7 @@ for (const kind of longOr("one server on SQLite")) {
       await ended;
     });
 
-    test("continues good creates during 80 creates without bodies; the limit is 60", async () => {
+    test("serves good create requests during 80 without bodies; the limit is 60", async () => {
       await withAnother({ env: { CREATES_IN_FLIGHT_MAX: "60" } }, async (server) => {
         const credential = `Authorization: Bearer ${server.apiKey}\r\n`;
         const head = `POST /v1/address/create HTTP/1.1\r\nHost: x\r\n${credential}`;

@@ -50,7 +50,7 @@ async function unpackBrowser(): Promise<string> {
   if (existsSync(program)) return program;
   mkdirSync(cache, { recursive: true });
   const { TMPDIR } = process.env;
-  // The folder into which the package unpacks.
+  // The folder into which the package unpacks Chromium.
   process.env.TMPDIR = mkdtempSync(`${folder}-`);
   const unpacked = dirname(await chromiumBinary.executablePath());
   if (TMPDIR === undefined) delete process.env.TMPDIR;

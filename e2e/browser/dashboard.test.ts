@@ -54,7 +54,7 @@ const intent = {
 
 type Answer = { status: number; body: { address?: string; error?: { code: string } } };
 
-/** Sends POST create from a page of `origin`, like a script of that page. */
+/** Sends a create request from a page of `origin`, like a script of that page. */
 async function createFrom(origin: string, headers: Record<string, string>): Promise<Answer> {
   const shopping = await context.newPage();
   await shopping.goto(origin);
@@ -73,7 +73,7 @@ async function createFrom(origin: string, headers: Record<string, string>): Prom
   return answer;
 }
 
-/** Sends POST create like a server, without an Origin. */
+/** Sends a create request like a server, without an Origin. */
 async function createWithKey(key: string): Promise<number> {
   const answer = await fetch(`${service.baseUrl}/address/create`, {
     method: "POST",

@@ -76,7 +76,7 @@ async function killWhileWriting(config: object, first: number): Promise<number[]
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  test(`every acknowledged create survives kill -9, on ${dialect}`, async () => {
+  test(`every acknowledged record survives kill -9, on ${dialect}`, async () => {
     const databaseUrl = dialect === "postgres" ? postgres.url : undefined;
     const config = { dataDirectory: directory, databaseUrl };
     let first = 0;
@@ -113,7 +113,7 @@ test("only the owner can access the SQLite directory and its files", async () =>
   await store.close();
 });
 
-test("the backup in docs/self-hosting.md completes while creates continue", async () => {
+test("the backup in docs/self-hosting.md completes during create requests", async () => {
   const docs = readFileSync(new URL("../../docs/self-hosting.md", import.meta.url), "utf8");
   assert.ok(docs.includes("npm run --silent admin -- backup --to backup.db"));
   const dataDirectory = mkdtempSync(join(directory, "backed-up-"));

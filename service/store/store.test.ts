@@ -130,7 +130,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal(await store.findRecord(randomBytes(20)), undefined);
     });
 
-    test("stores whether the first create used a client ID", async () => {
+    test("stores whether the first create request used a client ID", async () => {
       const [byKey, byClient] = [row(), row()];
       await store.saveRecord(byKey);
       await store.saveRecord({ ...byClient, isClientId: true });
@@ -174,7 +174,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("repeated creates by a later owner change nothing", async () => {
+    test("repeated create requests of a later owner change nothing", async () => {
       const saved = row();
       const later = { ...saved, accountId: "acc_2", createdAtMs: saved.createdAtMs + 1000 };
       await store.saveRecord(saved);
@@ -251,7 +251,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await namesOf(saved.address), [name]);
     });
 
-    test("3,000 simultaneous creates, more than one group, all resolve and are found", async () => {
+    test("saves 3,000 simultaneous records in several groups, and finds all of them", async () => {
       const rows = Array.from({ length: 3000 }, () => row());
       await Promise.all(rows.map((each) => store.saveRecord(each)));
       const found = await Promise.all(rows.map((each) => store.findTerms(each.address)));
@@ -268,7 +268,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("creates continue while a transaction of Kysely is open", async () => {
+    test("saves records while a transaction of Kysely is open", async () => {
       const saved = row();
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {

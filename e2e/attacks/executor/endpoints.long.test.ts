@@ -100,7 +100,9 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
   return blocks;
 }
 
-/** Returns how many of a few payments are executed through `urls` in some passes. */
+/**
+ * Makes a few payments, and returns how many of them are executed through `urls` in some passes.
+ */
 async function executedSoon(
   context: TestContext,
   urls: string[],

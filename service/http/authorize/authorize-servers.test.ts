@@ -35,7 +35,7 @@ const createWith = (on: TestApp, apiKey: string) =>
   create(on, { authorization: `Bearer ${apiKey}` });
 
 describe("two servers on one PostgreSQL", () => {
-  test("server B returns 401 for 100 creates with a key that was rotated on server A", async () => {
+  test("server B returns 401 to 100 create requests with a key that server A rotated", async () => {
     const { accountId, apiKey } = await a.newKey();
     let held = apiKey;
     for (let round = 0; round < rounds; round++) {

@@ -337,7 +337,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await find("reference=order-2"), []);
     });
 
-    test("reading until 429 does not affect the creates of the same key", async () => {
+    test("reading until 429 does not affect create requests of the same key", async () => {
       const { apiKey } = await service.newKey();
       const reads = () => Promise.all(Array.from({ length: 200 }, () => get(apiKey, "events")));
       // A slow machine needs more reads, because the limit refills meanwhile.
@@ -347,7 +347,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(String(made.headers.ratelimit), /^"api-key";r=99;/);
     });
 
-    test("reading counts as use of the key, but not as a create", async () => {
+    test("reading counts as use of the key, but not as a create request", async () => {
       const { accountId, apiKey } = await service.newKey();
       await get(apiKey, "events");
       await service.parts.accounts.usage.flush();

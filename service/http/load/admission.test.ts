@@ -24,7 +24,7 @@ describe("creates in progress", () => {
     }
   });
 
-  test("only a create with a complete body counts as pending", () => {
+  test("only a create request with a complete body counts as pending", () => {
     const admission = openAdmission(1000, () => assert.fail("nothing is refused"));
     const [first, ...others] = Array.from({ length: admission.limit() }, () => exchange(false));
     for (const { request, reply } of [first!, ...others]) {
@@ -136,7 +136,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(later.refused, 0, "and is itself again");
     });
 
-    test("control: with a constant limit of 1,024, each create waits for 1,000 others", () => {
+    test("control: with a constant limit of 1,024, each request waits for 1,000 others", () => {
       const constant = { current: () => 1024, met: () => {}, took: () => {} };
       const over = offer(constant, service, { perSecond: 3 * capacity, seconds: 5, fromMs: 0 });
       assert.ok(over.p99 > 900 * service.busyMs);

@@ -11,7 +11,7 @@ import { operations } from "../openapi/operations.ts";
 const create = "/v1/address/create";
 const elsewhere = "/v1/address/%63reate";
 
-describe("creates with a limit of zero", () => {
+describe("create requests with a limit of zero", () => {
   const draining = new AbortController();
   const body = JSON.stringify(newIntent());
   let service: TestApp;
@@ -138,7 +138,7 @@ test("returns 405 in our form for CONNECT, for which Node would only disconnect"
   await service.close();
 });
 
-test("control: with a free slot, the credential of a create is checked", async () => {
+test("control: with a free slot, the credential of a create request is checked", async () => {
   const service = await startApp({ limits: { createsInFlightMax: 1 } });
   const port = await listen(service);
   const answer = await exchange(port, `POST ${create} HTTP/1.0\r\nHost: x\r\n\r\n`);

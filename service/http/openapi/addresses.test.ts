@@ -62,7 +62,7 @@ describe("responses about addresses and the service", () => {
     }
   });
 
-  test("returns 400, 413, 415, 429, or 431 for an invalid create or check", async () => {
+  test("returns 400, 413, 415, 429, or 431 for an invalid create or check request", async () => {
     const fields = Object.keys(newIntent());
     const wrong = JSON.stringify(Object.fromEntries(fields.map((field) => [field, 0])));
     for (const path of intentPaths) {
@@ -89,7 +89,7 @@ describe("responses about addresses and the service", () => {
     }
   });
 
-  test("returns 200 for a create by either credential, and 200 or 304 for a lookup", async () => {
+  test("returns 200 to create with either credential, and 200 or 304 to a lookup", async () => {
     const created = await answers.create(200);
     const clientId = await newClientId(service);
     const headers = { "x-client-id": clientId, origin };
