@@ -32,7 +32,7 @@ contract Collector {
 
     /// @notice Moves the caller's whole balance of `token`, at most `most`, to `recipient`.
     /// @dev Reverts unless at least `least` arrives. The caller must have approved this contract.
-    /// The recipient must not be this contract, because nothing can move tokens out of it.
+    /// The recipient must not be this contract, because this contract cannot send its own tokens.
     /// @param least The least amount, in base units of `token`, like `most`.
     function collect(address token, address recipient, uint256 least, uint256 most) external {
         uint256 amount = _balanceOf(token, msg.sender);

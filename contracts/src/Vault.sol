@@ -176,7 +176,7 @@ abstract contract Vault {
     /// @dev The first 256 bytes of the last call's result.
     function _returned() private pure returns (bytes memory data) {
         uint256 size = RESULT_BYTES_MAX;
-        // Assembly, because Solidity cannot read a result without copying all of it.
+        // Assembly, because Solidity can only read a result by copying the whole result.
         assembly ("memory-safe") {
             if lt(returndatasize(), size) { size := returndatasize() }
             data := mload(0x40)
