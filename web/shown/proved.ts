@@ -31,7 +31,7 @@ export function useProved(record: AddressRecord, status: ServiceStatus | undefin
   const money = [...recoveries, ...recoverable].map(({ amount }) => amount);
   const isPaid = Boolean(execution) || money.length > 0 || balance !== "0";
   const state = isPaid ? `${status!.state} ${balance} ${money}` : undefined;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the block is the one of that state
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the block belongs to that state
   useEffect(() => {
     if (state === undefined) return;
     const stopping = new AbortController();
