@@ -7,9 +7,9 @@
 // - cohort: many payments at the same time, doubled while each is executed within 60 s.
 // - soak: half the rate of the largest cohort for a longer time. The backlog must not grow.
 //
-// Each combination of database and block time has its own chain, database and service. All of them
-// share this machine with the load, so the service would perform at least as well on a machine of
-// its own.
+// Each combination of database and block time has its own chain, database and service. All
+// combinations share this machine with the load, so the service would perform at least as well on a
+// machine of its own.
 //
 // BLOCK_SECONDS, DATABASES, STEADY_SECONDS, SOAK_SECONDS and COHORT_MAX select and bound the runs.
 

@@ -16,10 +16,10 @@ const budgets: Readonly<Record<string, number>> = {
   address: 0,
   element: 0.3,
   shop: 0,
-  contracts: 0.8,
+  contracts: 0,
   service: 0.4,
-  web: 0.7,
-  e2e: 0.5,
+  web: 0.4,
+  e2e: 0,
   scripts: 0,
   docs: 0.6,
 };

@@ -37,8 +37,8 @@ type Cycle = {
 };
 
 /**
- * `kept` is the number of acknowledged create requests, and `lost` is the number of those whose
- * record is missing in the database.
+ * `kept` is the number of acknowledged create requests, and `lost` is the number of acknowledged
+ * records that are missing in the database.
  */
 export type Observations = { cycles: Cycle[]; kept: number; lost: number; ready: number[] };
 

@@ -1,8 +1,8 @@
 // node scripts/run.js e2e/pictures/take.ts [FOLDER] [PART]: takes screenshots of every state of the
 // payment page, receipts, dashboard, and docs, for people to look at: three widths in light and
 // dark, the narrowest and widest in Arabic, and on paper. With PART, takes only states whose name
-// contains PART. FOLDER/index.html shows all of them. This is not a test, because no program can
-// judge looks.
+// contains PART. FOLDER/index.html shows all screenshots. This is not a test, because no program
+// can judge looks.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -137,7 +137,7 @@ async function signUp(browser: Browser, service: Running) {
   return { page, session: await context.storageState() };
 }
 
-/** Creates two addresses of the signed-in account, of which one is paid and executed. */
+/** Creates two addresses of the signed-in account. One address is paid and executed. */
 async function dashboardStates(service: Running, page: Page): Promise<State[]> {
   const make = async (reference: string): Promise<AddressRecord> => {
     const { intent } = await createOrder(service, 5 * hourSeconds);

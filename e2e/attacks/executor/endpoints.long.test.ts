@@ -101,7 +101,7 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
 }
 
 /**
- * Makes a few payments, and returns how many of them are executed through `urls` in some passes.
+ * Makes a few payments, and returns how many payments are executed through `urls` in some passes.
  */
 async function executedSoon(
   context: TestContext,

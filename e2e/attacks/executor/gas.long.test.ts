@@ -259,7 +259,7 @@ describe("intents with tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  test("cost at most the common limit if those of many accounts fail on chain", async (context) => {
+  test("cost at most the common limit if they fail for many accounts", async (context) => {
     const bound = 8n * 10n ** 14n;
     const cheats = [1, 2, 3, 4, 5].map((n) => `acc_c4ea700000000000000000b${n}`);
     const limits = { perDayMax: bound, perAccountMax: bound };
