@@ -7,17 +7,16 @@ import { randomBytes } from "node:crypto";
 import { after, describe, test } from "node:test";
 import { type AddressRecord, type Hex, recoverCalldata, toHex } from "executable-address";
 import type { SentMoney } from "executable-address/client";
-import { type ServiceStatus, topicOf, transferTopic } from "executable-address/status";
+import type { ServiceStatus } from "executable-address/status";
 import { pino } from "pino";
 import { parseAbi } from "viem";
 import { chainsOf, startApp } from "../../testing/app.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
-import { saveRecords, shop, until } from "../../testing/executor/anvil-world.ts";
-import { prepare, startCore, twoKeys } from "../../testing/executor/executor.ts";
-import { startProxy } from "../../testing/executor/rpc-proxy.ts";
+import { saveRecords, until } from "../../testing/executor/anvil-world.ts";
+import { onlyLong, prepare, rounds, startCore, twoKeys } from "../../testing/executor/executor.ts";
 import { openDesk } from "../desk.ts";
 import { dropJob } from "../ledger/jobs.ts";
-import { namedPerAccountDay, nameTokens } from "../ledger/named.ts";
+import { nameTokens } from "../ledger/named.ts";
 
 const { world, store } = await prepare();
 const { client } = world;
@@ -36,38 +35,26 @@ const twoFaced = await deployOdd(world, "TwoFacedToken", "OddTokens");
 await client.setAutomine(false);
 world.startTicking(100);
 
+/** The limit of transactions per account and day, low so that a test reaches it soon. */
+const namedTokensPerDay = 3;
 const chains = world.chains();
-const [chain] = chains;
-const appWith = (more: object = {}) =>
-  startApp({
-    store,
-    chains: chainsOf(chains),
-    desk: openDesk(store, pino({ level: "silent" }), 10),
-    trustedProxies: "127.0.0.1",
-    ...more,
-  });
-const api = await appWith();
-const running = startCore(store, chains);
+const desk = openDesk(store, pino({ level: "silent" }), namedTokensPerDay);
+const api = await startApp({ store, chains: chainsOf(chains), desk });
+const running = startCore(store, chains, (core) => ({
+  ...core,
+  chain: { ...core.chain, namedTokensPerDay },
+}));
 after(async () => {
   await running.stop();
   await api.app.close();
 });
 
 let clients = 0;
-/**
- * Returns headers of a different network for each request, so that only the limits of accounts and
- * addresses apply.
- */
-const otherNetwork = () => ({ "x-forwarded-for": `203.0.${++clients >> 8}.${clients & 255}` });
-const name = (address: string, body: object, headers: object = otherNetwork(), app = api) =>
-  app.app.inject({
-    method: "POST",
-    url: `/v1/address/${address}/sent`,
-    headers: { ...headers },
-    body,
-  });
 const named = async (address: string, body: object): Promise<SentMoney> => {
-  const response = await name(address, body);
+  // Each report comes from a different network, so no limit of a network applies.
+  const remoteAddress = `203.0.${++clients >> 8}.${clients & 255}`;
+  const url = `/v1/address/${address}/sent`;
+  const response = await api.app.inject({ method: "POST", url, body, remoteAddress });
   assert.equal(response.statusCode, 200, response.body);
   return response.json();
 };
@@ -166,7 +153,7 @@ describe("a token that is on no list", () => {
     ["returns nothing, like USDT", silent, 1_000n],
     ["takes a fee", fee, 990n],
   ] as const) {
-    test(`is returned if it ${kind}`, async () => {
+    test(`is returned if it ${kind}`, onlyLong, async () => {
       const record = await openRecord();
       await mineOver(record);
       await mint(token, record.address, 1_000n);
@@ -177,7 +164,7 @@ describe("a token that is on no list", () => {
     });
   }
 
-  test("can be named again if more of the token arrives after the return", async () => {
+  test("can be named again if more of the token arrives after the return", onlyLong, async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -189,76 +176,6 @@ describe("a token that is on no list", () => {
       });
       await settledOf(address);
     }
-  });
-});
-
-describe("the answer", () => {
-  test("is 400 invalid_request unless the body has either token or transactionHash", async () => {
-    const { address } = await openRecord();
-    const transactionHash = `0x${"1".repeat(64)}`;
-    for (const body of [{}, { token: plain, transactionHash }, { token: "0x12" }, { other: 1 }]) {
-      const response = await name(address, body);
-      assert.equal(response.statusCode, 400, response.body);
-      assert.equal(response.json().error.code, "invalid_request");
-    }
-  });
-
-  test("is 404 not_found for an address without an intent", async () => {
-    const response = await name(shop, { token: plain });
-    assert.equal(response.statusCode, 404);
-  });
-
-  test("contains `unknown_transaction` for a hash that the chain does not have", async () => {
-    const { address } = await openRecord();
-    const transactionHash = `0x${randomBytes(32).toString("hex")}`;
-    const { problem, tokens } = await named(address, { transactionHash });
-    assert.deepEqual([problem, tokens], ["unknown_transaction", []]);
-  });
-
-  test("contains `pays_nothing_here` for a transaction that paid somebody else", async () => {
-    const { address } = await openRecord();
-    const transactionHash = await mint(plain, shop, 5n);
-    const { problem, tokens } = await named(address, { transactionHash });
-    assert.deepEqual([problem, tokens], ["pays_nothing_here", []]);
-  });
-
-  test("contains `asked` for the intent's token while the address is open", async () => {
-    const { address, intent } = await openRecord();
-    await pay(address, 1n);
-    await until("the status shows it", async () => (await statusOf(address)).balance === "1");
-    assert.equal(await fateOf(address, intent.token), "asked");
-  });
-
-  test("contains `automatic` for a different listed token, and causes no transaction", async () => {
-    const { address } = await openRecord();
-    await pay(address, 9n, world.otherToken);
-    await until("the status shows it", async () => (await statusOf(address)).strays!.length > 0);
-    assert.equal(await fateOf(address, world.otherToken), "automatic");
-  });
-
-  test("contains `empty` for a token that the address does not have", async () => {
-    const { address } = await openRecord();
-    assert.equal(await fateOf(address, plain), "empty");
-    assert.equal(await fateOf(address, shop), "empty");
-  });
-
-  test("omits a symbol with hidden characters, and contains the claimed decimals", async () => {
-    const { address } = await openRecord();
-    await pay(address, 9n, world.otherToken);
-    await until("the status shows it", async () => (await statusOf(address)).strays!.length > 0);
-    const [token] = (await named(address, { token: world.otherToken })).tokens;
-    assert.equal(typeof token!.symbol, "string");
-    assert.equal(typeof token!.decimals, "number");
-  });
-
-  test("contains `left_to_owner` if the operator disabled these returns", async () => {
-    const off = await appWith({ desk: openDesk(store, api.parts.log, 0) });
-    const record = await openRecord();
-    await mineOver(record);
-    await mint(plain, record.address, 5n);
-    const response = await name(record.address, { token: plain }, otherNetwork(), off);
-    assert.equal(response.json().tokens[0].fate, "left_to_owner");
-    await off.app.close();
   });
 });
 
@@ -283,7 +200,7 @@ describe("a stranger with hostile tokens", () => {
       assert.equal(await fateOf(address, token), "unmovable", token);
     }
     // The executor must not rely on the checks of the API, so the reports are saved directly.
-    const tokens = Object.values(hostile);
+    const tokens = Object.values(hostile).slice(0, rounds(2, 4));
     const fates = await nameNow(record, tokens);
     assert.deepEqual(new Set(fates), new Set(["queued"]));
     await until("the executor has tried them", async () => {
@@ -311,7 +228,7 @@ describe("a stranger with hostile tokens", () => {
     assert.equal(await sent(), before);
   });
 
-  test("affects no other account with a token that reenters the factory", async () => {
+  test("affects no other account with a token that reenters the factory", onlyLong, async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -336,7 +253,8 @@ describe("a stranger with hostile tokens", () => {
 
   for (const burns of [true, false]) {
     const how = burns ? "burns gas" : "moves nothing";
-    test(`causes at most one transaction with a token that ${how} only on chain`, async () => {
+    const name = `causes at most one transaction with a token that ${how} only on chain`;
+    test(name, burns ? {} : onlyLong, async () => {
       const record = await openRecord();
       const { address, intent } = record;
       await mineOver(record);
@@ -369,100 +287,26 @@ describe("a stranger with hostile tokens", () => {
     });
   }
 
-  test("causes at most ten transactions a day for one account", async () => {
+  test("causes at most `namedTokensPerDay` transactions for one account", async () => {
     const accountId = newAccount();
-    const records = await Promise.all(Array.from({ length: 14 }, () => openRecord(60, accountId)));
+    const count = namedTokensPerDay + 2;
+    const records = await Promise.all(
+      Array.from({ length: count }, () => openRecord(60, accountId)),
+    );
     await client.increaseTime({ seconds: 120 });
     await client.mine({ blocks: 2 });
     for (const { address } of records) await mint(plain, address, 5n);
     const before = await sent();
     for (const { address } of records) assert.equal(await fateOf(address, plain), "queued");
-    await until("ten tokens are returned", async () => (await sent()) >= before + 10);
+    const all = before + namedTokensPerDay;
+    await until("the limit is reached", async () => (await sent()) >= all);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
-    assert.equal(await sent(), before + 10);
+    assert.equal(await sent(), all);
     // Other accounts, and the account's own payments, are not affected.
     for (const id of [accountId, newAccount()]) {
       const paid = await openRecord(86_400, id);
       await mineOver(paid);
     }
-  });
-
-  test("makes at most eight tokens wait at an address", async () => {
-    const { address } = await openRecord();
-    const copies: Hex[] = [];
-    for (let at = 0; at < 9; at++) {
-      const copy: Hex = `0x${randomBytes(20).toString("hex")}`;
-      await client.setCode({
-        address: copy,
-        bytecode: (await client.getCode({ address: plain }))!,
-      });
-      await mint(copy, address, 5n);
-      copies.push(copy);
-    }
-    const fates: string[] = [];
-    for (const copy of copies) fates.push(await fateOf(address, copy));
-    assert.deepEqual(fates, [...Array(8).fill("queued"), "over_limit"]);
-  });
-
-  test(`can report at most ${namedPerAccountDay} tokens per account and day`, async () => {
-    const accountId = newAccount();
-    const day = Math.floor(Number((await client.getBlock()).timestamp) / 86_400);
-    const rows = Array.from({ length: namedPerAccountDay }, () => ({
-      ...{ chain_id: chain!.chainId, account_id: accountId, day, due_at: null, purpose_id: null },
-      ...{ address: randomBytes(20), token: randomBytes(20) },
-    }));
-    await store.db.insertInto("executor_named").values(rows).execute();
-    const record = await openRecord(86_400, accountId);
-    await mint(plain, record.address, 5n);
-    assert.equal(await fateOf(record.address, plain), "over_limit");
-  });
-
-  test("gets 429 rate_limited for many requests from one network", async () => {
-    const { address } = await openRecord();
-    const headers = { "x-forwarded-for": "198.51.100.7" };
-    const codes: number[] = [];
-    for (let at = 0; at < 12; at++) {
-      codes.push((await name(address, { token: plain }, headers)).statusCode);
-    }
-    assert.deepEqual(codes.slice(0, 10), Array(10).fill(200));
-    assert.ok(codes.slice(10).includes(429), codes.join());
-  });
-});
-
-describe("an endpoint that lies", () => {
-  /**
-   * Starts an API whose second endpoint invents a transfer to each address, and a balance for each
-   * holder.
-   */
-  const startLiar = async (token: Hex) => {
-    const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
-      if (method === "eth_getTransactionReceipt" && answer.result) {
-        const receipt = answer.result as { logs: object[] };
-        const topics = [transferTopic, topicOf(shop), topicOf(lied)];
-        const log = { address: token, topics, data: `0x${"1".padStart(64, "0")}` };
-        return { ...answer, result: { ...receipt, logs: [...receipt.logs, log] } };
-      }
-      const isProbe = method === "eth_call" && !(params[0] as { to?: Hex }).to;
-      if (!isProbe || typeof answer.result !== "string") return answer;
-      return { ...answer, result: `${answer.result.slice(0, -64)}${"f".repeat(64)}` };
-    });
-    after(proxy.stop);
-    return proxy.url;
-  };
-  let lied: Hex = shop;
-
-  test("cannot add a transfer or a balance that the other endpoint does not show", async () => {
-    const pair = world.chains([await startLiar(plain), world.rpcUrl]);
-    const known = { ...api.parts.chains, known: pair, find: () => pair[0] };
-    const two = await appWith({ chains: known });
-    const { address } = await openRecord();
-    lied = address;
-    const transactionHash = await mint(plain, shop, 5n);
-    const byTransaction = await name(address, { transactionHash }, otherNetwork(), two);
-    assert.equal(byTransaction.json().problem, "pays_nothing_here", byTransaction.body);
-    const byToken = await name(address, { token: plain }, otherNetwork(), two);
-    assert.equal(byToken.json().tokens[0].fate, "empty", byToken.body);
-    await two.app.close();
   });
 });
 

@@ -49,9 +49,9 @@ async function settle(rpcUrl: string, chainId: number) {
 
   await bringDeployer(client);
   await deployFactory(client);
-  const newToken = async () => {
+  const newToken = async (symbol = "DMO") => {
     const { abi, bytecode } = demoToken;
-    const hash = await client.deployContract({ abi, bytecode, args: ["Demo", "DMO", 6] });
+    const hash = await client.deployContract({ abi, bytecode, args: ["Demo", symbol, 6] });
     const { contractAddress } = await client.waitForTransactionReceipt({ hash });
     return getAddress(contractAddress!);
   };

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, describe, test } from "node:test";
+import { type AddressRecord, fromHex, type Hex } from "executable-address";
+import type { SentMoney } from "executable-address/client";
+import { topicOf, transferTopic } from "executable-address/status";
+import { openDesk } from "../../executor/desk.ts";
+import { takeLease } from "../../executor/ledger/lease.ts";
+import { namedPerAccountDay } from "../../executor/ledger/named.ts";
+import { chainsOf, startApp, type TestApp } from "../../testing/app.ts";
+import { chainsAt, keepRecord, serveWorld } from "../../testing/app-on-chain.ts";
+import { startProxy } from "../../testing/executor/rpc-proxy.ts";
+
+const { world, server, stop } = await serveWorld();
+after(stop);
+const { chainId } = world.chain;
+const { store, log } = server.parts;
+const [listed, plain] = [world.token, await world.newToken()];
+// The service queues reports only for a chain that an executor leads.
+await takeLease(store.db, chainId, "the executor of the test", undefined);
+
+let clients = 0;
+/** Each report comes from a different network, so only limits of accounts and addresses apply. */
+const otherNetwork = () => `203.0.${++clients >> 8}.${clients & 255}`;
+const report = (address: string, body: object, { app }: TestApp = server, from = otherNetwork()) =>
+  app.inject({
+    ...{ method: "POST", url: `/v1/address/${address}/sent`, body, remoteAddress: from },
+  });
+const sentTo = async (address: string, body: object, to?: TestApp): Promise<SentMoney> => {
+  const response = await report(address, body, to);
+  assert.equal(response.statusCode, 200, response.body);
+  return response.json();
+};
+const fateOf = async (address: string, token: Hex, at?: TestApp) =>
+  (await sentTo(address, { token }, at)).tokens[0]!.fate;
+const openRecord = async () => keepRecord(server, await world.newRecord());
+
+describe("POST /v1/address/{address}/sent", () => {
+  test("returns 400 invalid_request unless the body has a token or a transactionHash", async () => {
+    const { address } = await openRecord();
+    const transactionHash = `0x${"1".repeat(64)}`;
+    for (const body of [{}, { token: plain, transactionHash }, { token: "0x12" }, { other: 1 }]) {
+      const response = await report(address, body);
+      assert.equal(response.statusCode, 400, response.body);
+      assert.equal(response.json().error.code, "invalid_request");
+    }
+  });
+
+  test("returns 404 not_found for an address without an intent", async () => {
+    const response = await report(plain, { token: plain });
+    assert.equal(response.statusCode, 404);
+  });
+
+  test("returns 429 rate_limited for many requests from one network", async () => {
+    const { address } = await openRecord();
+    const codes: number[] = [];
+    for (let at = 0; at < 12; at++) {
+      const { statusCode } = await report(address, { token: plain }, server, "198.51.100.7");
+      codes.push(statusCode);
+    }
+    assert.deepEqual(codes.slice(0, 10), Array(10).fill(200));
+    assert.ok(codes.slice(10).includes(429), codes.join());
+  });
+
+  test("returns `unknown_transaction` for a hash that the chain does not have", async () => {
+    const { address } = await openRecord();
+    const transactionHash = `0x${randomBytes(32).toString("hex")}`;
+    const { problem, tokens } = await sentTo(address, { transactionHash });
+    assert.deepEqual([problem, tokens], ["unknown_transaction", []]);
+  });
+
+  test("returns `pays_nothing_here` for a transaction that paid somebody else", async () => {
+    const { address } = await openRecord();
+    const { transactionHash } = await world.pay(plain, 5n, plain);
+    const { problem, tokens } = await sentTo(address, { transactionHash });
+    assert.deepEqual([problem, tokens], ["pays_nothing_here", []]);
+  });
+
+  test("returns `asked` for the intent's token while the address is open", async () => {
+    const { address, intent } = await openRecord();
+    await world.pay(address, 1n);
+    assert.equal(await fateOf(address, intent.token), "asked");
+  });
+
+  test("returns `automatic` for a different listed token", async () => {
+    const record = await keepRecord(server, await world.newRecord({ token: plain }));
+    await world.pay(record.address, 9n, listed);
+    assert.equal(await fateOf(record.address, listed), "automatic");
+  });
+
+  test("returns `empty` for a token that the address does not have", async () => {
+    const { address } = await openRecord();
+    assert.equal(await fateOf(address, plain), "empty");
+    assert.equal(await fateOf(address, address), "empty");
+  });
+
+  test("omits a symbol with hidden characters, and returns the claimed decimals", async () => {
+    const { address } = await openRecord();
+    for (const [symbol, shown] of [
+      ["FAIR", "FAIR"],
+      ["\u202eRIAF", null],
+    ] as const) {
+      const token = await world.newToken(symbol);
+      await world.pay(address, 9n, token);
+      const [found] = (await sentTo(address, { token })).tokens;
+      assert.deepEqual([found!.symbol, found!.decimals], [shown, 6]);
+    }
+  });
+
+  test("returns `left_to_owner` if the operator disabled these returns", async () => {
+    const desk = openDesk(store, log, 0);
+    const off = await startApp({ store, chains: server.parts.chains, desk });
+    const { address } = await openRecord();
+    await world.pay(address, 5n, plain);
+    assert.equal(await fateOf(address, plain, off), "left_to_owner");
+    await off.app.close();
+  });
+
+  test("returns `over_limit` if eight tokens wait at the address", async () => {
+    const { address } = await openRecord();
+    const code = (await world.client.getCode({ address: plain }))!;
+    const fates: string[] = [];
+    for (let at = 0; at < 9; at++) {
+      const copy = await world.withCode(code);
+      await world.pay(address, 5n, copy);
+      fates.push(await fateOf(address, copy));
+    }
+    assert.deepEqual(fates, [...Array(8).fill("queued"), "over_limit"]);
+  });
+});
+
+test(`at most ${namedPerAccountDay} tokens per account and day are queued`, async () => {
+  const { address } = await openRecord();
+  const { account_id } = await store.db
+    .selectFrom("records")
+    .select("account_id")
+    .where("address", "=", Buffer.from(fromHex(address)))
+    .executeTakeFirstOrThrow();
+  const day = Math.floor(Number((await world.client.getBlock()).timestamp) / 86_400);
+  const rows = Array.from({ length: namedPerAccountDay }, () => ({
+    ...{ chain_id: chainId, account_id, day, due_at: null, purpose_id: null },
+    ...{ address: randomBytes(20), token: randomBytes(20) },
+  }));
+  await store.db.insertInto("executor_named").values(rows).execute();
+  await world.pay(address, 5n, plain);
+  assert.equal(await fateOf(address, plain), "over_limit");
+});
+
+/**
+ * Starts a server whose first endpoint invents a transfer of `token` to the address, and the
+ * balance of each holder.
+ */
+async function serveWithLiar({ address }: AddressRecord, token: Hex) {
+  const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
+    if (method === "eth_getTransactionReceipt" && answer.result) {
+      const receipt = answer.result as { logs: object[] };
+      const topics = [transferTopic, topicOf(plain), topicOf(address)];
+      const log = { address: token, topics, data: `0x${"1".padStart(64, "0")}` };
+      return { ...answer, result: { ...receipt, logs: [...receipt.logs, log] } };
+    }
+    const isProbe = method === "eth_call" && !(params[0] as { to?: Hex }).to;
+    if (!isProbe || typeof answer.result !== "string") return answer;
+    return { ...answer, result: `${answer.result.slice(0, -64)}${"f".repeat(64)}` };
+  });
+  after(proxy.stop);
+  const [chain] = chainsAt(world).known;
+  const chains = chainsOf([{ ...chain!, rpcUrls: [proxy.url, world.rpcUrl] }]);
+  const liar = await startApp({ store, chains });
+  after(() => liar.app.close());
+  return liar;
+}
+
+test("a transfer or a balance that only one of two endpoints shows is ignored", async () => {
+  const record = await openRecord();
+  const two = await serveWithLiar(record, plain);
+  const { transactionHash } = await world.pay(plain, 5n, plain);
+  const byTransaction = await sentTo(record.address, { transactionHash }, two);
+  assert.equal(byTransaction.problem, "pays_nothing_here");
+  assert.equal(await fateOf(record.address, plain, two), "empty");
+});
