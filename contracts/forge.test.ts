@@ -5,10 +5,10 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { isLong } from "../scripts/long.ts";
 import { shortRuns } from "./assurance/mutation/trial.ts";
 import { runForge } from "./build.ts";
 
-const isLong = process.env.TESTS === "long";
 const runs = isLong || process.env.FOUNDRY_FUZZ_RUNS ? {} : shortRuns;
 /** The minimum number of calls per invariant. */
 const callsMin = isLong ? 10_000 : 500;

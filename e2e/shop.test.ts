@@ -18,13 +18,13 @@ import type { Browser, Page } from "playwright-core";
 import { createTestClient, getAddress, http } from "viem";
 import { end, untilPrinted } from "../scripts/child-process.ts";
 import { executorKey, localWallet, payerAccount } from "../scripts/local-chain.ts";
+import { isLong } from "../scripts/long.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser/browser.ts";
 import { mint, openFresh, readCodeIn, token } from "./browser/pay-page.ts";
 import { admin, type Running, startService } from "./service.ts";
 import { announceWallet } from "./wallets/test-wallet.ts";
 
 const root = resolve(import.meta.dirname, "..");
-const isLong = process.env.TESTS === "long";
 const count = Number(process.env.SHOP_ORDERS ?? (isLong ? 12 : 6));
 const price = 25_000_000n;
 /** The receiving wallet in the shop's settings. */

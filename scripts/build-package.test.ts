@@ -25,10 +25,10 @@ import { publint } from "publint";
 import { rolldown } from "rolldown";
 import { build as buildWithVite } from "vite";
 import { sample } from "../address/test/samples.ts";
+import { onlyLong } from "./long.ts";
 
 const root = dirname(import.meta.dirname);
 /** A release also packs each package twice and compares them. */
-const onlyLong = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 const record = makeRecord(sample);
 let project: string;
 

@@ -12,6 +12,7 @@ import { after, before, describe, test } from "node:test";
 import { deriveAddress, encodeNewIntent, factoryAddress, type Hex } from "executable-address";
 import { freePort } from "executable-address-contracts/anvil";
 import { untilPrinted } from "../scripts/child-process.ts";
+import { onlyLong } from "../scripts/long.ts";
 import { openStore } from "./roles/open-store.ts";
 import { OtherFactoryError, requireOwnRecords } from "./store/record.ts";
 import { newIntent, token } from "./testing/app.ts";
@@ -20,7 +21,6 @@ import { newIntent, token } from "./testing/app.ts";
  * Options for tests of variants. `npm test` skips them, because it runs the main case, and each
  * variant starts one or two processes.
  */
-const onlyLong = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 
 const directory = mkdtempSync(join(tmpdir(), "main-"));
 after(() => rmSync(directory, { recursive: true }));

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
+import { isLong } from "../../scripts/long.ts";
 import { InvalidError } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
@@ -14,7 +15,7 @@ import { createClient } from "./client.ts";
 import { NetworkError, UnprovenError } from "./errors.ts";
 import { findRecord } from "./mirrors.ts";
 
-const lookups = process.env.TESTS === "long" ? 100_000 : 2_000;
+const lookups = isLong ? 100_000 : 2_000;
 const main = "https://pay.example/v1";
 const mirrors = ["https://a.example/v1", "https://b.example/v1", "https://c.example/v1"];
 

@@ -14,6 +14,7 @@ import {
   keccak256,
   toFunctionSelector,
 } from "viem";
+import { isLong } from "../../scripts/long.ts";
 import * as library from "../index.ts";
 import {
   decodeTerms,
@@ -29,7 +30,6 @@ import { type DrawnIntent, intents } from "../test/intents.ts";
 import { sample, shop } from "../test/samples.ts";
 
 /** The number of random intents in `npm run test:long`. `npm test` uses a fifth of this number. */
-const isLong = process.env.TESTS === "long";
 const numRuns = Number(process.env.FUZZ_RUNS ?? (isLong ? 1500 : 300));
 const seed = 20260101;
 const execute = paymentFactoryAbi.find(

@@ -3,13 +3,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { isLong } from "../../scripts/long.ts";
 import { startWorld, type World } from "../../service/testing/chain/world.ts";
 import { InvalidError } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { randomFrom } from "../test/random.ts";
 import { type AddressProof, ProofError, proveAddress, verifyAddressProof } from "./proof.ts";
-
-const isLong = process.env.TESTS === "long";
 
 type Case = { record: AddressRecord; proof: AddressProof };
 

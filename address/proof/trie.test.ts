@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMerkleProof, createMPT, verifyMerkleProof } from "@ethereumjs/mpt";
 import { RLP } from "@ethereumjs/rlp";
+import { isLong } from "../../scripts/long.ts";
 import { toHex } from "../abi/hex.ts";
 import { keccak256 } from "../keccak/keccak.ts";
 import { randomFrom } from "../test/random.ts";
@@ -11,8 +12,6 @@ import { buildProof } from "./build/trie.ts";
 import { readReceiptLogs } from "./execution.ts";
 import { decodeRlp, encodeCount, encodeRlp, type Rlp } from "./rlp.ts";
 import { proveInTrie } from "./trie.ts";
-
-const isLong = process.env.TESTS === "long";
 
 describe("tries", () => {
   test("match @ethereumjs/mpt for 1,000 random tries, including proofs of absence", async () => {

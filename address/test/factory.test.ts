@@ -12,10 +12,11 @@ import {
 import { type Anvil, startAnvil } from "executable-address-contracts/anvil";
 import fc from "fast-check";
 import { concatHex, encodeFunctionData, toFunctionSelector } from "viem";
+import { isLong } from "../../scripts/long.ts";
 import { factoryAddress, type Hex, makeRecord } from "../index.ts";
 import { intents } from "./intents.ts";
 
-const intentsCount = process.env.TESTS === "long" ? 2000 : 400;
+const intentsCount = isLong ? 2000 : 400;
 const batchSize = 100;
 const seed = 20260102;
 

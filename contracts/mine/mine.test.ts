@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, test } from "node:test";
+import { isLong } from "../../scripts/long.ts";
 import { create2Address } from "../deploy.ts";
 import { factoryAddress, factoryCreationCode, factorySalt } from "../index.ts";
 import { newSearch, saltOf } from "./search.ts";
 
-const isLong = process.env.TESTS === "long";
 const count = Number(factorySalt);
 
 const program = new URL("./mine.ts", import.meta.url).pathname;

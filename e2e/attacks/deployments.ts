@@ -2,6 +2,7 @@
 // both deployments. They alternate between the two servers, so that limits are tested across
 // servers.
 
+import { isLong } from "../../scripts/long.ts";
 import { startApp, type TestApp } from "../../service/testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
 import { type Server, type ServerOptions, startServer } from "./server.ts";
@@ -11,8 +12,7 @@ export const deployments = ["one server on SQLite", "two servers on one PostgreS
 export type Kind = (typeof deployments)[number];
 
 /** Returns both deployments in `npm run test:long`, and only `short` in `npm test`. */
-export const longOr = (short: Kind): readonly Kind[] =>
-  process.env.TESTS === "long" ? deployments : [short];
+export const longOr = (short: Kind): readonly Kind[] => (isLong ? deployments : [short]);
 
 export type Deployment<One = TestApp> = {
   servers: One[];

@@ -8,10 +8,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { isLong } from "../../scripts/long.ts";
 import { deployments } from "./deployments.ts";
 import type { Observations } from "./fill-disk.ts";
 
-const cycles = process.env.TESTS === "long" ? 8 : 2;
+const cycles = isLong ? 8 : 2;
 const refused = "503 service_unavailable";
 const program = join(import.meta.dirname, "fill-disk.ts");
 

@@ -8,12 +8,12 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isLong } from "../../scripts/long.ts";
 import { newIntent } from "../../service/testing/app.ts";
 import { type Deployment, deployments, startProcesses } from "./deployments.ts";
 import type { Server } from "./server.ts";
 
 const secret = "f00dfeed5ec2e7";
-const isLong = process.env.TESTS === "long";
 const requests = isLong ? 2_000 : 200;
 /** The time in which each loop retries several times; the short form tests only webhooks. */
 const outageMs = isLong ? 15_000 : 3_000;

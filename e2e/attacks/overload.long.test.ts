@@ -6,13 +6,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isLong } from "../../scripts/long.ts";
 import { newIntent, token } from "../../service/testing/app.ts";
 import { heldUpMs } from "../../service/testing/held-up.ts";
 import { type Deployment, longOr, startProcesses } from "./deployments.ts";
 import { at, type Outcome, openLoad } from "./open-loop.ts";
 import { newKeys, type Server } from "./server.ts";
 
-const isLong = process.env.TESTS === "long";
 const phaseMs = isLong ? 10_000 : 1_500;
 /**
  * The number of accounts. With fewer accounts, an account could reach its limit of 50 create

@@ -8,11 +8,11 @@ import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isLong } from "../../scripts/long.ts";
 import { newIntent } from "../../service/testing/app.ts";
 import { type Deployment, longOr, startProcesses } from "./deployments.ts";
 import { type Server, type ServerOptions, startServer } from "./server.ts";
 
-const isLong = process.env.TESTS === "long";
 const filesMax = 1024;
 type Text = string | ((number: number) => string);
 

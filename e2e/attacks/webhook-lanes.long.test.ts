@@ -11,13 +11,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isLong } from "../../scripts/long.ts";
 import { openStore } from "../../service/roles/open-store.ts";
 import { quantile } from "../../service/testing/median.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
 import { addHook, happen, newAccount, pileUp } from "../../service/testing/webhooks/world.ts";
 
 /** Takes four minutes and measures times, so it must not run at the same time as other tests. */
-const skip = process.env.TESTS === "long" ? false : "npm run test:long";
+const skip = isLong ? false : "npm run test:long";
 const strangers = { accounts: 100, endpoints: 10, events: 40 };
 const warmSeconds = 10;
 const seconds = 60;

@@ -11,12 +11,12 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, type ServiceEvent } from "executable-address/client";
 import { executorKey } from "../../scripts/local-chain.ts";
+import { isLong } from "../../scripts/long.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
 import { startReceiver } from "../../service/testing/webhooks/world.ts";
 import { createOrder, mint } from "../browser/pay-page.ts";
 import { admin, type Running, startService } from "../service.ts";
 
-const isLong = process.env.TESTS === "long";
 const rounds = isLong ? 200 : 3;
 const program = resolve(import.meta.dirname, "../../service/main.ts");
 const price = 25_000_000n;

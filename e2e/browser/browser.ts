@@ -10,6 +10,7 @@ import { dirname, join, resolve } from "node:path";
 import chromiumBinary from "@sparticuz/chromium";
 import type { AxeResults } from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { isLong } from "../../scripts/long.ts";
 import { findNewerThanPages } from "../../scripts/pages.ts";
 
 const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
@@ -120,10 +121,6 @@ const allRules = '{ rules: { "target-size": { enabled: true } } }';
 /** Only the rules about colors, because the dark page differs only in its colors. */
 const rulesOfColour =
   '{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } }';
-
-export const isLong = process.env.TESTS === "long";
-/** Skips variants of a case in `npm test`, which runs only one variant in the browser. */
-export const onlyLong = { skip: !isLong && "npm run test:long" };
 
 /**
  * Runs {@link assertSound} in light at 1280 px, checks colors and width in dark at 360 px, and

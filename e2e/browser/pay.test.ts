@@ -15,16 +15,10 @@ import { deriveReturns, mistakes } from "executable-address/status";
 import { signShopLink } from "executable-address-shop";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { localChainId, shopAddress } from "../../scripts/local-chain.ts";
+import { isLong, onlyLong } from "../../scripts/long.ts";
 import { admin, type Running, startService } from "../service.ts";
 import { announceWallet } from "../wallets/test-wallet.ts";
-import {
-  assertSound,
-  assertSoundInAll,
-  isLong,
-  launchBrowser,
-  listenForFaults,
-  onlyLong,
-} from "./browser.ts";
+import { assertSound, assertSoundInAll, launchBrowser, listenForFaults } from "./browser.ts";
 import {
   approve,
   create,

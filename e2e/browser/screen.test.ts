@@ -9,10 +9,11 @@ import { shortAddress } from "executable-address/payment";
 import type { Browser, Page, Route } from "playwright-core";
 import { getAddress } from "viem";
 import { executorAccount, payerAccount, shopAddress } from "../../scripts/local-chain.ts";
+import { isLong } from "../../scripts/long.ts";
 import { readPrint, squeeze } from "../pictures/pdf-text.ts";
 import { type Running, startService } from "../service.ts";
 import { announceWallet } from "../wallets/test-wallet.ts";
-import { assertSound, isLong, launchBrowser, untilDrawn } from "./browser.ts";
+import { assertSound, launchBrowser, untilDrawn } from "./browser.ts";
 import {
   approve,
   create,

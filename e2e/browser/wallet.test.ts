@@ -11,9 +11,10 @@ import {
   localChainId,
   payerAccount,
 } from "../../scripts/local-chain.ts";
+import { onlyLong } from "../../scripts/long.ts";
 import { type Running, startService } from "../service.ts";
 import { announceWallet, ask, newWallet, type TestWallet } from "../wallets/test-wallet.ts";
-import { assertSound, launchBrowser, listenForFaults, onlyLong } from "./browser.ts";
+import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { createOrder, execute, mint, openFresh, readCode, token } from "./pay-page.ts";
 
 /** Two accounts of the demo chain: one with demo dollars, and one without. */

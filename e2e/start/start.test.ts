@@ -12,9 +12,8 @@ import { promisify } from "node:util";
 import { createClient } from "executable-address/client";
 import { startOtherChain } from "../../contracts/testing/other-chain.ts";
 import { end } from "../../scripts/child-process.ts";
+import { isLong } from "../../scripts/long.ts";
 import { environment, executedAt, start } from "./npm-start.ts";
-
-const isLong = process.env.TESTS === "long";
 
 const root = resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);

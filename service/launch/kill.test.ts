@@ -11,10 +11,10 @@ import { describe, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import Database from "better-sqlite3";
 import { makeRecord } from "executable-address";
+import { isLong } from "../../scripts/long.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
 
-const isLong = process.env.TESTS === "long";
 const gone = { error: { code: -32000, message: "the process is gone" } };
 const admin = resolve(import.meta.dirname, "../admin.ts");
 

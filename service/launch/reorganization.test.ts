@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { makeRecord } from "executable-address";
 import { deterministicDeployer, factoryAddress } from "executable-address-contracts";
+import { isLong } from "../../scripts/long.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
 
@@ -49,8 +50,6 @@ async function startChain(t: TestContext) {
 }
 
 const addressOf = (chain: BareChain) => makeRecord(journalOf(chain).intent!).address;
-
-const isLong = process.env.TESTS === "long";
 
 describe("launch, repeated after a reorganization,", () => {
   // Blocks: 1 funding, 2 deployer, 3 factory, 4 to 8 periphery, 9 payment, 10 execution.

@@ -14,11 +14,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { sql } from "kysely";
 import pg from "pg";
+import { isLong } from "../../scripts/long.ts";
 import { openStore } from "../roles/open-store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 
 /** The number of times that a writing process is killed on each database. */
-const rounds = Number(process.env.DURABILITY_ROUNDS ?? (process.env.TESTS === "long" ? 20 : 2));
+const rounds = Number(process.env.DURABILITY_ROUNDS ?? (isLong ? 20 : 2));
 const directory = mkdtempSync(join(tmpdir(), "durability-"));
 let postgres: TestPostgres;
 before(async () => {

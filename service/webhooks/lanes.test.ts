@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
+import { isLong } from "../../scripts/long.ts";
 import { quantile } from "../testing/median.ts";
 import { inTurn, onePool } from "../testing/webhooks/one-pool.ts";
 import {
@@ -20,7 +21,6 @@ import {
   threeLanes,
 } from "./lanes.ts";
 
-const isLong = process.env.TESTS === "long";
 /** Options for the controls, which show that the tests can fail. */
 const control = { skip: !isLong && "npm run test:long" };
 

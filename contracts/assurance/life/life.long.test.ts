@@ -6,10 +6,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { describe, test } from "node:test";
+import { isLong } from "../../../scripts/long.ts";
 
 const solc = createRequire(import.meta.url)("solc") as { compile(input: string): string };
 const source = readFileSync(`${import.meta.dirname}/Life.sol`, "utf8");
-const skip = process.env.TESTS === "long" ? false : "npm run test:long";
+const skip = isLong ? false : "npm run test:long";
 const [safe, assertion] = ["9576", "6328"];
 
 /** Runs the model checker on the assertions of `contract`. */

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { type AddressRecord, fromHex, type Hex, makeRecord, toHex } from "executable-address";
 import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import { getAddress, parseEventLogs } from "viem";
+import { isLong } from "../../../scripts/long.ts";
 import type { Parts } from "../../../service/executor/pass.ts";
 import { fatesOf, shop, testConfig, until } from "../../../service/testing/executor/anvil-world.ts";
 import { partsFor, prepare } from "../../../service/testing/executor/executor.ts";
@@ -12,7 +13,6 @@ import { partsFor, prepare } from "../../../service/testing/executor/executor.ts
 export { fatesOf, testConfig, until };
 
 /** Whether this is the long form (`npm run test:long`). */
-const isLong = process.env.TESTS === "long";
 export const count = (short: number, long: number) => (isLong ? long : short);
 /** Options of a slow control. A control shows that an attack works, and tests no promise. */
 export const control = { skip: isLong ? false : "npm run test:long" };

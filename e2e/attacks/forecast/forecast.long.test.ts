@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Hex } from "executable-address";
+import { isLong } from "../../../scripts/long.ts";
 import { openChecks } from "../../../service/chain/findings/checks.ts";
 import { deployOdd } from "../../../service/testing/chain/odd-contracts.ts";
 import { type SimulatedWorld, startSimulated } from "../../../service/testing/chain/simulated.ts";
@@ -12,7 +13,7 @@ import { openClasses } from "./classes.ts";
 import type { Kit } from "./hands.ts";
 import { wrongOf } from "./truth.ts";
 
-const each = process.env.TESTS === "long" ? 10 : 1;
+const each = isLong ? 10 : 1;
 const shareMin = 0.97;
 
 describe("a check as a forecast", () => {

@@ -10,12 +10,13 @@ import { type AddressState, type AddressStatus, readStatus } from "executable-ad
 import { factoryAddress } from "executable-address-contracts";
 import { parseAbiItem, zeroAddress } from "viem";
 import { randomFrom } from "../../../address/test/random.ts";
+import { isLong } from "../../../scripts/long.ts";
 import { expectedStatus } from "../../testing/chain/oracle.ts";
 import { recoverData, startWorld, type World } from "../../testing/chain/world.ts";
 import { openChainRpc } from "../rpc/chain-rpc.ts";
 import { openStatusReader } from "./reader.ts";
 
-const histories = Number(process.env.HISTORIES ?? (process.env.TESTS === "long" ? 10 : 4));
+const histories = Number(process.env.HISTORIES ?? (isLong ? 10 : 4));
 const firstSeed = Number(process.env.SEED ?? 1);
 const steps = 24;
 

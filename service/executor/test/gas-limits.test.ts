@@ -14,12 +14,13 @@ import type { Finding } from "executable-address/client";
 import { factoryAddress } from "executable-address-contracts";
 import { getAddress, numberToHex, parseAbi } from "viem";
 import { demoTokens, localChainId } from "../../../scripts/local-chain.ts";
+import { onlyLong } from "../../../scripts/long.ts";
 import { executionGasMax } from "../../chain/execution-gas.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
 import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
 import { fatesOf, saveRecords, shop, until } from "../../testing/executor/anvil-world.ts";
-import { onlyLong, prepare, startCore } from "../../testing/executor/executor.ts";
+import { prepare, startCore } from "../../testing/executor/executor.ts";
 
 const { world, store } = await prepare({ tickMs: 100 });
 const { client, token } = world;

@@ -11,6 +11,7 @@ import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
+import { isLong } from "../../../scripts/long.ts";
 import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origins/origin-list.ts";
 import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
@@ -19,7 +20,7 @@ import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 const origin = "https://shop.example.com";
 /** The numbers of simultaneous create requests. A client ID can make a burst of 20. */
 const parallel = { server: 99, page: 20 };
-const kills = process.env.TESTS === "long" ? 4 : 1;
+const kills = isLong ? 4 : 1;
 /**
  * The number of accounts whose pages create addresses until the server is killed. It is high enough
  * that no account reaches its limit.

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { isLong } from "../../../scripts/long.ts";
 import { originsMax } from "../../accounts/origins/origins.ts";
 import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
 import { type Browser, openBrowser } from "../../testing/browser.ts";
@@ -40,7 +41,6 @@ describe("the dashboard's API without its database", () => {
   });
 });
 
-const isLong = process.env.TESTS === "long";
 for (const [name, database] of Object.entries(databases)) {
   // For PostgreSQL, `npm test` runs only the suites of the parts that the routes call, and all
   // statements.

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { isLong } from "../../../scripts/long.ts";
 import { createAccount } from "../../accounts/account.ts";
 import { openAccounts } from "../../accounts/open.ts";
 import { startApp, type TestApp } from "../../testing/app.ts";
@@ -13,7 +14,6 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-const isLong = process.env.TESTS === "long";
 /**
  * Options for tests that each hash hundreds of passwords. They show that the same attack locks the
  * owner out under the former rule.

@@ -25,17 +25,6 @@ import type { Store } from "../../store/store.ts";
 import { startPostgres } from "../postgres.ts";
 import { type AnvilWorld, startWorld, testConfig, unit, weiOfUnit } from "./anvil-world.ts";
 
-/** Set by `npm run test:long`. */
-const isLong = process.env.TESTS === "long";
-
-/** The number of repetitions in `npm test` and in `npm run test:long`. */
-export const rounds = (short: number, long: number) => (isLong ? long : short);
-
-/**
- * Options for a test of a variant or a control. `npm test` skips it, because it runs the main case.
- */
-export const onlyLong = { skip: !isLong && "npm run test:long" };
-
 /** The key of the tests, and a second key with the same balance. */
 export const twoKeys: Parts["signers"] = [
   openSigner({ executorKey }),

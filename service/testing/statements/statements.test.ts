@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { CompiledQuery } from "kysely";
+import { isLong, onlyLong } from "../../../scripts/long.ts";
 import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { startPostgres, type TestPostgres } from "../postgres.ts";
@@ -22,9 +23,7 @@ import { plansOf, rowsReadBy } from "./plans.ts";
 import { turnsOf } from "./turns.ts";
 import { type Seen, watchStatements } from "./watch.ts";
 
-const isLong = process.env.TESTS === "long";
 /** Durations are unreliable on a machine with other work. */
-const onlyLong = { skip: !isLong && "npm run test:long" };
 const sizes = isLong
   ? { sqlite: 1_000_000, postgres: 1_000_000 }
   : { sqlite: 5_000, postgres: 5_000 };

@@ -11,11 +11,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isLong } from "../../../scripts/long.ts";
 import { openStore } from "../../roles/open-store.ts";
 import { startPostgres } from "../../testing/postgres.ts";
 import { addHook, happen, newAccount, startReceiver } from "../../testing/webhooks/world.ts";
 
-const rounds = process.env.TESTS === "long" ? 200 : 3;
+const rounds = isLong ? 200 : 3;
 const program = new URL("../../testing/webhooks/deliverer.ts", import.meta.url).pathname;
 
 async function startDeliverer(where: string, aheadMs: number): Promise<ChildProcess> {

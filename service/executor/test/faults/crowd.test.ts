@@ -2,14 +2,9 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import { parseEventLogs } from "viem";
+import { onlyLong, rounds } from "../../../../scripts/long.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import {
-  isAtRest,
-  onlyLong,
-  prepare,
-  rounds,
-  startCore,
-} from "../../../testing/executor/executor.ts";
+import { isAtRest, prepare, startCore } from "../../../testing/executor/executor.ts";
 import { median, quantile } from "../../../testing/median.ts";
 
 const { world, store } = await prepare();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { rounds } from "../../../../scripts/long.ts";
 import { openStore } from "../../../roles/open-store.ts";
 import type { Store } from "../../../store/store.ts";
 import {
@@ -10,7 +11,7 @@ import {
   startWorld,
   until,
 } from "../../../testing/executor/anvil-world.ts";
-import { isAtRest, rounds, startCore } from "../../../testing/executor/executor.ts";
+import { isAtRest, startCore } from "../../../testing/executor/executor.ts";
 import { startPostgres, type TestPostgres } from "../../../testing/postgres.ts";
 
 describe("a restart of PostgreSQL during executions", () => {

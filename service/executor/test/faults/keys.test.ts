@@ -6,13 +6,13 @@ import { afterEach, beforeEach, describe, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
 import { keccak256, recoverTransactionAddress, type TransactionSerializedEIP1559 } from "viem";
+import { onlyLong } from "../../../../scripts/long.ts";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Call } from "../../../chain/rpc/json-rpc.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
 import {
   isAtRest,
   mapSigners,
-  onlyLong,
   prepare,
   type Running,
   startCore,

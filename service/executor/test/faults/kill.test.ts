@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { AddressRecord } from "executable-address";
+import { rounds } from "../../../../scripts/long.ts";
 import {
   fatesOf,
   saveRecords,
@@ -17,7 +18,6 @@ import {
   assertBooksAreExact,
   isAtRest,
   prepare,
-  rounds,
   startCore,
   twoKeys,
 } from "../../../testing/executor/executor.ts";

@@ -6,8 +6,9 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { AddressRecord } from "executable-address";
 import { demoToken, factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
+import { rounds } from "../../../../scripts/long.ts";
 import { saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
+import { isAtRest, prepare, startCore } from "../../../testing/executor/executor.ts";
 import { startProxy } from "../../../testing/executor/rpc-proxy.ts";
 
 const blocksMax = 10;

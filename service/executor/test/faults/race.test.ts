@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { factoryAddress } from "executable-address-contracts";
+import { rounds } from "../../../../scripts/long.ts";
 import {
   fatesOf,
   saveRecords,
@@ -15,7 +16,6 @@ import {
   isAtRest,
   mapSigners,
   prepare,
-  rounds,
   startCore,
   twoKeys,
 } from "../../../testing/executor/executor.ts";

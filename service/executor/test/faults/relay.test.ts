@@ -4,9 +4,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, describe, type TestContext, test } from "node:test";
 import type { Hex } from "executable-address";
+import { onlyLong } from "../../../../scripts/long.ts";
 import type { Chain } from "../../../chain/chains.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import { isAtRest, onlyLong, prepare, startCore } from "../../../testing/executor/executor.ts";
+import { isAtRest, prepare, startCore } from "../../../testing/executor/executor.ts";
 import { type Misbehaviour, startProxy } from "../../../testing/executor/rpc-proxy.ts";
 import type { FeePolicy } from "../../money/fees.ts";
 

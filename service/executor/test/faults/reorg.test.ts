@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AddressRecord } from "executable-address";
+import { rounds } from "../../../../scripts/long.ts";
 import {
   fatesOf,
   saveRecords,
@@ -14,7 +15,6 @@ import {
   assertBooksAreExact,
   isAtRest,
   prepare,
-  rounds,
   startCore,
 } from "../../../testing/executor/executor.ts";
 

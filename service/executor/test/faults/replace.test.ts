@@ -6,12 +6,12 @@ import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import { parseTransaction, toHex } from "viem";
+import { onlyLong } from "../../../../scripts/long.ts";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
 import {
   isAtRest,
-  onlyLong,
   prepare,
   startCore,
   sumOfReport,

@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import { privateKeyToAccount } from "viem/accounts";
 import { executorKey, localChainId } from "../../../../scripts/local-chain.ts";
+import { onlyLong } from "../../../../scripts/long.ts";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../../flow/days.ts";
@@ -14,7 +15,6 @@ import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-wor
 import {
   assertReportIsExact,
   isAtRest,
-  onlyLong,
   prepare,
   type Running,
   startCore,

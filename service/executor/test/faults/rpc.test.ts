@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { onlyLong, rounds } from "../../../../scripts/long.ts";
 import { httpEndpoint } from "../../../chain/rpc/endpoint.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import {
-  isAtRest,
-  onlyLong,
-  prepare,
-  rounds,
-  startCore,
-} from "../../../testing/executor/executor.ts";
+import { isAtRest, prepare, startCore } from "../../../testing/executor/executor.ts";
 import { type Misbehaviour, startProxy } from "../../../testing/executor/rpc-proxy.ts";
 
 const impatienceMs = 300;

@@ -10,8 +10,9 @@ import { promisify } from "node:util";
 import { factoryAddress } from "executable-address-contracts";
 import { pino } from "pino";
 import { demoTokens, localChainId } from "../../../../scripts/local-chain.ts";
+import { onlyLong } from "../../../../scripts/long.ts";
 import { saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import { onlyLong, partsFor, prepare } from "../../../testing/executor/executor.ts";
+import { partsFor, prepare } from "../../../testing/executor/executor.ts";
 import { startProxy } from "../../../testing/executor/rpc-proxy.ts";
 import { startExecutor } from "../../start.ts";
 

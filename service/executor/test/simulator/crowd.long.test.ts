@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { isLong } from "../../../../scripts/long.ts";
 import { respond, simulatedEndpoint, timedOut } from "./faulty-rpc.ts";
 import { keepRunning } from "./instance.ts";
 import { waitsOf } from "./liveness.ts";
@@ -11,7 +12,7 @@ import { answer, simulationMs } from "./node-model.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";
 import { type Crowd, createWorld } from "./world.ts";
 
-const seeds = process.env.TESTS === "long" ? [1, 2, 3, 4] : [1];
+const seeds = isLong ? [1, 2, 3, 4] : [1];
 const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Case = {

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fromHex, type Hex, keccak256, makeRecord } from "executable-address";
+import { isLong } from "../../../../scripts/long.ts";
 import type { Call } from "../../../chain/rpc/json-rpc.ts";
 import { observe } from "../../../events/observe.ts";
 import { rooms } from "../../../roles/open-store.ts";
@@ -31,7 +32,7 @@ import {
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 const warmUpSeconds = 600;
 const spanSeconds = 1200;
-const sleepingSpanSeconds = process.env.TESTS === "long" ? 21_600 : 3600;
+const sleepingSpanSeconds = isLong ? 21_600 : 3600;
 /** The maximum number of blocks per log query. */
 const rangeBlocksMax = 2000;
 

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
+import { isLong } from "../../../../scripts/long.ts";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
 import type { ExecutorEvent } from "../../events.ts";
@@ -16,7 +17,7 @@ import { createScheduler, type Scheduler, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
 import { chainId, createWorld, endSeconds, tokens } from "./world.ts";
 
-const seeds = process.env.TESTS === "long" ? [1, 2, 3, 4] : [1];
+const seeds = isLong ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
 /** Returns an endpoint's answer to a call. The function can throw or be slow. */

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
+import { onlyLong } from "../../../../scripts/long.ts";
 import type { Endpoint, Response } from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import type { ExecutorEvent } from "../../events.ts";
@@ -16,8 +17,6 @@ import { answer } from "./node-model.ts";
 import { createScheduler, type Random, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds } from "./world.ts";
-
-const onlyLong = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 
 /** `index`: the index of the endpoint. */
 type Request = { ms: number; random: Random; index: number };

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Hex, toHex } from "executable-address";
+import { isLong } from "../../../../scripts/long.ts";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import type { Tuning } from "../../pass.ts";
@@ -13,7 +14,7 @@ import { createScheduler, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds, startSeconds, tokens, type World } from "./world.ts";
 
-const seeds = process.env.TESTS === "long" ? [1, 2, 3, 4, 5, 6, 7, 8] : [1];
+const seeds = isLong ? [1, 2, 3, 4, 5, 6, 7, 8] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Filter = { fromBlock: Hex; toBlock: Hex; topics: [Hex, null?, Hex[]?] };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
+import { isLong, onlyLong } from "../../../../scripts/long.ts";
 import { reportHistories } from "./histories.ts";
 import type { HistoryRequest } from "./histories-worker.ts";
 import { simulate } from "./simulate.ts";
@@ -11,7 +12,6 @@ import { simulate } from "./simulate.ts";
  * a third of a second. A history with a false endpoint is compared with one to twelve other
  * histories.
  */
-const isLong = process.env.TESTS === "long";
 const { SEED, SEEDS } = process.env;
 const first = Number(SEED ?? 1);
 const seedsOf = (short: number, long: number) => {
@@ -20,7 +20,6 @@ const seedsOf = (short: number, long: number) => {
 };
 const seeds = seedsOf(1, 200);
 const liars = seedsOf(1, 1000);
-const onlyLong = { skip: !isLong && "npm run test:long" };
 
 /** The number of seeds per test. It is limited so that a long run shows its progress. */
 const together = 50;
