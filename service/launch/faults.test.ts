@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { Hex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
 import { parseGwei, parseTransaction } from "viem";
+import { onlyLong } from "../../scripts/long.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, journalOf, journalPath, runLaunch } from "../testing/launch/run.ts";
 
@@ -80,7 +81,7 @@ describe("launch ends in one execution", () => {
     assert.ok(requests >= 20, `${requests}`);
   });
 
-  test("although an endpoint fails for a while before the payment", async (t) => {
+  test("although an endpoint fails for a while before the payment", onlyLong, async (t) => {
     const chain = await startChain(t);
     const { pay } = chain;
     let failures = 0;
@@ -102,17 +103,21 @@ describe("launch ends in one execution", () => {
     ["the first send", 1],
     ["the third send", 3],
   ] as const) {
-    test(`after ${what} was mined and answered with an error`, async (t) => {
-      const chain = await startChain(t);
-      let sends = 0;
-      chain.watch(async ({ method }, forward) => {
-        const answer = await forward();
-        if (method !== "eth_sendRawTransaction" || ++sends !== counted) return answer;
-        return { error: { code: -32000, message: "the connection to the backend was lost" } };
-      });
-      await runLaunch(chain).done.catch(() => {});
-      await assertLaunched(chain);
-    });
+    test(
+      `after ${what} was mined and answered with an error`,
+      counted === 1 ? {} : onlyLong,
+      async (t) => {
+        const chain = await startChain(t);
+        let sends = 0;
+        chain.watch(async ({ method }, forward) => {
+          const answer = await forward();
+          if (method !== "eth_sendRawTransaction" || ++sends !== counted) return answer;
+          return { error: { code: -32000, message: "the connection to the backend was lost" } };
+        });
+        await runLaunch(chain).done.catch(() => {});
+        await assertLaunched(chain);
+      },
+    );
   }
 });
 

@@ -1,6 +1,5 @@
-// Tests a launch whose process is killed at each step and restarted with the same command. `npm
-// test` kills the process once at each send, either before or after it. `npm run test:long` kills
-// the process both before and after each send.
+// Tests a launch whose process is killed and restarted with the same command. `npm test` kills the
+// process at two sends, and `npm run test:long` before and after each send and at other steps.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -11,7 +10,7 @@ import { describe, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import Database from "better-sqlite3";
 import { makeRecord } from "executable-address";
-import { isLong } from "../../scripts/long.ts";
+import { onlyLong } from "../../scripts/long.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
 
@@ -64,20 +63,26 @@ async function killAtSend(chain: BareChain, isAfter: boolean, through: number): 
   });
   child.stdout!.resume();
   await once(child, "exit");
+  chain.watch((_, forward) => forward());
   if (!isKilled && child.signalCode === null) assert.equal(child.exitCode, 0, said);
   return isKilled;
 }
 
-test("sends nothing twice if it is killed before or after each send", async (t) => {
+test("sends nothing twice if it is killed before a send and after the next send", async (t) => {
+  const chain = await startChain(t);
+  assert.ok(await killAtSend(chain, false, 1));
+  assert.ok(await killAtSend(chain, true, 1));
+  await runLaunch(chain).done;
+  assert.equal(await countSent(chain), 8);
+  assert.equal(journalOf(chain).sent.filter(({ mined }) => mined?.succeeded).length, 8);
+});
+
+test("sends nothing twice if it is killed before and after each send", onlyLong, async (t) => {
   const chain = await startChain(t);
   let kills = 0;
   let isPaid = false;
-  let isUnsent = false;
   for (let isAfter = false; ; isAfter = !isAfter) {
-    // The short form kills once at each send. So if the previous launch was killed before a send,
-    // this launch may send that transaction.
-    const isKilled = await killAtSend(chain, isAfter, isUnsent && !isLong ? 1 : 0);
-    isUnsent = isKilled && !isAfter;
+    const isKilled = await killAtSend(chain, isAfter, 0);
     if (isKilled) kills++;
     else if (isPaid) break;
     const { intent, saved } = journalOf(chain);
@@ -86,7 +91,7 @@ test("sends nothing twice if it is killed before or after each send", async (t) 
     isPaid = true;
   }
   t.diagnostic(`killed ${kills} times`);
-  assert.ok(kills >= (isLong ? 14 : 7), `${kills}`);
+  assert.ok(kills >= 14, `${kills}`);
   // The transactions: the deployer's funding, the factory, five other contracts, and the execution.
   assert.equal(await countSent(chain), 8);
   const { sent, receipt } = journalOf(chain);
@@ -112,26 +117,19 @@ describe("a launch that is killed while it", () => {
     assert.equal(child.signalCode, "SIGKILL", `${point}: ${said}`);
   }
 
-  /**
-   * Returns the points to test. The short form skips a point if a neighboring point leaves the same
-   * state.
-   */
-  const chosen = (points: readonly (readonly [isAlways: boolean, point: string])[]) =>
-    points.filter(([isAlways]) => isAlways || isLong).map(([, point]) => point);
-
-  test("creates the account and the address: makes only one of each", async (t) => {
+  test("creates the account and the address: makes only one of each", onlyLong, async (t) => {
     const chain = await startChain(t);
     const file = `${chain.config.dataDirectory}/service.db`;
-    const points = chosen([
-      [false, "before rename with intent"],
-      [true, "after rename with intent"],
-      [false, "before insert into accounts"],
-      [true, "after insert into accounts"],
-      [false, "after insert into client_ids"],
-      [true, "before insert into records"],
-      [false, "after insert into records"],
-      [true, "before rename with saved"],
-    ]);
+    const points = [
+      "before rename with intent",
+      "after rename with intent",
+      "before insert into accounts",
+      "after insert into accounts",
+      "after insert into client_ids",
+      "before insert into records",
+      "after insert into records",
+      "before rename with saved",
+    ];
     const addresses = new Set<string>();
     for (const point of points) {
       await killAt(chain, point);
@@ -149,19 +147,18 @@ describe("a launch that is killed while it", () => {
     assert.equal(await countSent(chain), 8);
   });
 
-  test("proves the outcome: ends with the same proof", async (t) => {
+  test("proves the outcome: ends with the same proof", onlyLong, async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const first = await runLaunch(chain).done;
     assert.ok("receipt" in first);
     const receipt = readFileSync(first.receipt, "utf8");
-    const points = chosen([
-      [true, "before write of launch-84532-receipt.json"],
-      [false, "after write of launch-84532-receipt.json"],
-      [true, "before rename with receipt"],
-      [false, "after rename with receipt"],
-    ]);
-    for (const point of points) {
+    for (const point of [
+      "before write of launch-84532-receipt.json",
+      "after write of launch-84532-receipt.json",
+      "before rename with receipt",
+      "after rename with receipt",
+    ]) {
       await killAt(chain, point);
       assert.deepEqual(await runLaunch(chain).done, first, point);
       assert.equal(readFileSync(first.receipt, "utf8"), receipt, point);

@@ -8,6 +8,7 @@ import { type Hex, toHex } from "executable-address";
 import { verifyReceipt } from "executable-address/proof";
 import { factoryAddress } from "executable-address-contracts";
 import { createPublicClient, http, parseTransaction } from "viem";
+import { onlyLong } from "../../scripts/long.ts";
 import { type BareChain, startBareChain, type Watch } from "../testing/launch/bare-chain.ts";
 import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
 
@@ -89,31 +90,39 @@ describe("launch, with two nodes,", () => {
     assert.equal(await countSent(chain), 8);
   });
 
-  test("makes no receipt if the second node stops, and repeats no execution", async (t) => {
-    const chain = await startChain(t, ["own", "second"]);
-    const second = chain.second!;
-    afterExecution(
-      chain,
-      () => second.become("stands still"),
-      (_, forward) => forward(),
-    );
-    await assertProvedLater(chain, /the execution is mined, but 2 endpoints do not show it/, () =>
-      second.become("follows"),
-    );
-  });
+  test(
+    "makes no receipt if the second node stops, and repeats no execution",
+    onlyLong,
+    async (t) => {
+      const chain = await startChain(t, ["own", "second"]);
+      const second = chain.second!;
+      afterExecution(
+        chain,
+        () => second.become("stands still"),
+        (_, forward) => forward(),
+      );
+      await assertProvedLater(chain, /the execution is mined, but 2 endpoints do not show it/, () =>
+        second.become("follows"),
+      );
+    },
+  );
 
-  test("makes no receipt if the second node's chain does not have the execution", async (t) => {
-    const chain = await startChain(t, ["own", "second"]);
-    const second = chain.second!;
-    afterExecution(
-      chain,
-      () => second.become("forks"),
-      (_, forward) => forward(),
-    );
-    await assertProvedLater(chain, /expected 2 of 2 endpoints to agree on a block/, () =>
-      second.become("follows"),
-    );
-  });
+  test(
+    "makes no receipt if the second node's chain does not have the execution",
+    onlyLong,
+    async (t) => {
+      const chain = await startChain(t, ["own", "second"]);
+      const second = chain.second!;
+      afterExecution(
+        chain,
+        () => second.become("forks"),
+        (_, forward) => forward(),
+      );
+      await assertProvedLater(chain, /expected 2 of 2 endpoints to agree on a block/, () =>
+        second.become("follows"),
+      );
+    },
+  );
 });
 
 describe("launch, with a node that lies about the outcome and has the true block hashes,", () => {
@@ -150,7 +159,7 @@ describe("launch, with a node that lies about the outcome and has the true block
     });
   });
 
-  test("proves the true outcome if the lying node is one of three", async (t) => {
+  test("proves the true outcome if the lying node is one of three", onlyLong, async (t) => {
     const chain = await startChain(t, ["own", "second", "own"]);
     afterExecution(
       chain,

@@ -12,6 +12,7 @@ import { factoryAddress } from "executable-address-contracts";
 import { anvilKeys } from "executable-address-contracts/anvil";
 import { parseGwei, parseTransaction } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { onlyLong } from "../../scripts/long.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
 
@@ -159,7 +160,7 @@ describe("launch, if the base fee rises above its offer,", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("waits instead if the wallet cannot pay, and names the cost", async (t) => {
+  test("waits instead if the wallet cannot pay, and names the cost", onlyLong, async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     await run.prints(/^sending /);
@@ -198,33 +199,41 @@ describe("launch, if another program uses its key,", () => {
     await assertExecuted(chain, runLaunch(chain).done, 1);
   });
 
-  test("names the other transaction, and repeats the execution only when run again", async (t) => {
-    const chain = await startBareChain();
-    t.after(chain.stop);
-    let isStopped = false;
-    chain.watch(async ({ method, params }, forward) => {
-      if (method === "eth_sendRawTransaction" && isExecution(params[0] as Hex) && !isStopped) {
-        isStopped = true;
-        await chain.client.setAutomine(false);
-      }
-      return forward();
-    });
-    const run = runLaunch(chain);
-    await run.prints(/^waiting for 0x\w+ \(execution, nonce 7\)/);
-    const other = await sendAside(chain, 7);
-    await assert.rejects(run.done, { message: new RegExp(`nonce 7 .* for ${other}`) });
-    await mineOn(chain);
-    await assertExecuted(chain, runLaunch(chain).done, 1);
-  });
+  test(
+    "names the other transaction, and repeats the execution only when run again",
+    onlyLong,
+    async (t) => {
+      const chain = await startBareChain();
+      t.after(chain.stop);
+      let isStopped = false;
+      chain.watch(async ({ method, params }, forward) => {
+        if (method === "eth_sendRawTransaction" && isExecution(params[0] as Hex) && !isStopped) {
+          isStopped = true;
+          await chain.client.setAutomine(false);
+        }
+        return forward();
+      });
+      const run = runLaunch(chain);
+      await run.prints(/^waiting for 0x\w+ \(execution, nonce 7\)/);
+      const other = await sendAside(chain, 7);
+      await assert.rejects(run.done, { message: new RegExp(`nonce 7 .* for ${other}`) });
+      await mineOn(chain);
+      await assertExecuted(chain, runLaunch(chain).done, 1);
+    },
+  );
 
-  test("uses the next nonce if a program takes its nonce before the payment", async (t) => {
-    const chain = await startBareChain();
-    t.after(chain.stop);
-    const { pay } = chain;
-    chain.pay = async (address) => {
-      await sendAside(chain, 7);
-      await pay(address);
-    };
-    await assertExecuted(chain, runLaunch(chain).done, 1);
-  });
+  test(
+    "uses the next nonce if a program takes its nonce before the payment",
+    onlyLong,
+    async (t) => {
+      const chain = await startBareChain();
+      t.after(chain.stop);
+      const { pay } = chain;
+      chain.pay = async (address) => {
+        await sendAside(chain, 7);
+        await pay(address);
+      };
+      await assertExecuted(chain, runLaunch(chain).done, 1);
+    },
+  );
 });
