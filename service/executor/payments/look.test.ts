@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex, toHex } from "executable-address";
+import { onlyLong } from "../../../scripts/long.ts";
 import type { Endpoint } from "../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { probeData } from "../../chain/status/probe.ts";
@@ -118,7 +119,7 @@ describe("the first read of new records", () => {
     assert.deepEqual(await jobsOf(sqlite, records), []);
   });
 
-  test("finds no money if the limit per pass is 0", async (context) => {
+  test("finds no money if the limit per pass is 0", onlyLong, async (context) => {
     const running = start(context, {
       adapt: (core) => ({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
     });
@@ -143,25 +144,29 @@ describe("the first read of new records", () => {
     await until("all are executed", () => allExecuted(records));
   });
 
-  test("reads a record again if the only endpoint to answer hid the payment", async (context) => {
-    let isAlone = true;
-    const running = start(context, {
-      endpoints: 2,
-      adapt: withRpcs((rpc, index) => {
-        if (index === 0) return tampered(rpc, zeroes);
-        return tampered(rpc, (_, honest) =>
-          isAlone ? { error: { code: -32000, message: "header not found" } } : honest,
-        );
-      }),
-    });
-    const records = await newRecords(2);
-    await paidFirst(sqlite, records);
-    await saveRecords(sqlite, records);
-    await passes(running, 5);
-    assert.deepEqual(await jobsOf(sqlite, records), []);
-    isAlone = false;
-    await until("all are executed", () => allExecuted(records));
-  });
+  test(
+    "reads a record again if the only endpoint to answer hid the payment",
+    onlyLong,
+    async (context) => {
+      let isAlone = true;
+      const running = start(context, {
+        endpoints: 2,
+        adapt: withRpcs((rpc, index) => {
+          if (index === 0) return tampered(rpc, zeroes);
+          return tampered(rpc, (_, honest) =>
+            isAlone ? { error: { code: -32000, message: "header not found" } } : honest,
+          );
+        }),
+      });
+      const records = await newRecords(2);
+      await paidFirst(sqlite, records);
+      await saveRecords(sqlite, records);
+      await passes(running, 5);
+      assert.deepEqual(await jobsOf(sqlite, records), []);
+      isAlone = false;
+      await until("all are executed", () => allExecuted(records));
+    },
+  );
 
   test("a vault that no endpoint can read does not delay other vaults", async (context) => {
     const poison = await world.newRecord();
@@ -180,21 +185,25 @@ describe("the first read of new records", () => {
     await until("the others are executed", () => allExecuted(records));
   });
 
-  test("returns native coin that was paid before its address was created", async (context) => {
-    start(context);
-    const record = await world.newRecord({ secondsLeft: 300 });
-    const value = 10n ** 17n;
-    await world.client.setBalance({ address: record.address, value });
-    await saveRecords(sqlite, [record]);
-    await until("it is seen", async () => {
-      const [job] = await jobsOf(sqlite, [record]);
-      return job?.reason === "underfunded";
-    });
-    await world.client.increaseTime({ seconds: 400 });
-    await until("the coin is returned", async () => {
-      return (await world.client.getBalance({ address: record.intent.recovery })) === value;
-    });
-  });
+  test(
+    "returns native coin that was paid before its address was created",
+    onlyLong,
+    async (context) => {
+      start(context);
+      const record = await world.newRecord({ secondsLeft: 300 });
+      const value = 10n ** 17n;
+      await world.client.setBalance({ address: record.address, value });
+      await saveRecords(sqlite, [record]);
+      await until("it is seen", async () => {
+        const [job] = await jobsOf(sqlite, [record]);
+        return job?.reason === "underfunded";
+      });
+      await world.client.increaseTime({ seconds: 400 });
+      await until("the coin is returned", async () => {
+        return (await world.client.getBalance({ address: record.intent.recovery })) === value;
+      });
+    },
+  );
 
   test("executes an early payment with two servers whose clocks differ", async (context) => {
     const open = () => openStore({ dataDirectory: "", databaseUrl: postgres.url });

@@ -110,40 +110,48 @@ describe("gas limits of executions", () => {
     }
   });
 
-  test("reports and executes an intent whose target needs more gas to do its work", async () => {
-    const done = async (address: Hex) =>
-      client.readContract({
-        address,
-        abi: parseAbi(["function done() view returns (uint256)"]),
-        functionName: "done",
-      });
-    const target = await deployOdd(world, "Tolerant");
-    const half = { target, function: "tryWorkWithHalf(uint256 items)", args: ["40"] };
-    const record = await recordWith(half);
-    const { findings, simulation } = await check(record);
-    assert.ok(simulation.gasUsed! > 900_000, `${simulation.gasUsed}`);
-    assert.deepEqual(codesOf(findings), ["work_depends_on_gas"]);
-    const executed = await execute([record]);
-    assert.equal(executed.get(record.address), true);
-    assert.equal(await done(target), 40n);
-  });
+  test(
+    "reports and executes an intent whose target needs more gas to do its work",
+    onlyLong,
+    async () => {
+      const done = async (address: Hex) =>
+        client.readContract({
+          address,
+          abi: parseAbi(["function done() view returns (uint256)"]),
+          functionName: "done",
+        });
+      const target = await deployOdd(world, "Tolerant");
+      const half = { target, function: "tryWorkWithHalf(uint256 items)", args: ["40"] };
+      const record = await recordWith(half);
+      const { findings, simulation } = await check(record);
+      assert.ok(simulation.gasUsed! > 900_000, `${simulation.gasUsed}`);
+      assert.deepEqual(codesOf(findings), ["work_depends_on_gas"]);
+      const executed = await execute([record]);
+      assert.equal(executed.get(record.address), true);
+      assert.equal(await done(target), 40n);
+    },
+  );
 
-  test("reports a tolerated call that burns all its gas and fails at any gas limit", async () => {
-    // The call sends all gas to a contract that consists of one INVALID, and ignores the failure.
-    const burner = "0x0000000000000000000000000000000000620001" as const;
-    const tolerant = "0x0000000000000000000000000000000000620002" as const;
-    await client.setCode({ address: burner, bytecode: "0xfe" });
-    await client.setCode({
-      address: tolerant,
-      bytecode: `0x5f5f5f5f5f73${burner.slice(2)}5af100`,
-    });
-    const record = await recordWith({ target: tolerant, function: "visit()", args: [] });
-    const { findings } = await check(record);
-    assert.deepEqual(codesOf(findings), ["call_reverts"]);
-    assert.match(findings[0]!.message, /less than a quarter of its gas/);
-    assert.match(findings[0]!.message, /no limit is high enough/);
-    assert.deepEqual(findings[0]!.path, ["calls", 1]);
-  });
+  test(
+    "reports a tolerated call that burns all its gas and fails at any gas limit",
+    onlyLong,
+    async () => {
+      // The call sends all gas to a contract that consists of one INVALID, and ignores the failure.
+      const burner = "0x0000000000000000000000000000000000620001" as const;
+      const tolerant = "0x0000000000000000000000000000000000620002" as const;
+      await client.setCode({ address: burner, bytecode: "0xfe" });
+      await client.setCode({
+        address: tolerant,
+        bytecode: `0x5f5f5f5f5f73${burner.slice(2)}5af100`,
+      });
+      const record = await recordWith({ target: tolerant, function: "visit()", args: [] });
+      const { findings } = await check(record);
+      assert.deepEqual(codesOf(findings), ["call_reverts"]);
+      assert.match(findings[0]!.message, /less than a quarter of its gas/);
+      assert.match(findings[0]!.message, /no limit is high enough/);
+      assert.deepEqual(findings[0]!.path, ["calls", 1]);
+    },
+  );
 
   test("executes the largest call that a transaction can have, of 12 million gas", async () => {
     // A contract that loops until it has used the gas that its first argument names.

@@ -19,6 +19,7 @@ import {
   stringToHex,
 } from "viem";
 import { demoTokens, localChainId } from "../../../scripts/local-chain.ts";
+import { onlyLong } from "../../../scripts/long.ts";
 import { parseChains } from "../../chain/chains.ts";
 import { chainsOf, startApp } from "../../testing/app.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
@@ -276,7 +277,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "other_token", 7n * unit, { token: unlisted });
   });
 
-  test("a token that is not listed: the payment comes back after a report", async () => {
+  test("a token that is not listed: the payment comes back after a report", onlyLong, async () => {
     const one = await order();
     await pay(one, 7n * unit, unlisted);
     await pay(one, 25n * unit);
@@ -317,7 +318,7 @@ describe("the money of a payment that is", () => {
     assert.equal(await stateOf(one), "unfunded");
   });
 
-  test("from an exchange: the excess goes to recovery, not to the exchange", async () => {
+  test("from an exchange: the excess goes to recovery, not to the exchange", onlyLong, async () => {
     const one = await order();
     const exchange = addressOf("the hot wallet of an exchange");
     await world.pay([{ to: exchange, amount: 100n * unit }]);
@@ -330,7 +331,7 @@ describe("the money of a payment that is", () => {
     assert.equal(await world.balanceOf(exchange), 50n * unit);
   });
 
-  test("from a contract: the excess goes to recovery, not to the contract", async () => {
+  test("from a contract: the excess goes to recovery, not to the contract", onlyLong, async () => {
     const one = await order();
     const contract = await paymentTo(one, 26n * unit);
     await world.pay([{ to: contract.address, amount: 26n * unit }]);
@@ -373,7 +374,7 @@ describe("the money of a token that", () => {
     assert.equal(found.args.amount, unit);
   });
 
-  test("blocks recovery: only recovery itself can send the money elsewhere", async () => {
+  test("blocks recovery: only recovery itself can send the money elsewhere", onlyLong, async () => {
     const one = await order({ token: fiat });
     const { intent } = one.record;
     await block(intent.recovery, true);

@@ -194,14 +194,18 @@ describe("an endpoint that reports a transaction as underpriced", () => {
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("causes no replacement as the only endpoint at a constant base fee", async (context) => {
-    refusal = "replacement transaction underpriced";
-    const urls = { rpcUrls: [relay.url], stuckSeconds };
-    const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
-    await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
-  });
+  test(
+    "causes no replacement as the only endpoint at a constant base fee",
+    onlyLong,
+    async (context) => {
+      refusal = "replacement transaction underpriced";
+      const urls = { rpcUrls: [relay.url], stuckSeconds };
+      const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
+      await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
+    },
+  );
 
-  test("causes no replacement as the only relay", async (context) => {
+  test("causes no replacement as the only relay", onlyLong, async (context) => {
     refusal = "replacement transaction underpriced";
     const alone: Relayed = { sendUrls: [relay.url], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", alone, { stuckSeconds }));

@@ -219,58 +219,66 @@ describe("after a restore from a backup", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("charges only today's transactions after the loss of all tables", async (context) => {
-    tick(100);
-    const lost = start(context);
-    await execute([alice]);
-    world.stopTicking();
-    await client.increaseTime({ seconds: 86_400 });
-    await world.mine();
-    tick(100);
-    const before = await spentToday();
-    assert.equal(before, 0n);
-    await execute([bob]);
-    await lost.stop();
-    const spent = await spentToday();
-    for (const table of tables) await store.db.deleteFrom(table).execute();
-    const running = start(context);
-    await until("it is charged", async () => (await spentToday()) === spent);
-    await execute([bob]);
-    await running.stop();
-    world.stopTicking();
-    const { events } = running;
-    assert.ok(events.every(({ kind }) => kind !== "nonces_written_off"));
-    assert.equal(await spentFor(alice), 0n);
-  });
+  test(
+    "charges only today's transactions after the loss of all tables",
+    onlyLong,
+    async (context) => {
+      tick(100);
+      const lost = start(context);
+      await execute([alice]);
+      world.stopTicking();
+      await client.increaseTime({ seconds: 86_400 });
+      await world.mine();
+      tick(100);
+      const before = await spentToday();
+      assert.equal(before, 0n);
+      await execute([bob]);
+      await lost.stop();
+      const spent = await spentToday();
+      for (const table of tables) await store.db.deleteFrom(table).execute();
+      const running = start(context);
+      await until("it is charged", async () => (await spentToday()) === spent);
+      await execute([bob]);
+      await running.stop();
+      world.stopTicking();
+      const { events } = running;
+      assert.ok(events.every(({ kind }) => kind !== "nonces_written_off"));
+      assert.equal(await spentFor(alice), 0n);
+    },
+  );
 
-  test("charges a nonce's highest cost once if no node has the transaction", async (context) => {
-    const restore = await backUp();
-    tick(100);
-    const first = start(context);
-    await execute([alice]);
-    await execute([bob]);
-    await first.stop();
-    const really = await spentToday();
-    await restore();
-    world.stopTicking();
-    tick(100, 5);
-    const pruned = withEndpoints(2, (_, { method, params }, answer) => {
-      const isOld = method === "eth_getTransactionCount" && /^0x/.test(`${params[1]}`);
-      return isOld ? { error: { code: -32000, message: "missing trie node" } } : answer;
-    });
-    const second = start(context, pruned);
-    const next = await payOne(bob);
-    await isExecuted(next);
-    await until("no transaction is pending", () => isAtRest(store));
-    await second.stop();
-    world.stopTicking();
-    const writtenOff = second.events.filter((event) => event.kind === "nonces_written_off");
-    assert.equal(writtenOff.length, 1);
-    const [{ count, wei }] = writtenOff as [(typeof writtenOff)[0]];
-    assert.equal(count, 2);
-    assert.ok(wei > really, `${wei} wei, really ${really}`);
-    assert.ok((await spentToday()) > wei);
-  });
+  test(
+    "charges a nonce's highest cost once if no node has the transaction",
+    onlyLong,
+    async (context) => {
+      const restore = await backUp();
+      tick(100);
+      const first = start(context);
+      await execute([alice]);
+      await execute([bob]);
+      await first.stop();
+      const really = await spentToday();
+      await restore();
+      world.stopTicking();
+      tick(100, 5);
+      const pruned = withEndpoints(2, (_, { method, params }, answer) => {
+        const isOld = method === "eth_getTransactionCount" && /^0x/.test(`${params[1]}`);
+        return isOld ? { error: { code: -32000, message: "missing trie node" } } : answer;
+      });
+      const second = start(context, pruned);
+      const next = await payOne(bob);
+      await isExecuted(next);
+      await until("no transaction is pending", () => isAtRest(store));
+      await second.stop();
+      world.stopTicking();
+      const writtenOff = second.events.filter((event) => event.kind === "nonces_written_off");
+      assert.equal(writtenOff.length, 1);
+      const [{ count, wei }] = writtenOff as [(typeof writtenOff)[0]];
+      assert.equal(count, 2);
+      assert.ok(wei > really, `${wei} wei, really ${really}`);
+      assert.ok((await spentToday()) > wei);
+    },
+  );
 
   test("writes off at most the rest of the daily budget", async (context) => {
     const restore = await backUp();

@@ -115,7 +115,7 @@ describe("one false endpoint of three", () => {
     });
   }
 
-  test("control: no endpoint appears if all three are honest", async (context) => {
+  test("control: no endpoint appears if all three are honest", onlyLong, async (context) => {
     const good = await Promise.all([endpoint(), endpoint(), endpoint()]);
     const { reported, scoreOf, differs } = await whatIsSeen(
       context,
