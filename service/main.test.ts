@@ -139,7 +139,7 @@ describe("a database of another factory", () => {
     );
   });
 
-  test("is accepted if one record is corrupt and another record is valid", async () => {
+  test("is accepted if one record is corrupt and another record is valid", onlyLong, async () => {
     const store = await openStore({
       dataDirectory: await folderOf("one-corrupt", [other, factoryAddress]),
     });
@@ -316,15 +316,19 @@ describe("SIGTERM", () => {
     assert.equal(last[1].seconds, 1);
   });
 
-  test("a second signal within a second, as npm sends, does not interrupt the drain", async () => {
-    const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
-    // The signal is sent as soon as the server listens.
-    const ended = once(server.process, "close");
-    server.process.kill("SIGINT");
-    server.process.kill("SIGINT");
-    assert.deepEqual(await ended, [0, null]);
-    assert.match(server.lines.at(-1)!, /"msg":"stopped"/);
-  });
+  test(
+    "a second signal within a second, as npm sends, does not interrupt the drain",
+    onlyLong,
+    async () => {
+      const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
+      // The signal is sent as soon as the server listens.
+      const ended = once(server.process, "close");
+      server.process.kill("SIGINT");
+      server.process.kill("SIGINT");
+      assert.deepEqual(await ended, [0, null]);
+      assert.match(server.lines.at(-1)!, /"msg":"stopped"/);
+    },
+  );
 
   test(
     "a second signal after more than a second ends the process immediately",

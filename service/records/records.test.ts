@@ -13,6 +13,7 @@ import { after, before, describe, test } from "node:test";
 import { fromHex, type Intent, makeRecord } from "executable-address";
 import { createClient } from "executable-address/client";
 import { factoryAddress } from "executable-address-contracts";
+import { onlyLong } from "../../scripts/long.ts";
 import { createAccount } from "../accounts/account.ts";
 import { accountCommands } from "../accounts/admin.ts";
 import { openStore } from "../roles/open-store.ts";
@@ -124,36 +125,43 @@ const sorted = (text: string) => text.trimEnd().split("\n").sort();
 const email = "mirror@example.com";
 
 for (const [name, newPlace] of Object.entries(places)) {
-  describe(`records on ${name}`, () => {
-    test("import rejects each line that is not a valid record and stores the others", async () => {
-      const place = await newPlace();
-      await addAccount(place);
-      assert.match(
-        (await admin(place, "import --email nobody@example.com")).err,
-        /^no account has the email/,
-      );
-      const good = JSON.stringify(record(1));
-      const lines = [
-        "no JSON",
-        JSON.stringify({ ...record(2), address: record(3).address }),
-        good,
-        "",
-        "x".repeat(1_048_577),
-        JSON.stringify({ ...record(4), terms: record(5).terms }),
-        good,
-      ];
-      const { code, err, out } = await admin(place, `import --email ${email}`, lines.join("\n"));
-      assert.deepEqual([code, out], [1, ""]);
-      for (const line of ["line 1: ", "line 2: ", "line 5: longer than", "line 6: "])
-        assert.ok(err.includes(line), err);
-      assert.match(
-        err,
-        /\{"saved":2,"repaired":0,"refused":4\}: the rejected records are listed above\n$/,
-      );
-      assert.equal((await admin(place, "export")).out, `${good}\n`);
-    });
+  // All these commands read and write through the store, which has its own tests on PostgreSQL.
+  const once = name === "sqlite" ? {} : onlyLong;
 
-    test("mirror writes new records as files that a client can look up", async () => {
+  describe(`records on ${name}`, () => {
+    test(
+      "import rejects each line that is not a valid record and stores the others",
+      once,
+      async () => {
+        const place = await newPlace();
+        await addAccount(place);
+        assert.match(
+          (await admin(place, "import --email nobody@example.com")).err,
+          /^no account has the email/,
+        );
+        const good = JSON.stringify(record(1));
+        const lines = [
+          "no JSON",
+          JSON.stringify({ ...record(2), address: record(3).address }),
+          good,
+          "",
+          "x".repeat(1_048_577),
+          JSON.stringify({ ...record(4), terms: record(5).terms }),
+          good,
+        ];
+        const { code, err, out } = await admin(place, `import --email ${email}`, lines.join("\n"));
+        assert.deepEqual([code, out], [1, ""]);
+        for (const line of ["line 1: ", "line 2: ", "line 5: longer than", "line 6: "])
+          assert.ok(err.includes(line), err);
+        assert.match(
+          err,
+          /\{"saved":2,"repaired":0,"refused":4\}: the rejected records are listed above\n$/,
+        );
+        assert.equal((await admin(place, "export")).out, `${good}\n`);
+      },
+    );
+
+    test("mirror writes new records as files that a client can look up", once, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const first = await fill(place, 3, 1_700_000_000_000);
@@ -187,7 +195,7 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.deepEqual(await client.lookup(record(nth).address), record(nth));
     });
 
-    test("mirror omits a corrupt record and adds it after its repair", async () => {
+    test("mirror omits a corrupt record and adds it after its repair", once, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const lines = await fill(place, 3, 1_700_000_000_000);
@@ -213,8 +221,7 @@ for (const [name, newPlace] of Object.entries(places)) {
     });
 
     const retries = "mirror retries 600 corrupt records, and adds each once after their repair";
-    const isLong = process.env.TESTS === "long";
-    test(retries, { skip: !isLong && name !== "sqlite" && "npm run test:long" }, async () => {
+    test(retries, once, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const lines = await fill(place, 600, 1_700_000_000_000);
@@ -245,7 +252,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       );
     });
 
-    test("export omits a changed record, and import repairs it", async () => {
+    test("export omits a changed record, and import repairs it", once, async () => {
       const place = await newPlace();
       const lines = await fill(place, 2, 1_700_000_000_000);
       const [good] = lines;
@@ -292,7 +299,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(sorted((await typed(to, "export")).out), lines.toSorted());
     });
 
-    test("exports the records that were created since a time", async () => {
+    test("exports the records that were created since a time", once, async () => {
       const place = await newPlace();
       const lines = await fill(place, 10, Date.parse("2026-01-31T00:00:00Z"));
       const since = await admin(place, "export --since 2026-01-31T00:00:00.004Z");

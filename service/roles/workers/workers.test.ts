@@ -12,6 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "executable-address-contracts/anvil";
 import { type Server, startServer } from "../../../e2e/attacks/server.ts";
 import { admin } from "../../../e2e/service.ts";
+import { onlyLong } from "../../../scripts/long.ts";
 import { newIntent } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
@@ -199,16 +200,20 @@ describe("a worker that hangs while it drains", () => {
     return { server, hung: hung!, ended };
   };
 
-  test("is killed ten seconds after the drain period, and the exit code is 1", async () => {
-    const { server, hung, ended } = await startWithHung();
-    assert.deepEqual(await ended, [1, null]);
-    assert.equal(isAlive(hung), false);
-    const [killed] = logged(server, "worker did not stop in time and was killed");
-    assert.deepEqual([killed?.worker, killed?.pid], [1, hung]);
-    assert.equal(logged(server, "stopped").length, 2);
-    assert.equal(linesOf(server).at(-1)!.msg, "stopped");
-    await server.close();
-  });
+  test(
+    "is killed ten seconds after the drain period, and the exit code is 1",
+    onlyLong,
+    async () => {
+      const { server, hung, ended } = await startWithHung();
+      assert.deepEqual(await ended, [1, null]);
+      assert.equal(isAlive(hung), false);
+      const [killed] = logged(server, "worker did not stop in time and was killed");
+      assert.deepEqual([killed?.worker, killed?.pid], [1, hung]);
+      assert.equal(logged(server, "stopped").length, 2);
+      assert.equal(linesOf(server).at(-1)!.msg, "stopped");
+      await server.close();
+    },
+  );
 
   test("is killed immediately by a second signal, and the exit code is 1", async () => {
     const { server, hung, ended } = await startWithHung();

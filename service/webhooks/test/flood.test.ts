@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
+import { onlyLong } from "../../../scripts/long.ts";
 import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
@@ -19,7 +20,6 @@ import { threeLanes } from "../lanes.ts";
 import type { Sent } from "../send.ts";
 
 const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
-const control = { skip: process.env.TESTS !== "long" && "npm run test:long" };
 const accountsCount = 24;
 /**
  * The limit in milliseconds of the test's clock. 20 events take 100 ms, but more on a busy machine,
@@ -29,7 +29,8 @@ const accountsCount = 24;
 const boundMs = 2500;
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`many endpoints that start to hang, on ${dialect}`, () => {
+  const options = dialect === "postgres" ? {} : onlyLong;
+  describe(`many endpoints that start to hang, on ${dialect}`, options, () => {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
@@ -96,7 +97,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     test(
       "control: delay the 20 events in a single pool without shares and bars",
-      control,
+      onlyLong,
       async () => {
         await store.db
           .updateTable("webhook_endpoints")
