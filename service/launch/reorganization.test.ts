@@ -95,8 +95,8 @@ describe("launch, repeated after a reorganization,", () => {
       const { chain, undo } = await startChain(t);
       await runLaunch(chain).done;
       const raws = journalOf(chain).sent.map(({ raw }) => raw);
-      // After a reorganization, a node puts removed transactions back into its mempool. Here, it puts
-      // back the first two transactions of the journal, but not the deployer's transaction.
+      // After a reorganization, a node puts removed transactions back into its mempool. Here, it
+      // puts back the first two transactions of the journal, but not the deployer's transaction.
       await undo(0, raws.slice(0, 2));
       assert.equal(await chain.client.getCode({ address: factoryAddress }), undefined);
       const launched = await runLaunch(chain).done;
