@@ -1,12 +1,22 @@
-// Compares the lists of rules for new intents with their sources, and tests the suggestions for
-// functions in a different spelling.
+// Compares the lists of rules for new intents with their sources, and tests the rules and the
+// suggestions for functions in a different spelling.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { describe, test } from "node:test";
 import { toFunctionSelector } from "viem";
-import { encodeNewIntent, InvalidError, parseIntent } from "../index.ts";
-import { shop, withCall } from "../test/samples.ts";
+import {
+  decodeTerms,
+  encodeNewIntent,
+  encodeTerms,
+  factoryAddress,
+  findCautions,
+  InvalidError,
+  makeRecord,
+  parseIntent,
+  verifyRecord,
+} from "../index.ts";
+import { sample, sampleCall, shop, withCall } from "../test/samples.ts";
 import { findSelectorOwner, isReserved, reservedWords, wellKnown } from "./new-intent.ts";
 
 const solc = createRequire(import.meta.url)("solc") as {
@@ -115,5 +125,34 @@ describe("not_canonical", () => {
           return true;
         },
       );
+  });
+});
+
+describe("findCautions", () => {
+  const call = (text: string, ...args: string[]) => ({
+    target: sampleCall.target,
+    function: text,
+    args,
+  });
+
+  test("returns the faults that only a new intent can have, with the path of the function", () => {
+    const calls = [
+      sampleCall,
+      call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"00".repeat(16)}`, "1"),
+      call("years((bool memory, bool ok)[] a)", "[]"),
+    ];
+    const intent = parseIntent({ ...sample, calls });
+    const found = findCautions(intent).map(({ path, code }) => `${path.join(".")} ${code}`);
+    const wanted = ["calls.1.function selector_clash", "calls.2.function reserved_word"];
+    assert.deepEqual(found, [...wanted, wanted[1]]);
+    assert.throws(() => encodeNewIntent(intent), InvalidError);
+    assert.deepEqual(findCautions(sample), []);
+  });
+
+  test("does not affect terms: they decode, and their record verifies", () => {
+    const intent = parseIntent(withCall("constructor(bool return)", "true"));
+    assert.equal(findCautions(intent).length, 2);
+    assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
+    assert.doesNotThrow(() => verifyRecord(makeRecord(intent), { factory: factoryAddress }));
   });
 });

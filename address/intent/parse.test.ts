@@ -4,11 +4,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
-  decodeTerms,
   encodeNewIntent,
   encodeTerms,
   factoryAddress,
-  findCautions,
   type Hex,
   InvalidError,
   type Issue,
@@ -16,7 +14,6 @@ import {
   parseAddress,
   parseIntent,
   type TermsOptions,
-  verifyRecord,
 } from "../index.ts";
 import { sample, sampleCall, shop, usdc, withCall } from "../test/samples.ts";
 
@@ -284,35 +281,6 @@ describe("encodeNewIntent", () => {
       assert.deepEqual(terms, encodeTerms(intent));
     }
     assert.notEqual(drawn[0]!.intent.salt, drawn[1]!.intent.salt);
-  });
-});
-
-describe("findCautions", () => {
-  const call = (text: string, ...args: string[]) => ({
-    target: sampleCall.target,
-    function: text,
-    args,
-  });
-
-  test("returns the faults that only a new intent can have, with the path of the function", () => {
-    const calls = [
-      sampleCall,
-      call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"00".repeat(16)}`, "1"),
-      call("years((bool memory, bool ok)[] a)", "[]"),
-    ];
-    const intent = parseIntent({ ...sample, calls });
-    const found = findCautions(intent).map(({ path, code }) => `${path.join(".")} ${code}`);
-    const wanted = ["calls.1.function selector_clash", "calls.2.function reserved_word"];
-    assert.deepEqual(found, [...wanted, wanted[1]]);
-    assert.throws(() => encodeNewIntent(intent), InvalidError);
-    assert.deepEqual(findCautions(sample), []);
-  });
-
-  test("does not affect terms: they decode, and their record verifies", () => {
-    const intent = parseIntent(withCall("constructor(bool return)", "true"));
-    assert.equal(findCautions(intent).length, 2);
-    assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
-    assert.doesNotThrow(() => verifyRecord(makeRecord(intent), { factory: factoryAddress }));
   });
 });
 

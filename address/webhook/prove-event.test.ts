@@ -2,95 +2,20 @@
 // proves it.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import { startWorld, type World } from "../../service/testing/chain/world.ts";
+import { describe, test } from "node:test";
 import { zeroAddress } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { proveAddress } from "../proof/gather.ts";
 import { makeRecord } from "../record.ts";
-import { httpRpc, type Rpc, readStatus } from "../status/status.ts";
-import {
-  eventTypes,
-  type PaymentNews,
-  type ProvedEvent,
-  proveEvent,
-  type ServiceEvent,
-} from "./webhook.ts";
+import type { Rpc } from "../status/status.ts";
+import { openEventWorld } from "../test/event-world.ts";
+import { eventTypes, type ProvedEvent, proveEvent, type ServiceEvent } from "./webhook.ts";
+
+const { world, node, records, past, paid, pay, eventOf } = await openEventWorld();
 
 type Type = ServiceEvent["type"];
 
-/** An invented payment. */
-const nothing: PaymentNews = {
-  ...{ transactionHash: `0x${"5".repeat(64)}`, logIndex: 0, blockNumber: 3 },
-  ...{ blockHash: `0x${"6".repeat(64)}`, payer: zeroAddress, token: zeroAddress, amount: "9" },
-  ...{ kind: "asked", isLate: false, isLast: false },
-};
-
 describe("proveEvent", () => {
-  let world: World;
-  let node: Rpc;
-  const records: Record<string, AddressRecord> = {};
-  let past: Record<string, ServiceEvent>;
-
-  /** The newest payment to each address. */
-  const paid: Record<Hex, PaymentNews> = {};
-  const pay = async ({ address }: AddressRecord, amount: bigint, token = world.token) => {
-    const { transactionHash, blockHash, blockNumber, logs } = await world.pay(
-      address,
-      amount,
-      token,
-    );
-    paid[address] = {
-      ...{ transactionHash, blockHash, blockNumber: Number(blockNumber), token },
-      ...{ logIndex: logs[0]!.logIndex!, payer: zeroAddress, amount: `${amount}` },
-      ...{ kind: "asked", isLate: false, isLast: false },
-    };
-  };
-  const eventOf = async (record: AddressRecord, type: Type): Promise<ServiceEvent> => {
-    const status = await readStatus(record, { rpc: node });
-    const payment = type === "address.payment" ? { ...(paid[record.address] ?? nothing) } : null;
-    const place = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
-    return {
-      id: `evt_${type}`,
-      type,
-      version: 1,
-      timestamp: new Date().toISOString(),
-      data: {
-        address: record.address,
-        reference: "order-1",
-        claimedReference: null,
-        createdBy: "api_key",
-        sequence: 1,
-        recordUrl: `https://pay.example/v1/address/${record.address}`,
-        transactionHash: (payment ?? place)?.transactionHash ?? null,
-        chainId: record.intent.chainId,
-        ...{ payment, payments: [], paymentsOmitted: 0, returned: [] },
-        status,
-        recoveriesOmitted: 0,
-      },
-    };
-  };
-
-  before(async () => {
-    world = await startWorld();
-    node = httpRpc(world.rpcUrl);
-    for (const name of ["unpaid", "funded", "executed", "returned", "surplus"])
-      records[name] = await world.newRecord();
-    const { timestamp } = await world.client.getBlock();
-    const soon = { expirationTimestamp: Number(timestamp) + 60 };
-    for (const name of ["late", "closed"]) records[name] = await world.newRecord(soon);
-    for (const name of ["funded", "executed", "returned", "surplus", "closed"])
-      await pay(records[name]!, 130n);
-    past = { funded: await eventOf(records.executed!, "address.funded") };
-    for (const name of ["executed", "returned", "surplus"]) await world.execute(records[name]!);
-    await world.recover(records.returned!, [world.token]);
-    await world.recover(records.executed!, [world.token]);
-    await world.mineAt(soon.expirationTimestamp + 1);
-    await world.recover(records.closed!, [world.token]);
-    await world.mine(4);
-  });
-  after(() => world.stop());
-
   const options = (confirmations = 0) => ({ rpcs: [world.rpcUrl], confirmations });
   const resultOf = async (event: unknown, record: AddressRecord, given = options()) => {
     try {
