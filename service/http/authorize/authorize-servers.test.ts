@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import { rounds } from "../../../scripts/long.ts";
 import { rotateApiKey } from "../../accounts/api-keys.ts";
+import { newClientId } from "../../accounts/credentials.ts";
 import { policies } from "../../accounts/limits.ts";
 import { openAccounts } from "../../accounts/open.ts";
 import { addOrigin, removeOrigin } from "../../accounts/origins/origin-list.ts";
 import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
-const rounds = 100;
+const count = rounds(20, 100);
 const actor = { atMs: Date.now() };
 const origin = "https://shop.example.com";
 
@@ -38,7 +40,7 @@ describe("two servers on one PostgreSQL", () => {
   test("server B returns 401 to 100 create requests with a key that server A rotated", async () => {
     const { accountId, apiKey } = await a.newKey();
     let held = apiKey;
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < count; round++) {
       assert.equal(await createWith(b, held), 200);
       const { db } = a.parts.store;
       const rotated = await rotateApiKey(db, accountId, held.slice(0, 15), actor);
@@ -133,5 +135,29 @@ describe("two servers on one PostgreSQL", () => {
     assert.equal(faults.length, 250);
     await alone.app.close();
     await accounts.close();
+  });
+});
+
+describe("a server whose store does not respond", () => {
+  const down = () => Promise.reject(new Error("connection refused"));
+
+  test("returns 503 with Retry-After instead of 500 if credentials cannot be read", async (t) => {
+    const broken = await startApp();
+    t.after(() => broken.close());
+    const { apiKey } = await broken.newKey();
+    broken.parts.accounts.holders.findApiKey = down;
+    broken.parts.accounts.holders.findClientId = down;
+    const createWith = (headers: Record<string, string>) =>
+      broken.app.inject({
+        ...{ method: "POST", url: "/v1/address/create", payload: newIntent(), headers },
+      });
+    const bearer = { authorization: `Bearer ${apiKey}` };
+    for (const headers of [bearer, { "x-client-id": newClientId() }]) {
+      const answer = await createWith(headers);
+      assert.equal(answer.statusCode, 503);
+      assert.equal(answer.json().error.code, "service_unavailable");
+      assert.match(String(answer.headers["retry-after"]), /^[1-9]\d*$/);
+    }
+    assert.equal((await createWith({ ...bearer, origin })).statusCode, 403);
   });
 });

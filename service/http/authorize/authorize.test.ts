@@ -406,38 +406,6 @@ describe("a credential", () => {
   });
 });
 
-describe("when a store does not respond", () => {
-  const down = () => Promise.reject(new Error("connection refused"));
-
-  test("returns 503 with Retry-After instead of 500 if credentials cannot be read", async () => {
-    const broken = await startApp();
-    try {
-      const { bearer, clientId } = await newAccount(broken);
-      broken.parts.accounts.holders.findApiKey = down;
-      broken.parts.accounts.holders.findClientId = down;
-      for (const headers of [
-        [["Authorization", bearer]],
-        [["X-Client-Id", clientId]],
-      ] satisfies Headers[]) {
-        const answer = await send(headers, broken);
-        assert.equal(answer.status, 503);
-        assert.equal(codeOf(answer), "service_unavailable");
-        assert.match(answer.headers.get("retry-after")!, /^[1-9]\d*$/);
-      }
-      const inBrowser = await send(
-        [
-          ["Authorization", bearer],
-          ["Origin", origin],
-        ],
-        broken,
-      );
-      assert.equal(inBrowser.status, 403);
-    } finally {
-      await broken.close();
-    }
-  });
-});
-
 describe("GET routes", () => {
   test("ignore all credentials, whether valid, invalid, or repeated, and any Origin", async () => {
     const { bearer, clientId } = await newAccount();
