@@ -188,6 +188,26 @@ describe("sweep", () => {
     assert.deepEqual(asked, [[11, 99]]);
   });
 
+  /** Runs one turn with two endpoints, 29 blocks behind, and returns the saved anchors. */
+  const catchUp = async (rangeBlocks: number) => {
+    const kept: [Anchor][] = [];
+    const turn = turnOf([limitedTo(200, []), limitedTo(200, [])], kept);
+    turn.tuning = { ...turn.tuning, rangesPerPass: 10 };
+    const head = { number: 40, hash: hashOf(40), parentHash: hashOf(39) };
+    turn.view.head = { ...turn.view.head, ...head };
+    for (const { record } of turn.view.clients(0)) shrinkLogRange(record, 400, rangeBlocks);
+    await sweep(turn);
+    return kept.map(([anchor]) => anchor.number);
+  };
+
+  test("asks two endpoints near the head if the blocks do not fit in one query", async () => {
+    assert.deepEqual(await catchUp(10), [20, 30, 39]);
+  });
+
+  test("control: asks one endpoint per turn near the head if they fit in one query", async () => {
+    assert.deepEqual(await catchUp(29), []);
+  });
+
   test("reads nothing else in a turn if a rate limit refuses the newest blocks", async () => {
     let queries = 0;
     const turn = turnOf([

@@ -34,8 +34,8 @@ import type { Anchor, Payment, Range, Turn } from "./parts.ts";
  */
 const uncorroboratedBlocksMax = 256;
 /**
- * If there are at most this number of blocks between the cursor and the head, each turn reads them
- * from a single endpoint.
+ * If there are at most this number of blocks between the cursor and the head, and they fit in one
+ * query, each turn reads them from a single endpoint.
  */
 const tipBlocksMax = 32;
 /**
@@ -71,8 +71,9 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   const steps: Steps = {
     target,
     // Near the head, each turn asks only the endpoint that has shown the fewest blocks. After a few
-    // turns, two endpoints have shown each block.
-    count: target - cursor <= tipBlocksMax ? 1 : view.quorum,
+    // turns, two endpoints have shown each block. If a turn cannot reach the head, this would be
+    // slower than new blocks arrive.
+    count: target - cursor <= Math.min(tipBlocksMax, computeRangeBlocks(turn)) ? 1 : view.quorum,
     // If the head is below the cursor, an endpoint is behind or the chain was rolled back. Stored
     // anchors above this head may turn out to be replaced. A new anchor would hide that.
     savesAnchors: aheadBlocks <= 0,

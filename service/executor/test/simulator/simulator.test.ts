@@ -135,6 +135,7 @@ describe("a false endpoint of three costs no wei and at most two blocks", () => 
     [858, "an endpoint without receipts blocked a nonce that another sender used"],
     [129, "logs refused by one endpoint made each block a gap, and payments waited"],
     [192, "a false balance gave an empty key the payments of the other key"],
+    [547, "the logs of 11 to 20 blocks were read more slowly than new blocks arrived"],
     [325, "one different trace caused gas to be split by the estimates"],
   ] as const) {
     test(`seed ${seed}, which failed before: ${what}`, onlyLong, async () => {
