@@ -6,6 +6,9 @@ import { countAsked, listMoney, readPace } from "../../../events/money.ts";
 import { accounts, addressOf, began } from "../account.ts";
 import { none, type Operations, someAddresses, type World } from "./world.ts";
 
+/** The name of the search that reads the most rows. */
+export const longestSearch = "list: no address has the token";
+
 export function lists({ store, size, nowMs, crowd }: World): Operations {
   const { db } = store;
   const crowded = someAddresses(crowd);
@@ -35,7 +38,7 @@ export function lists({ store, size, nowMs, crowd }: World): Operations {
     "list: no address was created with the credential": listed({ createdBy: "client_id" }),
     "list: no address with the reference has the token": listed({ reference: "same", token: none }),
     "list: no reference contains the text": listed({ referenceContains: "none" }),
-    "list: no address has the token": listed({ token: none }),
+    [longestSearch]: listed({ token: none }),
     "list: no address has the token, with large rows": listed({
       token: none,
       accountId: accounts.large,

@@ -18,6 +18,10 @@ import { listUsage } from "../../../accounts/usage.ts";
 import { accounts, began } from "../account.ts";
 import { actor, type Operations, type World } from "./world.ts";
 
+/** The names of operations that run once. */
+export const closeAccounts = "accounts: close";
+export const signInOnce = "sign-in: run every operation of one person";
+
 export async function people({ store, nowMs, crowd }: World): Promise<Operations> {
   const { db } = store;
   const { many } = accounts;
@@ -31,7 +35,7 @@ export async function people({ store, nowMs, crowd }: World): Promise<Operations
   });
   const digests = Array.from({ length: crowd }, () => randomBytes(32));
   return {
-    "sign-in: run every operation of one person": () => signInAndOut(signIn, db),
+    [signInOnce]: () => signInAndOut(signIn, db),
     "sign-in: list sessions": () => listSessions(db, many, nowMs),
     "account: create, name, and add credentials and origins": () => furnishAccount(db),
     "account: list the audit log": () => listAudit(db, many, { cursor: "a9", limit: 50 }),
@@ -56,7 +60,7 @@ export async function people({ store, nowMs, crowd }: World): Promise<Operations
           limiter.take(`key ${at}`, { name: "key", intervalMs: 1, burst: 10 }),
         ),
       ),
-    "accounts: close": async () => {
+    [closeAccounts]: async () => {
       await close();
     },
   };
