@@ -57,7 +57,7 @@ const exported: Record<string, string> = {
     depth either endpoint endpointPage eventData eventPage eventType execution
     executorProgress finding fits flag hash immutable integer intent list listedAddress
     matching mistakes moneyReturn newEndpoint newSecret note object orNull outcomeProof path
-    payment paymentNews paymentReturns proved provedExecution provedPayment publicKey
+    payment paymentKinds paymentNews paymentReturns proved provedExecution provedPayment publicKey
     recovery removedEndpoint replayed returnPolicy returnTimes returnTriggers returnedParts
     sentMoney sentTest sentToken serviceEvent serviceStatus simulation state testEvent text
     time token tokenAmount transactionProof uint256`,
