@@ -26,8 +26,14 @@ export type Running = {
   stop(): Promise<void>;
 };
 
-/** @param env more variables for the service, such as `DATABASE_URL` or `ROLE` */
-export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running> {
+/**
+ * @param env more variables for the service, such as `DATABASE_URL` or `ROLE`
+ * @param otherChains more entries for CHAINS_FILE
+ */
+export async function startService(
+  env: NodeJS.ProcessEnv = {},
+  otherChains: readonly object[] = [],
+): Promise<Running> {
   const dataDir = await mkdtemp(join(tmpdir(), "executable-address-"));
   const anvil = await startLocalNode();
   let service: ChildProcess | undefined;
@@ -39,7 +45,8 @@ export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running
   try {
     await deployDemo(anvil.rpcUrl);
     const chainsFile = join(dataDir, "chains.json");
-    await writeFile(chainsFile, JSON.stringify(localChains(anvil.rpcUrl)));
+    const chains = [...localChains(anvil.rpcUrl), ...otherChains];
+    await writeFile(chainsFile, JSON.stringify(chains));
     const port = await freePort();
     const all = {
       ...process.env,

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { verifyWebhook } from "executable-address/webhook";
+import { type ServiceEvent, verifyWebhook } from "executable-address/webhook";
 import type { Browser, Page } from "playwright-core";
-import { executorKey } from "../../scripts/local-chain.ts";
+import { executorKey, localChains } from "../../scripts/local-chain.ts";
+import { startWorld, type World } from "../../service/testing/chain/world.ts";
 import { startReceiver } from "../../service/testing/webhooks/world.ts";
 import { admin, type Running, startService } from "../service.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
@@ -14,7 +15,10 @@ import { createOrder, mint, openFresh } from "./pay-page.ts";
 const email = "ada@example.com";
 const password = "correct horse battery";
 
+const otherId = 31_338;
+
 let service: Running;
+let other: World;
 let site: string;
 let browser: Browser;
 let page: Page;
@@ -22,13 +26,18 @@ let faults: string[];
 let isGone = false;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 let secret: string;
+let apiKey: string;
 
 before(async () => {
   browser = await launchBrowser();
   receiver = await startReceiver(() => ({ status: isGone ? 410 : 200, body: "taken, thank you" }));
-  service = await startService({
-    ...{ ROLE: "all", EXECUTOR_KEY: executorKey, EXECUTOR_POLL_MS: "200", WEBHOOK_TARGETS: "any" },
-  });
+  other = await startWorld(otherId);
+  const [local] = localChains(other.rpcUrl);
+  const tokens = [{ symbol: "DMO", address: other.token, decimals: 6 }];
+  service = await startService(
+    { ROLE: "all", EXECUTOR_KEY: executorKey, EXECUTOR_POLL_MS: "200", WEBHOOK_TARGETS: "any" },
+    [{ ...local, chainId: otherId, name: "Other", tokens, confirmations: 0 }],
+  );
   site = new URL(service.baseUrl).origin;
   page = await openFresh(browser);
   faults = listenForFaults(page);
@@ -36,6 +45,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   await service?.stop();
+  await other?.stop();
   await receiver?.close();
 });
 
@@ -80,23 +90,25 @@ describe("webhooks in the dashboard", () => {
 
   test("sets and resets the confirmations of a chain", async () => {
     const depths = page.getByRole("region", { name: "Confirmations" });
+    const save = () => depths.getByRole("button", { name: "Save" }).first().click();
     await depths.getByLabel("Local").fill("3");
-    await depths.getByRole("button", { name: "Save" }).click();
+    await save();
     await page.getByText("Local: 3 confirmations").waitFor();
     await page.reload();
     assert.equal(await depths.getByLabel("Local").inputValue(), "3");
     await depths.getByLabel("Local").fill("101");
-    await depths.getByRole("button", { name: "Save" }).click();
+    await save();
     await depths.getByText("Enter a whole number from 0 to 100.").waitFor();
     await depths.getByLabel("Local").fill("");
-    await depths.getByRole("button", { name: "Save" }).click();
+    await save();
     await page.getByText("Local: 0 confirmations").waitFor();
   });
 
   test("delivers events, and replays one event and a time range", async () => {
     const { accountId } = await admin(service.env, "account", "show", "--email", email);
-    const { apiKey } = await admin(service.env, "key", "create", "--account", String(accountId));
-    const { address } = await createOrder({ ...service, apiKey: String(apiKey) });
+    const created = await admin(service.env, "key", "create", "--account", String(accountId));
+    apiKey = String(created.apiKey);
+    const { address } = await createOrder({ ...service, apiKey });
     await mint(service, address, 25_000_000n);
     while (!takenTypes().includes("address.executed")) await sleep(20);
     const before = receiver.taken.length;
@@ -118,6 +130,25 @@ describe("webhooks in the dashboard", () => {
       await assertSound(page, `webhooks, ${colorScheme}`);
     }
     await page.emulateMedia({ colorScheme: null });
+  });
+
+  test("shows the chain of events about money on a different chain", async () => {
+    const { address } = await createOrder({ ...service, apiKey });
+    await other.pay(address, 2_500_000n);
+    const told = () =>
+      receiver.taken
+        .map(({ body }) => JSON.parse(body) as ServiceEvent)
+        .filter(({ data }) => data.chainId === otherId)
+        .map(({ type }) => type);
+    while (told().length < 2) await sleep(20);
+    assert.deepEqual(told(), ["address.payment", "address.recovered"]);
+    for (const type of told()) {
+      await endpoint()
+        .getByRole("row")
+        .filter({ hasText: type })
+        .filter({ hasText: "Other" })
+        .waitFor();
+    }
   });
 
   test("the overview shows paid, completed, and returned amounts", async () => {
