@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { topicOf, toQuantity, transferTopic } from "executable-address/status";
-import { openRecord, recordLogsShown, shrinkLogRange } from "../chain/rpc/endpoint-record.ts";
+import { openRecord, shrinkLogRange } from "../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../chain/rpc/json-rpc.ts";
 import type { EndpointClient, View } from "../chain/rpc/view.ts";
 import { type Anchor, openFollowMemory, type Turn } from "./parts.ts";
@@ -229,50 +229,6 @@ describe("sweep", () => {
     shrinkLogRange(turn.view.clients(0)[0]!.record, 2);
     for (let turns = 0; turns < 3; turns++) await sweep(turn);
     assert.deepEqual(kept, [[{ number: 11, hash: hashOf(11) }, [], true, []]]);
-  });
-});
-
-describe("the range of an endpoint's log queries", () => {
-  const opened = () => openRecord({ name: "one", ask: async () => [] });
-  const shown = (record: ReturnType<typeof opened>, times: number) => {
-    for (let i = 0; i < times; i++) recordLogsShown(record, record.logs.rangeBlocks, 5000);
-  };
-
-  test("returns to the longest accepted range, and does not grow for 16, 32, … 256 ranges", () => {
-    const record = opened();
-    shrinkLogRange(record, 20);
-    const waits: number[] = [];
-    for (let refusals = 0; refusals < 7; ) {
-      let wait = 0;
-      for (; record.logs.rangeBlocks <= 10; wait++) shown(record, 1);
-      waits.push(wait);
-      shrinkLogRange(record, record.logs.rangeBlocks);
-      assert.equal(record.logs.rangeBlocks, 10);
-      refusals++;
-    }
-    assert.deepEqual(waits, [1, 17, 33, 65, 129, 257, 257]);
-  });
-
-  test("does not grow after ranges that are shorter than the limit", () => {
-    const record = opened();
-    shrinkLogRange(record, 20);
-    for (let i = 0; i < 100; i++) recordLogsShown(record, 1, 5000);
-    assert.equal(record.logs.rangeBlocks, 10);
-  });
-
-  test("recovers from a stated limit of one block", () => {
-    const record = opened();
-    shrinkLogRange(record, 2000, 1);
-    assert.equal(record.logs.rangeBlocks, 1);
-    shown(record, 100);
-    assert.equal(record.logs.rangeBlocks, 5000);
-  });
-
-  test("is halved if a range is refused that was accepted earlier", () => {
-    const record = opened();
-    shown(record, 1);
-    shrinkLogRange(record, 2000);
-    assert.equal(record.logs.rangeBlocks, 1000);
   });
 });
 
