@@ -5,14 +5,13 @@
 // review the diff.
 
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { type PackageVersion, unpackPackage } from "../packages/unpack.ts";
 import { root } from "../tree.ts";
 import { chosen } from "./choices.ts";
 
-/** Subresource integrity of the package's archive, as `npm view NAME dist.integrity` shows it. */
 const packages = {
   "@circle-fin/bridge-kit": {
     version: "1.15.1",
@@ -48,7 +47,7 @@ export type PackageToken = {
 };
 export type PackageChain = { from: Name; chainId: number; name: string; rpcUrls: string[] };
 export type PackageFacts = {
-  packages: Record<Name, { version: string; integrity: string }>;
+  packages: Record<Name, PackageVersion>;
   /** Every EVM chain on which Circle's package has USDC, and the listed chains. */
   chains: PackageChain[];
   /** Circle's USDC and EURC on every chain, and Uniswap's list for the chains that we list. */
@@ -62,22 +61,7 @@ const ids = new Set(chosen.map(({ chainId }) => chainId));
 const isListed = ({ chainId }: { chainId: number }) => ids.has(chainId);
 const isHttps = (url: string) => url.startsWith("https://") && !url.includes("$");
 
-/** @throws if the archive differs from the reviewed archive */
-function unpack(name: Name): string {
-  const { version, integrity } = packages[name];
-  const folder = join(directory, name.replaceAll("/", "+"));
-  mkdirSync(folder, { recursive: true });
-  const pack = ["pack", "--silent", "--ignore-scripts", `${name}@${version}`];
-  const archive = execFileSync("npm", pack, { cwd: folder, encoding: "utf8" }).trim();
-  const found = createHash("sha512")
-    .update(readFileSync(join(folder, archive)))
-    .digest("base64");
-  if (`sha512-${found}` !== integrity) {
-    throw new Error(`${name}@${version}: expected ${integrity}, found sha512-${found}`);
-  }
-  execFileSync("tar", ["xzf", archive], { cwd: folder });
-  return join(folder, "package");
-}
+const unpack = (name: Name) => unpackPackage(directory, name, packages[name]);
 
 type CircleChain = {
   type: string;
