@@ -9,7 +9,7 @@ import { measure } from "./scenarios.ts";
 
 const { figures, parts } = await measure();
 console.table(figures);
-console.log("Where one call of the proxied token goes:");
+console.log("Where one call of USDC goes:");
 console.table(parts);
 if (process.argv.includes("--write")) {
   const file = `${import.meta.dirname}/../snapshots/gas.json`;

@@ -11,9 +11,9 @@ import {
   slice,
   toHex,
 } from "viem";
-import { readArtifact, runForge } from "../build.ts";
 import { deployFactory } from "../deploy.ts";
 import { demoShop, demoToken, deterministicDeployer, factoryAddress } from "../index.ts";
+import { initializeFiatToken, placeFiatToken } from "../testing/fiat-token/place.ts";
 import {
   addressOf,
   type CallTerms,
@@ -39,24 +39,18 @@ const recovery = "0x00000000000000000000000000000000000c0ffe";
 const unit = 1_000_000n;
 let salt = 0n;
 
-/**
- * The folder for the imitation of a proxied token. The imitation is compiled like a deployed token.
- * The bench has its own folder, because tests write to theirs at the same time.
- */
-const out = "out/bench";
+/** USDC's address on Base Sepolia. The number of its zero bytes changes the figures. */
+const usdc = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
 
-/** Measures the gas by scenario and token, and the parts of one call of the proxied token. */
+/** Measures the gas by scenario and token, and the parts of one call of USDC. */
 export async function measure(): Promise<{ figures: Figures; parts: Record<string, number> }> {
-  const source = "test/tokens/FiatToken.sol";
-  const args = ["build", "--out", out, "--cache-path", "cache/bench", source];
-  const optimizer = { FOUNDRY_OPTIMIZER: "true", FOUNDRY_OPTIMIZER_RUNS: "200" };
-  const built = runForge("test", args, optimizer);
-  if (built.exitCode !== 0) throw new Error(built.output);
   const chain = await openChain(["--hardfork", "prague", "--steps-tracing"]);
   try {
     await deployFactory(chain.client);
     const plain = await chain.deploy(demoToken.abi, demoToken.bytecode, ["Demo", "DEMO", 6]);
-    const tokens = { plain, proxied: await deployProxied(chain) };
+    await placeFiatToken(chain.client, usdc);
+    await initializeFiatToken(chain.client, usdc);
+    const tokens = { plain, USDC: usdc } as const;
     const figures: Figures = {};
     for (const [name, token] of Object.entries(tokens)) {
       const shop = await chain.deploy(demoShop.abi, demoShop.bytecode, [token]);
@@ -65,7 +59,7 @@ export async function measure(): Promise<{ figures: Figures; parts: Record<strin
         figures[row] = { ...figures[row], [name]: prague, [`${name}, EIP-8037`]: eip8037 };
       }
     }
-    return { figures, parts: await measureParts(chain, tokens.proxied) };
+    return { figures, parts: await measureParts(chain, tokens.USDC) };
   } finally {
     await chain.anvil.stop();
   }
@@ -75,14 +69,6 @@ async function measureParts(chain: Chain, token: Address) {
   const intent = await funded(chain, token, [transfer(token, recovery, unit)]);
   const receipt = await chain.send(factoryAddress, toFactory("execute", [intent]));
   return partsOf(chain, receipt.transactionHash);
-}
-
-async function deployProxied(chain: Chain): Promise<Address> {
-  const code = (name: string) => readArtifact(out, name, "FiatToken");
-  const { abi, bytecode } = code("FiatToken");
-  const implementation = await chain.deploy(abi, bytecode);
-  const proxy = code("FiatTokenProxy");
-  return chain.deploy(proxy.abi, proxy.bytecode, [implementation, recovery]);
 }
 
 async function measureToken(chain: Chain, token: Address, shop: Address) {
