@@ -29,9 +29,10 @@ import {
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { estimateGas, getBalance, getChainId, getCode } from "viem/actions";
-import { concat, keccak256 } from "viem/utils";
+import { concat, isHex, keccak256 } from "viem/utils";
 import { forkFault, missingPeriphery, peripheryNames } from "./check.ts";
 import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
+import { CallRefused } from "./rpc/json-rpc.ts";
 
 const keyVariable = "BRING_KEY";
 
@@ -135,6 +136,13 @@ export function plainError(error: unknown): unknown {
   if (!(error instanceof BaseError)) return error;
   const step = error.walk((each) => each instanceof StepError);
   return step ?? new Error(error.shortMessage.split("\n")[0]);
+}
+
+/** Returns the revert data in an error of viem, or undefined if the error is not a revert. */
+export function revertDataOf(error: unknown): Hex | undefined {
+  if (!(error instanceof BaseError)) return undefined;
+  const refused = error.walk((each) => each instanceof CallRefused);
+  return refused instanceof CallRefused && isHex(refused.data) ? refused.data : undefined;
 }
 
 async function assertFactory(reader: Client): Promise<void> {

@@ -5,10 +5,12 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { verifyReceipt } from "executable-address/proof";
 import { deterministicDeployer } from "executable-address-contracts";
 import { anvilKeys } from "executable-address-contracts/anvil";
-import { parseEther } from "viem";
+import { type Hex, parseEther } from "viem";
+import { fiatTokenAbi, fiatTokenData } from "../../contracts/testing/fiat-token/place.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, runLaunch } from "../testing/launch/run.ts";
 import type { LaunchOptions } from "./parts.ts";
@@ -137,5 +139,56 @@ describe("launch", () => {
       /8 sent, 8 mined.*\n +contracts +all deployed\n.*, executed\n/,
     );
     assert.equal(await countSent(chain), 8);
+  });
+});
+
+describe("launch, if USDC rejects the execution,", () => {
+  const { pause, unpause, block, unblock } = fiatTokenData;
+
+  /** Sends a transaction of the owner of USDC, without waiting for a block. */
+  const send = ({ client, token: to }: BareChain, data: Hex) =>
+    client.sendTransaction({ to, data, gas: 100_000n });
+
+  /** Changes USDC in the block of the payment, so that the launch cannot execute in between. */
+  function changeWithPayment(chain: BareChain, data: Hex) {
+    const { pay, client } = chain;
+    chain.pay = async (address) => {
+      await client.setAutomine(false);
+      const paid = pay(address);
+      while ((await client.getTxpoolStatus()).pending === 0) await sleep(5);
+      await send(chain, data);
+      await client.setAutomine(true);
+      await client.mine({ blocks: 1 });
+      await paid;
+    };
+  }
+
+  /** Launches while USDC is changed and afterwards, and checks what happens to the payment. */
+  async function assertWaits(chain: BareChain, change: Hex, undo: Hex, reason: string) {
+    changeWithPayment(chain, change);
+    const rejected = `the execution would revert with "${reason}" and was not sent: the payment`;
+    await assert.rejects(runLaunch(chain).done, new RegExp(rejected));
+    await assert.rejects(runLaunch(chain).done, new RegExp(rejected));
+    assert.equal(await countSent(chain), 7, "all contracts are deployed, and nothing else is sent");
+
+    await send(chain, undo);
+    const launched = await runLaunch(chain).done;
+    assert.ok("outcome" in launched);
+    assert.equal(launched.outcome, "executed");
+    assert.equal(await countSent(chain), 8);
+    const { client, token, wallet } = chain;
+    const read = { address: token, abi: fiatTokenAbi, functionName: "balanceOf" } as const;
+    assert.equal(await client.readContract({ ...read, args: [wallet] }), 10_000n);
+  }
+
+  test("because USDC is paused, says so, and executes when run later", async (t) => {
+    const chain = await startChain(t);
+    await assertWaits(chain, pause, unpause, "Pausable: paused");
+  });
+
+  test("because USDC blocks the wallet, says so, and executes when run later", async (t) => {
+    const chain = await startChain(t);
+    const [blocked, unblocked] = [block(chain.wallet), unblock(chain.wallet)];
+    await assertWaits(chain, blocked, unblocked, "Blacklistable: account is blacklisted");
   });
 });

@@ -21,9 +21,17 @@ import { renderUnicodeCompact } from "uqr";
 import { estimateGas, sendTransaction, waitForTransactionReceipt } from "viem/actions";
 import { formatEther } from "viem/utils";
 import { createAccount, findAccount } from "../accounts/account.ts";
-import { bringThrough, openReader, openSender, plainError, transportOf } from "../chain/bring.ts";
+import {
+  bringThrough,
+  openReader,
+  openSender,
+  plainError,
+  revertDataOf,
+  transportOf,
+} from "../chain/bring.ts";
 import { gasMargin } from "../chain/execution-gas.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
+import { explainFailure } from "../chain/simulation/revert.ts";
 import { openStore } from "../roles/open-store.ts";
 import { InUseError, lockDirectory } from "../store/sqlite/server-lock.ts";
 import type { Store } from "../store/store.ts";
@@ -72,9 +80,9 @@ export async function launch(options: LaunchOptions, outside: Outside) {
   if (options.isDryRun) return { chainId: chain.chainId, wallet: run.wallet, endpoints, cost };
   if (state === "expired" || state === "recovered") {
     throw new Error(
-      `the address ${record.address} expired unpaid: move ${journalFile(config, chain)} away and ` +
-        "run the command again for a new address; to send later payments back to the wallet, " +
-        "use `executable-address recover`",
+      `the address ${record.address} expired without an execution: move ` +
+        `${journalFile(config, chain)} away and run the command again for a new address; to send ` +
+        "the address's payments back to the wallet, use `executable-address recover`",
     );
   }
   requireBalance(run.wallet, cost);
@@ -258,7 +266,7 @@ async function executePaid(
 
 async function execute(
   run: Launch,
-  { intent }: AddressRecord,
+  { address, intent }: AddressRecord,
   readState: () => Promise<AddressStatus>,
 ): Promise<void> {
   const { chain, key, request, wallet } = run;
@@ -281,8 +289,21 @@ async function execute(
     await waitForTransactionReceipt(sender, { hash });
   } catch (error) {
     // An executor may have executed the address first.
-    if ((await readState()).state !== "executed") throw plainError(error);
+    if ((await readState()).state !== "executed") throw explainRejection(error, address);
   }
+}
+
+/**
+ * Returns the error to show if the execution was not sent. Tokens reject transfers while they are
+ * paused, or if they block the recipient.
+ */
+function explainRejection(error: unknown, address: Hex): unknown {
+  const data = revertDataOf(error);
+  if (!data) return plainError(error);
+  return new Error(
+    `the execution would revert with "${explainFailure(data).reason}" and was not sent: the ` +
+      `payment stays at ${address}, so run the command again later`,
+  );
 }
 
 /**

@@ -1,5 +1,6 @@
 // Starts a local chain for tests of launches. It has the chain ID of Base Sepolia, and contains
-// only a token. A test can observe the calls to its endpoints and change the answers.
+// only USDC, at its address on Base Sepolia. A test can observe the calls to its endpoints and
+// change the answers.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -8,12 +9,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
-import { demoToken } from "executable-address-contracts";
 import { anvilChain, anvilKeys, startAnvil } from "executable-address-contracts/anvil";
 import { createTestClient, http, publicActions, walletActions } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import {
+  fiatTokenAbi,
+  initializeFiatToken,
+  placeFiatToken,
+} from "../../../contracts/testing/fiat-token/place.ts";
 import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
 import { type Answer, type Call, resultOf } from "../../chain/rpc/json-rpc.ts";
+import shippedChains from "../../chains.json" with { type: "json" };
 import { readConfig } from "../../config.ts";
 
 /**
@@ -24,6 +30,9 @@ import { readConfig } from "../../config.ts";
 export type Watch = (call: Call, forward: () => Promise<Answer>, index: number) => Promise<Answer>;
 
 const chainId = 84_532;
+/** Base Sepolia in the service's own list of chains. Its only token is USDC. */
+const { name, tokens } = shippedChains.find((each) => each.chainId === chainId)!;
+const token = tokens[0]!.address as Hex;
 /**
  * The base fee in wei. It is so low that a block changes it by less than one wei, so costs are
  * constant.
@@ -31,13 +40,6 @@ const chainId = 84_532;
 const baseFee = "7";
 
 export type BareChain = Awaited<ReturnType<typeof startBareChain>>;
-
-/**
- * The address of a contract that answers only `decimals()`. It replaces the demo token on forks
- * before Cancun, because the demo token needs Cancun.
- */
-const sixDecimals: Hex = "0x0000000000000000000000000000000000610006";
-const returnsSix: Hex = "0x600660005260206000f3";
 
 const bare = [
   ...["--disable-default-create2-deployer", "--block-base-fee-per-gas", baseFee],
@@ -54,41 +56,25 @@ type Shape = {
   nodes?: readonly ("own" | "second")[];
 };
 
-/** Starts a chain with a token but without our contracts. */
+/** Starts a chain with USDC but without our contracts. */
 export async function startBareChain({ hardfork = "prague", nodes = ["own", "own"] }: Shape = {}) {
-  const isBeforeCancun = hardfork === "shanghai";
   const isAlone = !nodes.includes("second");
   const start = ["--timestamp", `${Math.floor(Date.now() / 1000)}`];
   const args = [...bare, "--hardfork", hardfork, ...start];
   const anvil = await startAnvil({ args });
   const second = isAlone ? undefined : await startFollower(anvil.rpcUrl, args);
-  const client = createTestClient({
-    account: privateKeyToAccount(anvilKeys[1]),
-    chain: { ...anvilChain, id: chainId },
-    mode: "anvil",
-    transport: http(anvil.rpcUrl),
-    pollingInterval: 10,
-    cacheTime: 0,
-  })
-    .extend(publicActions)
-    .extend(walletActions);
-  const { abi, bytecode } = demoToken;
-  const deploy = async () => {
-    const hash = await client.deployContract({ abi, bytecode, args: ["USD Coin", "USDC", 6] });
-    return (await client.waitForTransactionReceipt({ hash })).contractAddress!;
-  };
-  const token = isBeforeCancun ? sixDecimals : await deploy();
-  if (isBeforeCancun) await client.setCode({ address: token, bytecode: returnsSix });
+  const client = clientOf(anvil.rpcUrl);
+  await placeFiatToken(client, token);
+  if (second) await placeFiatToken(clientOf(second.rpcUrl), token);
+  await initializeFiatToken(client, token);
   const write = async (functionName: "mint" | "transfer", to: Hex, amount: bigint) => {
-    const sent = await client.writeContract({
-      address: token,
-      abi,
-      functionName,
+    const hash = await client.writeContract({
+      ...{ address: token, abi: fiatTokenAbi, functionName },
       args: [to, amount],
     });
-    await client.waitForTransactionReceipt({ hash: sent });
+    await client.waitForTransactionReceipt({ hash });
   };
-  if (!isBeforeCancun) await write("mint", client.account.address, 1_000_000n);
+  await write("mint", client.account.address, 1_000_000n);
   let watch: Watch = (_, forward) => forward();
   const endpoints = await Promise.all(
     nodes.map((node, index) =>
@@ -105,14 +91,8 @@ export async function startBareChain({ hardfork = "prague", nodes = ["own", "own
   const wallet = privateKeyToAccount(anvilKeys[0]);
   writeFileSync(files.key, anvilKeys[0]);
   const rpcUrls = endpoints.map(({ url }) => url);
-  const listed = {
-    chainId,
-    name: "Base Sepolia (testnet)",
-    rpcUrls,
-    explorer: "https://explorer.example",
-  };
-  const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
-  writeFileSync(files.chains, JSON.stringify([{ ...listed, tokens }]));
+  const listed = { chainId, name, rpcUrls, explorer: "https://explorer.example", tokens };
+  writeFileSync(files.chains, JSON.stringify([listed]));
   const env = { DATA_DIR: join(directory, "data"), CHAINS_FILE: files.chains };
   return {
     ...{ client, token, wallet: wallet.address, env, directory, keyFile: files.key, rpcUrls },
@@ -131,6 +111,18 @@ export async function startBareChain({ hardfork = "prague", nodes = ["own", "own
     },
   };
 }
+
+const clientOf = (rpcUrl: string) =>
+  createTestClient({
+    account: privateKeyToAccount(anvilKeys[1]),
+    chain: { ...anvilChain, id: chainId },
+    mode: "anvil",
+    transport: http(rpcUrl),
+    pollingInterval: 10,
+    cacheTime: 0,
+  })
+    .extend(publicActions)
+    .extend(walletActions);
 
 /**
  * The behavior of the second node at each request. It executes the leader's new blocks, does
