@@ -15,9 +15,13 @@ import {
   getAbiItem,
   getAddress,
   keccak256,
-  parseAbi,
   stringToHex,
 } from "viem";
+import {
+  fiatTokenData,
+  initializeFiatToken,
+  placeFiatToken,
+} from "../../../contracts/testing/fiat-token/place.ts";
 import { demoTokens, localChainId } from "../../../scripts/local-chain.ts";
 import { onlyLong } from "../../../scripts/long.ts";
 import { parseChains } from "../../chain/chains.ts";
@@ -32,8 +36,10 @@ const { world, store } = await prepare();
 const { client, token, otherToken } = world;
 const other = await startWorld(31_338);
 await client.setAutomine(true);
-/** A token with the checks of USDC: its issuer can pause it, and can block addresses. */
-const fiat = await deployOdd(world, "FiatToken");
+/** Circle's code of USDC: its owner can pause it, and can block addresses. */
+const fiat = getAddress(`0x${keccak256(stringToHex("USDC")).slice(-40)}`);
+await placeFiatToken(client, fiat);
+await initializeFiatToken(client, fiat);
 const unlisted = await deployOdd(world, "PlainToken");
 await client.setAutomine(false);
 world.startTicking(100);
@@ -69,6 +75,8 @@ after(async () => {
 
 const executor = twoKeys[0]!.address;
 const stranger: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
+/** The owner of USDC, who also mints each payment. */
+const owner = client.account.address;
 const get = async (path: string) => (await api.app.inject(`/v1/address/${path}`)).json();
 const addressOf = (name: string): Hex => getAddress(`0x${keccak256(stringToHex(name)).slice(-40)}`);
 
@@ -120,15 +128,21 @@ async function send(from: Hex, to: Hex, data: Hex): Promise<Hex> {
   return hash;
 }
 
-const fiatAbi = parseAbi(["function pause(bool)", "function setBlocked(address, bool)"]);
-const pause = (isOn: boolean) =>
-  send(stranger, fiat, encodeFunctionData({ abi: fiatAbi, functionName: "pause", args: [isOn] }));
-const block = (account: Hex, isOn: boolean) =>
-  send(
-    stranger,
-    fiat,
-    encodeFunctionData({ abi: fiatAbi, functionName: "setBlocked", args: [account, isOn] }),
-  );
+const changeFiat = (data: Hex) => send(owner, fiat, data);
+
+/**
+ * Pays 25 units of USDC, and changes USDC in the same block, because USDC that is paused or blocks
+ * the address accepts no payment.
+ */
+async function payThenChange(one: Order, data: Hex): Promise<void> {
+  const nonce = await client.getTransactionCount({ address: owner, blockTag: "pending" });
+  // This transaction waits in the pool for the payment's nonce.
+  await client.sendTransaction({ to: fiat, data, gas: 100_000n, nonce: nonce + 1 });
+  await pay(one, 25n * unit);
+  await until("USDC is changed", async () => {
+    return (await client.getTransactionCount({ address: owner })) === nonce + 2;
+  });
+}
 
 /** Asserts that nobody can return the token `its` yet. */
 async function assertTooEarly({ record }: Order, its: Hex = record.intent.token): Promise<void> {
@@ -353,7 +367,7 @@ describe("the money of a payment that is", () => {
 describe("the money of a token that", () => {
   test("blocks the recipient: the payment comes back after the expiry", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
-    await block(one.recipient, true);
+    await changeFiat(fiatTokenData.block(one.recipient));
     await pay(one, 25n * unit);
     await until("the execution failed", () => hasFailed(one));
     await assertTooEarly(one);
@@ -363,12 +377,12 @@ describe("the money of a token that", () => {
 
   test("blocks recovery: the excess waits, and comes back when recovery is unblocked", async () => {
     const one = await order({ token: fiat });
-    await block(one.record.intent.recovery, true);
+    await changeFiat(fiatTokenData.block(one.record.intent.recovery));
     await pay(one, 26n * unit);
     await until("the return failed", () => hasFailed(one));
     assert.equal(await isExecuted(one), true);
     assert.deepEqual(await recoveriesOf(one, {}), []);
-    await block(one.record.intent.recovery, false);
+    await changeFiat(fiatTokenData.unblock(one.record.intent.recovery));
     await pass(backoffSeconds);
     const found = await assertReturned(one, "blocked_recovery", unit, {});
     assert.equal(found.args.amount, unit);
@@ -377,7 +391,7 @@ describe("the money of a token that", () => {
   test("blocks recovery: only recovery itself can send the money elsewhere", onlyLong, async () => {
     const one = await order({ token: fiat });
     const { intent } = one.record;
-    await block(intent.recovery, true);
+    await changeFiat(fiatTokenData.block(intent.recovery));
     await pay(one, 26n * unit);
     await until("it is executed", () => isExecuted(one));
     const safe = addressOf("another address of the owner of recovery");
@@ -391,16 +405,30 @@ describe("the money of a token that", () => {
 
   test("is paused: the payment waits, and comes back when the token is unpaused", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
-    await pause(true);
-    await pay(one, 25n * unit);
+    await payThenChange(one, fiatTokenData.pause);
     await until("the execution failed", () => hasFailed(one));
     await pass(3700);
     await until("it is expired", async () => (await stateOf(one)) === "expired");
     assert.equal(await world.balanceOf(one.record.address, fiat), 25n * unit);
-    await pause(false);
+    await changeFiat(fiatTokenData.unpause);
     await pass(backoffSeconds);
     await assertReturned(one, "paused_token", 25n * unit);
   });
+
+  test(
+    "blocks the address: the payment waits, and is executed when it is unblocked",
+    onlyLong,
+    async () => {
+      const one = await order({ token: fiat });
+      await payThenChange(one, fiatTokenData.block(one.record.address));
+      await until("the execution failed", () => hasFailed(one));
+      assert.equal(await world.balanceOf(one.record.address, fiat), 25n * unit);
+      await changeFiat(fiatTokenData.unblock(one.record.address));
+      await pass(backoffSeconds);
+      await until("it is executed", () => isExecuted(one));
+      assert.equal(await world.balanceOf(one.recipient, fiat), 25n * unit);
+    },
+  );
 });
 
 const coin = 3n * 10n ** 17n;
