@@ -8,9 +8,9 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { type PackageVersion, unpackPackage } from "../packages/unpack.ts";
 import { root } from "../tree.ts";
 import { chosen } from "./choices.ts";
+import { type PackageVersion, unpackPackage } from "./unpack.ts";
 
 const packages = {
   "@circle-fin/bridge-kit": {
