@@ -33,7 +33,7 @@ export type ChangeElsewhere = { chainId: number } & (
   | { type: "address.reverted" }
 );
 
-/** The maximum number of payments, and of returning transactions, with an event. */
+/** The maximum number of reported payments, and of returned amounts, except the largest ones. */
 export const elsewhereMax = 32;
 const ofSizeMax = 2;
 
