@@ -8,7 +8,7 @@ import { isName } from "executable-address/payment";
 import { isSame, type StatusSubject, toQuantity, transferOf } from "executable-address/status";
 import { decodeAbiParameters, parseAbiParameters } from "viem/utils";
 import { type AtBlock, encodeViewCall } from "./rpc/chain-rpc.ts";
-import type { Endpoint } from "./rpc/endpoint.ts";
+import { type Endpoint, timer } from "./rpc/endpoint.ts";
 import { type Answer, type Call, hexData, parseLog, quantity } from "./rpc/json-rpc.ts";
 import { openNetwork } from "./rpc/network.ts";
 import type { View } from "./rpc/view.ts";
@@ -119,12 +119,10 @@ const symbolMax = 32;
 
 /** @throws {ChainUnavailable} from the reader if no endpoint answers */
 export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoint[]): SentReader {
-  const network = openNetwork(
-    chainId,
-    endpoints,
-    () => {},
-    () => performance.now(),
-  );
+  const network = openNetwork(chainId, endpoints, () => {}, {
+    clock: () => performance.now(),
+    sleep: timer,
+  });
   let turn = 0;
   return async (subject, terms, query) => {
     const { address, intent } = subject;

@@ -58,7 +58,10 @@ export type Parts = {
   clock: () => number;
   /** Returns a random number from 0 up to, but not including, 1. */
   random: () => number;
+  /** Waits between passes. A new block can end the wait. */
   sleep: (ms: number) => Promise<void>;
+  /** Waits for exactly this time. */
+  timer: (ms: number) => Promise<void>;
   /** Yields to other work of the process. */
   yieldTurn: () => Promise<void>;
   report: (event: ExecutorEvent) => void;

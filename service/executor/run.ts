@@ -87,10 +87,11 @@ export type Memory = {
   TraceMemory &
   UnknownNonces;
 
-export function openMemory({ chain, endpoints, relays, report, clock, tuning }: Parts): Memory {
+export function openMemory(parts: Parts): Memory {
+  const { chain, endpoints, relays, report, clock, timer, tuning } = parts;
   return {
-    network: openNetwork(chain.chainId, endpoints, report, clock),
-    relays: openRelays(chain.chainId, relays, report, clock),
+    network: openNetwork(chain.chainId, endpoints, report, { clock, sleep: timer }),
+    relays: openRelays(chain.chainId, relays, report, { clock, sleep: timer }),
     pace: openBlockPace(tuning.pollMs),
     follow: openFollowMemory(),
     lease: { fence: undefined, watched: undefined },

@@ -7,7 +7,7 @@ import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
-import { openEndpoints } from "../chain/rpc/endpoint.ts";
+import { openEndpoints, timer } from "../chain/rpc/endpoint.ts";
 import { followHeads } from "../chain/rpc/heads.ts";
 import type { Block } from "../chain/rpc/json-rpc.ts";
 import { keccak } from "../store/record.ts";
@@ -113,6 +113,7 @@ export function openParts(
       clock: () => performance.now(),
       random: Math.random,
       sleep: heads.wait,
+      timer,
       yieldTurn: setImmediate,
       isNotified: chain.wsUrls.length > 0,
       onHead: (head) => parts.onHead?.(chain.chainId, head),

@@ -1,6 +1,6 @@
 // Makes calls to a chain for which the answer of one endpoint is sufficient. Calls each endpoint in
-// turn until one answers. A call at a block names the block by its hash, so a node that does not
-// have the block returns an error.
+// turn until one answers. Waits for a throttled endpoint only if it is the last. A call at a block
+// names the block by its hash, so a node that does not have the block returns an error.
 
 import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
@@ -17,6 +17,7 @@ import {
   type Call,
   type CallError,
   CallRefused,
+  ChainUnavailable,
   hexData,
   isRefusal,
 } from "./json-rpc.ts";
@@ -63,9 +64,12 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
     let refusal: CallError | undefined;
     let failure: unknown;
     const order = records.toSorted((a, b) => Number(isBack(a)) - Number(isBack(b)));
-    for (const record of order) {
+    for (const [place, record] of order.entries()) {
+      const onThrottled = () => {
+        if (place < order.length - 1) throw new ChainUnavailable("the next endpoint is called");
+      };
       try {
-        const [answer] = await record.endpoint.ask([{ method, params }]);
+        const [answer] = await record.endpoint.ask([{ method, params }], undefined, onThrottled);
         recordHealthy(record);
         if ("result" in answer!) return answer.result;
         refusal = answer!.error;

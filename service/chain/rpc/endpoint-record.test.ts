@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Endpoint } from "./endpoint.ts";
+import { type Endpoint, timer } from "./endpoint.ts";
 import {
   type NetworkEvent,
   openRecord,
@@ -27,12 +27,10 @@ test("reports an endpoint that contradicts others, and calls that endpoint last"
       }),
   });
   const endpoints = [endpoint("liar", "0x01"), endpoint("one", "0x"), endpoint("two", "0x")];
-  const network = openNetwork(
-    1,
-    endpoints,
-    (event) => events.push(event),
-    () => nowMs,
-  );
+  const network = openNetwork(1, endpoints, (event) => events.push(event), {
+    clock: () => nowMs,
+    sleep: timer,
+  });
   const whoIsAsked = async () => {
     asked.length = 0;
     const view = await network.openView();
@@ -58,7 +56,10 @@ test("reports rpc_wrong_chain for an endpoint of another chain, and does not rea
   const ask: Endpoint["ask"] = async (calls) =>
     calls.map(({ method }) => ({ result: method === "eth_chainId" ? "0x2" : block }));
   const report = (event: NetworkEvent) => events.push(event);
-  const network = openNetwork(1, [{ name: "stray", ask }], report, () => 0);
+  const network = openNetwork(1, [{ name: "stray", ask }], report, {
+    clock: () => 0,
+    sleep: timer,
+  });
   await assert.rejects(network.openView(), {
     name: "ChainUnavailable",
     message: "no endpoint of chain 1 responds with this chain ID",

@@ -4,6 +4,7 @@
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
+import type { Inquiry } from "./round.ts";
 
 export type NetworkEvent =
   | { kind: "rpc_failed"; rpc: string; message: string }
@@ -104,12 +105,13 @@ type DeepReadonly<Value> =
 
 export type EndpointRecord = DeepReadonly<Mutable>;
 
-/** `clock`: milliseconds of a monotonic clock. */
+/** `clock`: milliseconds of a monotonic clock. `sleep`: resolves after this number of its ms. */
 export type NetworkState = {
   chainId: number;
   all: EndpointRecord[];
   report(event: NetworkEvent): void;
   clock(): number;
+  sleep(ms: number): Promise<void>;
 };
 
 const firstRangeBlocks = 2000;
@@ -142,15 +144,20 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
 
 const write = (record: EndpointRecord): Mutable => record as Mutable;
 
-/** Calls the endpoint. If it fails, records the failure and returns undefined. */
+/**
+ * Calls the endpoint. If it fails, returns undefined, and records the failure unless the round of
+ * `inquiry` has ended.
+ */
 export async function ask(
   state: NetworkState,
   record: EndpointRecord,
   calls: Call[],
+  inquiry?: Inquiry,
 ): Promise<Answer[] | undefined> {
   try {
-    return await record.endpoint.ask(calls);
+    return await record.endpoint.ask(calls, undefined, inquiry?.onThrottled);
   } catch (error) {
+    if (inquiry?.isOver()) return undefined;
     recordFailure(state, record, error instanceof Error ? error.message : String(error));
     return undefined;
   }

@@ -15,9 +15,11 @@ export type Endpoint = {
   /**
    * Returns one answer per call, in order.
    * @param timeoutMs replaces the endpoint's own timeout of a request
+   * @param onThrottled called before each pause that the provider requires; if it throws, the calls
+   *   are not sent again
    * @throws {ChainUnavailable} if the endpoint could not be reached, or did not answer in time
    */
-  ask(calls: readonly Call[], timeoutMs?: number): Promise<Answer[]>;
+  ask(calls: readonly Call[], timeoutMs?: number, onThrottled?: () => void): Promise<Answer[]>;
   /** Returns the provider's current limits. */
   readAllowance?(): Allowance;
 };
@@ -86,6 +88,9 @@ export const openEndpoints = (
 ): Endpoint[] =>
   urls.map((url, i) => httpEndpoint(`${what}${i}:${new URL(url).host}`, url, options, chain));
 
+/** Waits for this time. The wait does not keep the process alive. */
+export const timer = (ms: number): Promise<void> => sleep(ms, undefined, { ref: false });
+
 /** `now`: milliseconds of a monotonic clock. */
 type Clock = { now(): number; sleep(ms: number): Promise<unknown> };
 
@@ -97,7 +102,8 @@ export function openEndpoint(
   return {
     name: provider.name,
     readAllowance: provider.pace.read,
-    ask: (calls, ms = timeoutMs) => askAll(provider, clock, calls, ms, patienceMs),
+    ask: (calls, ms = timeoutMs, onThrottled = () => {}) =>
+      askAll(provider, clock, calls, { timeoutMs: ms, patienceMs, onThrottled }),
   };
 }
 
@@ -105,8 +111,7 @@ async function askAll(
   provider: Provider,
   clock: Clock,
   calls: readonly Call[],
-  timeoutMs: number,
-  patienceMs: number,
+  { timeoutMs, patienceMs, onThrottled }: Required<EndpointOptions> & { onThrottled(): void },
 ): Promise<Answer[]> {
   const { name, pace } = provider;
   const answers = new Array<Answer>(calls.length);
@@ -115,6 +120,7 @@ async function askAll(
   const lane = async () => {
     while (open.length > 0) {
       const pauseMs = pace.pauseMs(open);
+      if (pauseMs > 0 && pace.isThrottled(open)) onThrottled();
       if (clock.now() + pauseMs > untilMs) {
         throw new ChainUnavailable(`${name} allows no more calls for ${pauseMs} ms`);
       }

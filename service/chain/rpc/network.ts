@@ -39,6 +39,7 @@ import {
   quantity,
   resultOf,
 } from "./json-rpc.ts";
+import { type Inquiry, lateAfterMs, lateMsMin, openRound, type Round } from "./round.ts";
 import { agreed, type View, viewOf } from "./view.ts";
 
 export type Network = {
@@ -57,41 +58,46 @@ export type Network = {
  */
 const frozenMs = 60_000;
 
-/**
- * An endpoint is late if its response takes longer than the first value, and longer than a quorum's
- * response time multiplied by the second.
- */
-const lateMsMin = 2000;
-const lateFactor = 4;
-
-/** @param clock milliseconds of a monotonic clock */
+/** @param time milliseconds of a monotonic clock, and a wait of that clock */
 export function openNetwork(
   chainId: number,
   endpoints: Endpoint[],
   report: (event: NetworkEvent) => void,
-  clock: () => number,
+  { clock, sleep }: NetworkTime,
 ): Network {
-  const state = { chainId, all: endpoints.map(openRecord), report, clock };
+  const state = { chainId, all: endpoints.map(openRecord), report, clock, sleep };
   let turn = 0;
   return {
-    openView: () => openView(state, willing(state), undefined),
+    openView: () => openView(state, openHeadRound(state), willing(state)),
     async openNewView(head) {
       const endpoints = [...willing(state)];
       const [first] = endpoints.splice(turn++ % endpoints.length, 1);
-      const reached = await findWhere(state, first!);
-      return reached?.head.hash === head ? undefined : openView(state, endpoints, reached);
+      const round = openHeadRound(state);
+      round.ask(first!);
+      // If this endpoint is silent, the others decide whether it is late.
+      await Promise.race([round.next(), sleep(lateMsMin)]);
+      const isSame = round.entries[0]!.value?.head.hash === head;
+      return isSame ? undefined : openView(state, round, endpoints);
     },
   };
 }
 
-/** @param reached the answer of the endpoint that was already called, if any */
+export type NetworkTime = Pick<NetworkState, "clock" | "sleep">;
+
+/** The round waits for throttled endpoints too, because the number of heads decides `isWhole`. */
+const openHeadRound = (state: NetworkState): Round<Reached> =>
+  openRound(state, quorumOf(state.all.length), (record, { isOver }) =>
+    findWhere(state, record, { isOver }),
+  );
+
+/** @param round the endpoints that were already asked @param endpoints the other endpoints */
 async function openView(
   state: NetworkState,
-  endpoints: EndpointRecord[],
-  reached: Reached | undefined,
+  round: Round<Reached>,
+  endpoints: readonly EndpointRecord[],
 ): Promise<View> {
-  const others = await Promise.all(endpoints.map((record) => findWhere(state, record)));
-  const all = [reached, ...others].filter((entry) => entry !== undefined);
+  for (const record of endpoints) round.ask(record);
+  const all = (await round.all()).filter((entry) => entry !== undefined);
   if (all.length === 0) {
     throw new ChainUnavailable(`no endpoint of chain ${state.chainId} responds with this chain ID`);
   }
@@ -108,13 +114,13 @@ async function openView(
 const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
 /**
- * Removes endpoints that took much longer than a quorum. A pass waits for the answers of its
- * endpoints, so a slow endpoint counts as silent while enough other endpoints are fast.
+ * Removes endpoints that took much longer than a quorum. A slow endpoint counts as silent
+ * while enough other endpoints are fast.
  */
 function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const times = all.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   const enoughMs = times[quorumOf(state.all.length) - 1] ?? Number.POSITIVE_INFINITY;
-  const lateMs = Math.max(lateMsMin, enoughMs * lateFactor);
+  const lateMs = lateAfterMs(enoughMs);
   return all.filter(({ record, tookMs }) => {
     if (tookMs > lateMs) {
       const times = `newest block after ${Math.round(tookMs)} ms`;
@@ -132,14 +138,15 @@ function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
 async function findWhere(
   state: NetworkState,
   record: EndpointRecord,
+  inquiry: Inquiry,
 ): Promise<Reached | undefined> {
   const { clock } = state;
   const isChainAsked = takeChainCheck(record);
   const calls = [blockCall("latest")];
   if (isChainAsked) calls.push({ method: "eth_chainId", params: [] });
   const beganMs = clock();
-  const answers = await ask(state, record, calls);
-  if (!answers) return undefined;
+  const answers = await ask(state, record, calls, inquiry);
+  if (!answers || inquiry.isOver()) return undefined;
   const tookMs = clock() - beganMs;
   recordAnswerMs(record, tookMs);
   try {
@@ -173,7 +180,7 @@ async function believed(state: NetworkState, found: Reached[], quorum: number): 
   for (const number of [...heights].filter((each) => each <= reached.number)) {
     const showing = alive.filter(({ head }) => head.number >= number);
     if (showing.length < quorum) continue;
-    const blocks = await Promise.all(showing.map((each) => blockOfEach(state, each, number)));
+    const blocks = await readBlockOfEach(state, showing, number, quorum);
     const texts = blocks.map((block) => block && JSON.stringify({ ...block, ...wei(block) }));
     const places = agreed(texts, quorum);
     if (!places || places.length < quorum) continue;
@@ -191,21 +198,27 @@ const wei = ({ baseFee, gasLimit }: Block) => ({
   gasLimit: String(gasLimit),
 });
 
-async function blockOfEach(
+function readBlockOfEach(
   state: NetworkState,
-  { record, head }: Reached,
+  showing: readonly Reached[],
   number: number,
-): Promise<Block | undefined> {
-  if (head.number === number) return head;
-  if (record.head?.below?.number === number) return record.head.below;
-  const answers = await ask(state, record, [blockCall(number)]);
-  try {
-    const block = blockOf(resultOf(answers?.[0]));
-    recordBlockBelow(record, block);
-    return block;
-  } catch {
-    return undefined;
-  }
+  quorum: number,
+): Promise<(Block | undefined)[]> {
+  const round = openRound(state, quorum, async (record, inquiry) => {
+    const { head } = showing.find((each) => each.record === record)!;
+    if (head.number === number) return head;
+    if (record.head?.below?.number === number) return record.head.below;
+    const answers = await ask(state, record, [blockCall(number)], inquiry);
+    try {
+      const block = blockOf(resultOf(answers?.[0]));
+      recordBlockBelow(record, block);
+      return block;
+    } catch {
+      return undefined;
+    }
+  });
+  for (const { record } of showing) round.ask(record);
+  return round.all();
 }
 
 /**
@@ -257,9 +270,9 @@ export function openRelays(
   chainId: number,
   endpoints: readonly Endpoint[],
   report: (event: NetworkEvent) => void,
-  clock: () => number,
+  time: NetworkTime,
 ): Relays {
-  const state = { chainId, all: endpoints.map(openRecord), report, clock };
+  const state = { chainId, all: endpoints.map(openRecord), report, ...time };
   return {
     count: endpoints.length,
     async send(calls) {

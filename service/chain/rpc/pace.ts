@@ -16,6 +16,11 @@ export type Pace = {
   /** Returns the time to wait before the first of the `open` calls can be sent. */
   pauseMs(open: readonly { call: Call }[]): number;
   /**
+   * Returns whether the provider required fewer of these calls, and has answered none since. The
+   * operator's own limit does not count.
+   */
+  isThrottled(open: readonly { call: Call }[]): boolean;
+  /**
    * Removes and returns the first calls of `open`, as many as one request can contain now, but at
    * least one.
    */
@@ -100,6 +105,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
       }
       return Math.max(...limitsOf(open).map(pauseOf));
     },
+    isThrottled: (open) => limitsOf(open).some(({ isProbing }) => isProbing),
     take(open) {
       const rooms = limitsOf(open).map(roomOf);
       const callsMax = Math.max(1, Math.min(sizes.callsMax, ...rooms));

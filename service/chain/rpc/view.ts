@@ -12,6 +12,7 @@ import {
   scoreOf,
 } from "./endpoint-record.ts";
 import { type Answer, type Block, blockOf, type Call, ChainUnavailable } from "./json-rpc.ts";
+import { type Inquiry, openRound } from "./round.ts";
 
 /**
  * Returns whether the answer to call number `index` can be used. If not, a different endpoint is
@@ -51,8 +52,12 @@ export type View = {
    * facts that some endpoints may not have yet.
    */
   clients(turn: number): EndpointClient[];
-  /** Returns the answers of every endpoint of this chain; undefined for an endpoint that failed. */
-  readEach(calls: Call[]): Promise<(Answer[] | undefined)[]>;
+  /**
+   * Returns the answers of every endpoint of this chain; undefined for an endpoint that failed. If
+   * a quorum of endpoints has usable answers, also undefined for endpoints that are late, or that
+   * their provider throttles.
+   */
+  readEach(calls: Call[], usable?: Usable): Promise<(Answer[] | undefined)[]>;
   /**
    * Records that an endpoint contradicts a quorum. `place` is the index of the endpoint in the
    * result of {@link readEach}.
@@ -80,9 +85,14 @@ export type EndpointClient = {
   hasHead: boolean;
   /**
    * Makes calls that may be too expensive for an endpoint.
+   * @param isReplaceable whether a throttled endpoint counts as gone, because others can answer
    * @returns "slow" if the endpoint is alive but did not answer within `timeoutMs`
    */
-  ask(calls: Call[], timeoutMs?: number): Promise<Answer[] | "slow" | "gone">;
+  ask(
+    calls: Call[],
+    timeoutMs?: number,
+    isReplaceable?: boolean,
+  ): Promise<Answer[] | "slow" | "gone">;
   /** Records that the endpoint's answer to `method` contradicts a quorum. */
   accuse(method: string): void;
 };
@@ -123,7 +133,13 @@ export function viewOf(state: NetworkState, belief: Belief): View {
       return found.map(({ answers }) => answers);
     },
     clients: (turn) => turned(turn).map((record) => clientOf(state, record, head)),
-    readEach: (calls) => Promise.all(order.map((record) => ask(state, record, calls))),
+    readEach(calls, usable = isResult) {
+      const inquire = (record: EndpointRecord, inquiry: Inquiry) =>
+        ask(state, record, calls, inquiry);
+      const round = openRound(state, quorum, inquire, (answers) => answers.every(usable));
+      for (const record of order) round.ask(record);
+      return round.all();
+    },
     accuse: (place, method) => contradict(state, order[place]!, method),
   };
 }
@@ -132,9 +148,16 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
   name: record.endpoint.name,
   record,
   hasHead: record.head !== undefined && record.head.block.number >= head.number,
-  async ask(calls, timeoutMs) {
-    const answers = await record.endpoint.ask(calls, timeoutMs).catch(() => undefined);
-    if (answers) return answers;
+  async ask(calls, timeoutMs, isReplaceable = false) {
+    let isThrottled = false;
+    const onThrottled = () => {
+      if (!isReplaceable) return;
+      isThrottled = true;
+      throw new ChainUnavailable("other endpoints are called");
+    };
+    const asked = record.endpoint.ask(calls, timeoutMs, onThrottled);
+    const answers = await asked.catch(() => undefined);
+    if (answers || isThrottled) return answers ?? "gone";
     // The cause can be the call or the endpoint. A cheap call shows whether the endpoint is alive.
     const isAlive = await ask(state, record, [{ method: "eth_chainId", params: [] }]);
     return isAlive ? "slow" : "gone";
@@ -161,7 +184,8 @@ type Several = { calls: Call[]; found: Answering[]; quorum: number };
 
 /**
  * Calls the required number of endpoints simultaneously, and further endpoints while the answers
- * disagree.
+ * disagree, or while an endpoint is late or throttled. Waits for late and throttled endpoints only
+ * if no other endpoint is left.
  * @param mayDiffer if true, the answers do not have to agree
  * @throws {ChainUnavailable} if no endpoint has usable answers
  */
@@ -174,22 +198,29 @@ async function several(
 ): Promise<Several> {
   const isBack = ({ penalty }: EndpointRecord) => Number(penalty.passes > 0);
   const left = endpoints.toSorted((a, b) => isBack(a) - isBack(b));
-  const found: Answering[] = [];
   let reason = "";
+  const round = openRound(state, 1, async (record, inquiry) => {
+    const answers = await ask(state, record, calls, inquiry);
+    const fault = answers?.find((answer, place) => !usable(answer, place));
+    if (!fault || inquiry.isOver()) return answers;
+    reason = "error" in fault ? fault.error.message : "unusable answer";
+    recordFailure(state, record, reason);
+    return undefined;
+  });
+  const findAnswering = () =>
+    round.entries.flatMap(({ record, value }) => (value ? [{ record, answers: value }] : []));
+  let found: Answering[] = [];
   const isEnough = () =>
     found.length >= quorum && (mayDiffer || agreements({ calls, found, quorum }).every(Boolean));
-  while (left.length > 0 && !isEnough()) {
-    const some = left.splice(0, Math.max(1, quorum - found.length));
-    const lists = await Promise.all(some.map((record) => ask(state, record, calls)));
-    lists.forEach((answers, index) => {
-      const record = some[index]!;
-      const fault = answers?.find((answer, place) => !usable(answer, place));
-      if (fault) {
-        reason = "error" in fault ? fault.error.message : "unusable answer";
-        recordFailure(state, record, reason);
-      } else if (answers) found.push({ record, answers });
-    });
+  const count = (...states: string[]) =>
+    round.entries.filter((entry) => states.includes(entry.state)).length;
+  for (; !isEnough(); found = findAnswering()) {
+    const isMoreNeeded = count("open") === 0 || found.length + count("open") < quorum;
+    if (isMoreNeeded && left.length > 0) round.ask(left.shift()!);
+    else if (count("open", "late", "throttled") > 0) await round.next();
+    else break;
   }
+  round.end();
   if (found.length > 0) return { calls, found, quorum };
   throw new ChainUnavailable(`no endpoint responds to ${calls[0]?.method}: ${reason}`);
 }

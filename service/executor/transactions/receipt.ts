@@ -163,7 +163,9 @@ export async function readGasUsed(
   const params = [transactionHash, { tracer: "callTracer" }];
   const method = "debug_traceTransaction";
   const clients = view.clients(0);
-  const lists = await Promise.all(clients.map(({ ask }) => ask([{ method, params }], traceMsMax)));
+  const calls = [{ method, params }];
+  const isReplaceable = clients.length > view.quorum;
+  const lists = await Promise.all(clients.map(({ ask }) => ask(calls, traceMsMax, isReplaceable)));
   const traces = lists.map(
     (list) => readAnswers([Array.isArray(list) ? list : undefined], 0, parseTrace)[0],
   );

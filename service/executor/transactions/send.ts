@@ -372,7 +372,7 @@ async function submit(
   const isOpen = view.head.number - since >= (parts.chain.sendFallbackBlocks ?? Infinity);
   const [fromRelays, fromEndpoints] = await Promise.all([
     relays.send(calls),
-    relays.count === 0 || isOpen ? view.readEach(calls) : [],
+    relays.count === 0 || isOpen ? view.readEach(calls, () => true) : [],
   ]);
   return [...fromRelays, ...fromEndpoints.map((answers, place) => ({ rpc: `${place}`, answers }))];
 }

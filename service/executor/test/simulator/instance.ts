@@ -61,6 +61,7 @@ export function keepRunning(
       clock: scheduler.now,
       random,
       sleep: scheduler.sleep,
+      timer: scheduler.sleep,
       yieldTurn: () => scheduler.sleep(0),
       isNotified: false,
       report: (event) => report(instance, event),

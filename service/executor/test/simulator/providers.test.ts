@@ -29,18 +29,22 @@ type Provider = {
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 const refused = (message: string, code = -32000): Answer => ({ error: { code, message } });
 
-/** Runs a history with two endpoints of the same kind. */
+/** Runs a history with two endpoints of the same kind, or with `count` endpoints. */
 async function historyWith(
   { toCall, toRequest }: Provider,
-  options: { isPlain?: boolean } = {},
+  { count: endpointCount = 2, ...options }: { isPlain?: boolean; count?: number } = {},
   tuning: Partial<Tuning> = {},
 ) {
   const scheduler = createScheduler();
   const random = seededRandom(1);
   const world = await createWorld(scheduler, random, () => false, options);
   const events: ExecutorEvent[] = [];
-  const endpoints = [0, 1].map((index): Endpoint => {
+  let passBeganMs: number | undefined;
+  const passesMs: number[] = [];
+  const endpoints = Array.from({ length: endpointCount }, (_, index): Endpoint => {
     return simulatedEndpoint(`rpc${index}`, scheduler, async (calls) => {
+      // The first endpoint can still send calls of the last pass again.
+      if (index > 0) passBeganMs ??= scheduler.now();
       await scheduler.sleep(5 + random() * 100);
       const request = { ms: scheduler.now(), random, index };
       const whole = toRequest?.(request);
@@ -56,7 +60,12 @@ async function historyWith(
       );
     });
   });
-  const report = (_: string, event: ExecutorEvent) => events.push(event);
+  const report = (_: string, event: ExecutorEvent) => {
+    events.push(event);
+    if (event.kind !== "pass" || passBeganMs === undefined) return;
+    passesMs.push(scheduler.now() - passBeganMs);
+    passBeganMs = undefined;
+  };
   keepRunning("a", world, endpoints, scheduler, random, safe, report, tuning);
   await scheduler.run(endSeconds * 1000);
   const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
@@ -67,7 +76,8 @@ async function historyWith(
     (most, { transaction: { priorityFee } }) => (priorityFee > most ? priorityFee : most),
     0n,
   );
-  return { faults, waitBlocksMax: longestWait(world, 0), count, priorityMax };
+  const passMs = passesMs.sort((a, b) => a - b)[Math.floor(passesMs.length * 0.9)]!;
+  return { faults, waitBlocksMax: longestWait(world, 0), count, priorityMax, passMs };
 }
 
 const isSend = ({ method }: Call) => method === "eth_sendRawTransaction";
@@ -127,6 +137,31 @@ describe("payments are executed although each endpoint", () => {
       t.diagnostic(`${more} blocks more`);
       assert.deepEqual(faults, []);
       assert.ok(more <= blocksOfSeconds(seconds), `${more} blocks more`);
+    });
+  }
+});
+
+describe("nine of ten passes take no half second longer if one of three endpoints", () => {
+  const three = { isPlain: true, count: 3 };
+  for (const [method, isShort] of [
+    ["eth_getBalance", true],
+    ["eth_getTransactionCount", false],
+    ["eth_getTransactionReceipt", false],
+    ["eth_getCode", false],
+    ["eth_call", false],
+  ] as const) {
+    test(`refuses each ${method} with 429`, isShort ? {} : onlyLong, async (t) => {
+      const { passMs, ...honest } = await historyWith({}, three);
+      const throttled = await historyWith(
+        {
+          toCall: (call, answered, { index }) =>
+            index === 0 && call.method === method ? refused("too many requests", 429) : answered,
+        },
+        three,
+      );
+      t.diagnostic(`${throttled.passMs} ms, ${passMs} ms without`);
+      assert.deepEqual([throttled.faults, honest.faults], [[], []]);
+      assert.ok(throttled.passMs < passMs + 500, `${throttled.passMs} ms, ${passMs} ms without`);
     });
   }
 });

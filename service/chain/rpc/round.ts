@@ -1,0 +1,139 @@
+// Asks several endpoints of a chain the same question simultaneously. A round waits for every
+// endpoint until enough endpoints have answered. It then waits only a limited time for the others,
+// and not at all for endpoints that their provider throttles. Otherwise one endpoint that is slow
+// or throttled would delay each read of a pass, although the other endpoints agree.
+
+import { type EndpointRecord, type NetworkState, recordFailure } from "./endpoint-record.ts";
+import { ChainUnavailable } from "./json-rpc.ts";
+
+/**
+ * An endpoint is late if it takes longer than the first value, and longer than enough other
+ * endpoints took, multiplied by the second. An endpoint that is only a little slower is not late,
+ * because a median without it would depend on the fastest endpoints.
+ */
+export const lateMsMin = 2000;
+const lateFactor = 4;
+
+/** @param enoughMs the time in which enough endpoints answered */
+export const lateAfterMs = (enoughMs: number): number => Math.max(lateMsMin, enoughMs * lateFactor);
+
+/** One endpoint's part of a round. */
+export type Inquiry = {
+  /** Returns whether the round has ended, so that the result is not used. */
+  isOver(): boolean;
+  /**
+   * Records that the provider throttles the endpoint.
+   * @throws {ChainUnavailable} if the round has ended
+   */
+  onThrottled?(): void;
+};
+
+type Entry<Value> = {
+  record: EndpointRecord;
+  beganMs: number;
+  /** Undefined before the endpoint answers, and if it fails. */
+  value: Value | undefined;
+  state: "open" | "late" | "throttled" | "ended";
+};
+
+export type Round<Value> = {
+  ask(record: EndpointRecord): void;
+  /** Returns the endpoints that were asked, in this order, with their values. */
+  entries: readonly Readonly<Entry<Value>>[];
+  /** Resolves at the next change of an entry. @throws the error of a request */
+  next(): Promise<void>;
+  /**
+   * Waits for all endpoints that were asked, or until enough have answered and all others are late
+   * or throttled. Ends the round.
+   * @returns the values in the order in which the endpoints were asked
+   */
+  all(): Promise<(Value | undefined)[]>;
+  /** Ends the round, and records a failure of each endpoint that is late. */
+  end(): void;
+};
+
+/**
+ * @param enough the number of usable values after which the other endpoints can be late
+ * @param request returns undefined if the endpoint fails
+ */
+export function openRound<Value>(
+  state: NetworkState,
+  enough: number,
+  request: (record: EndpointRecord, inquiry: Inquiry) => Promise<Value | undefined>,
+  isUsable: (value: Value) => boolean = () => true,
+): Round<Value> {
+  const { clock, sleep } = state;
+  const entries: Entry<Value>[] = [];
+  let changed = Promise.withResolvers<void>();
+  let failure: { error: unknown } | undefined;
+  let isOver = false;
+  let usable = 0;
+  let enoughMs: number | undefined;
+  const notify = () => {
+    changed.resolve();
+    changed = Promise.withResolvers();
+  };
+  const limit = async (entry: Entry<Value>) => {
+    await sleep(Math.max(0, entry.beganMs + lateAfterMs(enoughMs!) - clock()));
+    if (entry.state !== "open") return;
+    entry.state = "late";
+    notify();
+  };
+  const answered = (entry: Entry<Value>, value: Value | undefined) => {
+    Object.assign(entry, { value, state: "ended" });
+    if (value !== undefined && isUsable(value) && ++usable === enough) {
+      enoughMs = clock() - entry.beganMs;
+      for (const other of entries) if (other.state === "open") void limit(other);
+    }
+    notify();
+  };
+  const round: Round<Value> = {
+    entries,
+    ask(record) {
+      const entry: Entry<Value> = { record, beganMs: clock(), value: undefined, state: "open" };
+      entries.push(entry);
+      const inquiry: Inquiry = {
+        isOver: () => isOver,
+        onThrottled() {
+          if (isOver) throw new ChainUnavailable("other endpoints have answered");
+          if (entry.state === "open") entry.state = "throttled";
+          notify();
+        },
+      };
+      if (enoughMs !== undefined) void limit(entry);
+      request(record, inquiry).then(
+        (value) => answered(entry, value),
+        (error) => {
+          failure = { error };
+          notify();
+        },
+      );
+    },
+    async next() {
+      if (!failure) await changed.promise;
+      if (failure) throw failure.error;
+    },
+    async all() {
+      const isWaiting = () =>
+        entries.some((each) => each.state === "open") ||
+        (usable < enough && entries.some((each) => each.state !== "ended"));
+      while (isWaiting()) await round.next();
+      round.end();
+      return entries.map(({ value }) => value);
+    },
+    end() {
+      isOver = true;
+      for (const entry of entries) if (entry.state === "late") recordLate(state, entry, enoughMs!);
+    },
+  };
+  return round;
+}
+
+function recordLate(
+  state: NetworkState,
+  { record, beganMs }: Pick<Entry<unknown>, "record" | "beganMs">,
+  enoughMs: number,
+): void {
+  const times = `no answer after ${Math.round(state.clock() - beganMs)} ms`;
+  recordFailure(state, record, `${times}, enough others after ${Math.round(enoughMs)} ms`);
+}
