@@ -165,8 +165,9 @@ function parseComment(text = ""): Comment {
     .filter((line) => !/^\s*@/.test(line))
     .join("\n")
     .trim();
-  // Joins wrapped lines. List items keep their own lines.
-  const description = prose.replace(/\n(?!- |\n)/g, " ").replace(/\{@link (\w+)\}/g, "`$1`");
+  // Joins wrapped lines. List items keep their own lines, and paragraphs the empty line above them.
+  const joined = prose.replace(/(?<!\n)\n(?!- |\n) */g, " ");
+  const description = joined.replace(/\{@link (\w+)\}/g, "`$1`");
   return { ...(description && { description }), tags: Object.assign({}, ...tags.map(readTag)) };
 }
 
