@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type Hex, toHex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
@@ -11,7 +14,7 @@ import { startApp } from "../testing/app.ts";
 import { chainsAt, keepRecord } from "../testing/app-on-chain.ts";
 import { startWorld, testConfig, until } from "../testing/executor/anvil-world.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
-import { jobFinder, openWake } from "./desk.ts";
+import { jobFinder, openDesk, openWake } from "./desk.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { startExecutor } from "./start.ts";
 
@@ -184,6 +187,33 @@ describe("a status request makes the executor's job due", () => {
       assert.deepEqual([job?.state, job?.due_at, job?.detected_block], ["waiting", 0, 100]);
     }
   });
+});
+
+test("an executor that was killed counts as active for at most a minute of requests", async (t) => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), "desk-"));
+  const store = await openStore({ dataDirectory });
+  t.after(() => store.close());
+  let nowMs = 0;
+  const { isActive } = openDesk(store, log, 10, () => nowMs);
+  const isActiveAt = (seconds: number) => {
+    nowMs = seconds * 1000;
+    return isActive(chainId);
+  };
+  const ledger = openLedger(store.db, store.dialect);
+  assert.equal(await isActiveAt(0), false);
+  const fence = await ledger.takeLease(chainId, "one", undefined);
+  assert.equal(await isActiveAt(0), true);
+  assert.equal(await isActiveAt(59), true);
+  await ledger.renewLease(fence!);
+  assert.equal(await isActiveAt(119), true, "it renewed its lease");
+  assert.equal(await isActiveAt(178), true);
+  assert.equal(await isActiveAt(179), false, "it was killed");
+  assert.equal(await isActiveAt(10_000), false);
+  const lease = await ledger.findLease(chainId);
+  const next = await ledger.takeLease(chainId, "two", lease);
+  assert.equal(await isActiveAt(10_001), true, "another executor took the lease");
+  await ledger.releaseLease(next!);
+  assert.equal(await isActiveAt(10_002), false, "it stopped");
 });
 
 describe("an API and an executor that share a PostgreSQL database and a chain", () => {

@@ -15,19 +15,21 @@ import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import { findJobs, hintJobs } from "./ledger/jobs.ts";
-import { findLease, isPaused } from "./ledger/lease.ts";
+import { findLease, isPaused, leaseWatcher } from "./ledger/lease.ts";
 import { nameTokens } from "./ledger/named.ts";
 import type { Reason } from "./ledger/reasons.ts";
 import { findRecoveredElsewhere } from "./ledger/settlements.ts";
 import { findAccountGas } from "./ledger/spending.ts";
 
-/** Implements ExecutorDesk of http/parts.ts. */
+/** Implements ExecutorDesk of http/parts.ts. @param nowMs milliseconds of a monotonic clock */
 export function openDesk(
   { db }: Pick<Store, "db">,
   log: Pick<Logger, "warn">,
   namedTokensPerDay: number,
+  nowMs = () => performance.now(),
 ) {
   const findJob = jobFinder(db);
+  const isRenewed = leaseWatcher(db, nowMs);
   const isLed = ledChains(db);
   const wake = openWake(db, log, isLed);
   return {
@@ -37,12 +39,12 @@ export function openDesk(
       return present?.progress ?? null;
     },
     /**
-     * Returns whether an executor works on the chain. If the executor is killed, still returns true
-     * until another executor takes the lease and then stops.
+     * Returns whether an executor works on the chain. After an executor was killed, this becomes
+     * false a minute after the first call that reads its last lease.
      */
     async isActive(chainId: number): Promise<boolean> {
-      const [lease, paused] = await Promise.all([findLease(db, chainId), isPaused(db, chainId)]);
-      return Boolean(lease?.holder) && !paused;
+      const [renewed, paused] = await Promise.all([isRenewed(chainId), isPaused(db, chainId)]);
+      return renewed && !paused;
     },
     findReturns: returnsFinder(db, keccak),
     async nameTokens(named: NewNames): Promise<NamedFate[]> {

@@ -27,6 +27,37 @@ export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Le
     .executeTakeFirst();
 }
 
+/**
+ * The time after which a lease that was not renewed counts as ended. An executor renews its lease
+ * at each poll, at least every ten seconds, and with each of its writes.
+ */
+const silentMs = 60_000;
+
+/**
+ * Returns a function that reads whether an executor renews a chain's lease. The lease of a killed
+ * executor keeps its holder, so the function compares what it read before. It returns true until it
+ * has seen the same lease for a minute.
+ *
+ * @param nowMs milliseconds of a monotonic clock
+ */
+export function leaseWatcher(
+  db: Kysely<Tables>,
+  nowMs: () => number,
+): (chainId: number) => Promise<boolean> {
+  const seen = new Map<number, Pick<Lease, "epoch" | "renewals"> & { sinceMs: number }>();
+  return async (chainId) => {
+    const lease = await findLease(db, chainId);
+    if (!lease?.holder) return false;
+    const { epoch, renewals } = lease;
+    const known = seen.get(chainId);
+    if (known && known.epoch === epoch && known.renewals === renewals) {
+      return nowMs() - known.sinceMs < silentMs;
+    }
+    seen.set(chainId, { epoch, renewals, sinceMs: nowMs() });
+    return true;
+  };
+}
+
 /** Lists the leases of all chains on which an executor of this database has run. */
 export function listLeases(db: Kysely<Tables>) {
   return db.selectFrom("executor_leases").selectAll().orderBy("chain_id").execute();
