@@ -22,6 +22,11 @@ export type LaunchState = {
   chainId: number;
   wallet: Hex;
   sent: Sent[];
+  /**
+   * Transactions with the nonce of a mined transaction in `sent`. Only one of them can be mined, but
+   * a reorganization can mine a different one.
+   */
+  replaced?: Sent[];
   intent?: Intent;
   /** The address that was saved, and its account. */
   saved?: { address: Hex; accountId: string };
@@ -75,20 +80,38 @@ export async function changeSent(
   await journal.save({ sent });
 }
 
-/** Stores the block, the outcome, and the cost of a transaction from its receipt. */
+/** Returns every transaction that was signed for a nonce, and that was not refused. */
+export const signedFor = ({ sent, replaced = [] }: LaunchState, nonce: number): Sent[] =>
+  [...replaced, ...sent].filter((each) => each.nonce === nonce);
+
+/**
+ * Stores the block, the outcome, and the cost of `mined` from its receipt, and returns it with
+ * these. The other transactions with its nonce are replaced.
+ */
 export async function noteReceipt(
   journal: Journal,
-  hash: Hex,
+  { hash, raw, nonce }: Sent,
   receipt: Record<string, unknown>,
-): Promise<void> {
-  await changeSent(journal, hash, (sent) => {
-    const { value = 0n } = parseTransaction(sent.raw);
-    const succeeded = quantity(receipt.status) === 1n;
-    const fee = quantity(receipt.gasUsed) * quantity(receipt.effectiveGasPrice);
-    const wei = fee + dataFeePaid(receipt) + (succeeded ? value : 0n);
-    const block = Number(quantity(receipt.blockNumber));
-    return { ...sent, mined: { block, succeeded, wei: `${wei}` } };
+): Promise<Sent> {
+  const { value = 0n } = parseTransaction(raw);
+  const succeeded = quantity(receipt.status) === 1n;
+  const fee = quantity(receipt.gasUsed) * quantity(receipt.effectiveGasPrice);
+  const wei = fee + dataFeePaid(receipt) + (succeeded ? value : 0n);
+  const block = Number(quantity(receipt.blockNumber));
+  const mined = { hash, raw, nonce, mined: { block, succeeded, wei: `${wei}` } };
+  const { sent, replaced = [] } = journal.state;
+  const others = signedFor(journal.state, nonce).filter((each) => each.hash !== hash);
+  const place = sent.findIndex((each) => each.nonce === nonce);
+  await journal.save({
+    sent: sent.with(place, mined).filter((each, index) => each.nonce !== nonce || index === place),
+    ...(others.length > 0 && {
+      replaced: [
+        ...replaced.filter((each) => each.nonce !== nonce),
+        ...others.map((each) => ({ ...each, mined: null })),
+      ],
+    }),
   });
+  return mined;
 }
 
 /** Returns the cost of all mined transactions, in wei. */

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { makeRecord } from "executable-address";
 import { deterministicDeployer, factoryAddress } from "executable-address-contracts";
+import { parseGwei } from "viem";
 import { onlyLong } from "../../scripts/long.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
@@ -87,6 +88,36 @@ describe("launch, repeated after a reorganization,", () => {
       assert.equal(again.transactionHash, first.transactionHash);
     });
   }
+
+  test("accepts the transaction that a raised fee replaced, if that one is mined", async (t) => {
+    const { chain, undo } = await startChain(t);
+    const { client } = chain;
+    await client.setAutomine(false);
+    const run = runLaunch(chain);
+    await run.prints(/^sending /);
+    const [first] = journalOf(chain).sent;
+    await client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei("4") });
+    await client.mine({ blocks: 1 });
+    await run.prints(/^raised the fee from /);
+    await client.setAutomine(true);
+    await client.mine({ blocks: 1 });
+    await run.done;
+    const raised = journalOf(chain).sent[0]!;
+    assert.equal(raised.nonce, first!.nonce);
+    assert.notEqual(raised.hash, first!.hash);
+
+    await undo(0, [first!.raw]);
+    assert.equal(await countSent(chain), 1);
+    const again = runLaunch(chain);
+    const launched = await again.done;
+    assert.ok("outcome" in launched);
+    assert.equal(launched.outcome, "executed");
+    assert.doesNotMatch(again.lines.join("\n"), /another program/);
+    const { sent } = journalOf(chain);
+    assert.deepEqual([sent[0]!.hash, sent.length], [first!.hash, 8]);
+    assert.ok(sent.every(({ mined }) => mined?.succeeded));
+    assert.equal(await countSent(chain), 8, "each step once");
+  });
 
   test(
     "deploys the factory if its transaction was mined again before the deployer",

@@ -32,6 +32,7 @@ import {
   type Journal,
   noteReceipt,
   type Sent,
+  signedFor,
 } from "./journal.ts";
 
 export type Sending = {
@@ -202,7 +203,7 @@ async function wait<Result>(
 /** The fee is raised after `patienceBlocks`. A transaction has at most `signaturesMax` versions. */
 const patienceBlocks = 10;
 const signaturesMax = 10;
-/** The maximum fee as a multiple of the first, because endpoints can lie about the base fee. */
+/** The maximum fee as a multiple of the lowest, because endpoints can lie about the base fee. */
 const raiseFactorMax = 10n;
 /**
  * Polls for the receipt of a transaction that the endpoint counts as mined. After 10 s, the launch
@@ -262,16 +263,12 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
   });
 }
 
-/** Stores and returns the mined transaction with this nonce, if any, and removes the others. */
+/** Stores and returns the mined transaction with this nonce, if any. */
 async function settle(sending: Sending, nonce: number): Promise<Sent | undefined> {
   const { journal } = sending;
-  for (const { hash } of withNonce(sending, nonce)) {
-    const receipt = await readReceipt(sending, hash);
-    if (!receipt) continue;
-    await noteReceipt(journal, hash, receipt);
-    const sent = journal.state.sent.filter((each) => each.nonce !== nonce || each.hash === hash);
-    if (sent.length < journal.state.sent.length) await journal.save({ sent });
-    return sent.find((each) => each.hash === hash);
+  for (const signed of signedFor(journal.state, nonce)) {
+    const receipt = await readReceipt(sending, signed.hash);
+    if (receipt) return noteReceipt(journal, signed, receipt);
   }
   return undefined;
 }
@@ -294,10 +291,11 @@ async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> 
 /** Signs a transaction again with a higher fee, or returns the reason why a limit forbids it. */
 async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<Sent | string> {
   const { journal, request, fees, report } = sending;
-  const own = withNonce(sending, sent.nonce);
+  const own = signedFor(journal.state, sent.nonce);
   const { gas = 0n, value = 0n } = parseTransaction(sent.raw);
-  const [first, old] = [feeOf(own[0]!.raw), feeOf(sent.raw)];
-  const highest = first.maxFee * raiseFactorMax;
+  const old = feeOf(sent.raw);
+  const lowest = own.map(({ raw }) => feeOf(raw).maxFee).reduce((a, b) => (a < b ? a : b));
+  const highest = lowest * raiseFactorMax;
   const policy = { ...fees, perGasMax: highest < fees.perGasMax ? highest : fees.perGasMax };
   const asked = quantity(await request("eth_maxPriorityFeePerGas", []).catch(() => "0x0"));
   const fee = bumpFee(old, suggestFee(baseFee, asked, policy).fee, baseFee, policy);
