@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
 import type { Hex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
-import { parseGwei, parseTransaction } from "viem";
+import { keccak256, parseGwei, parseTransaction } from "viem";
 import { onlyLong } from "../../scripts/long.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, journalOf, journalPath, runLaunch } from "../testing/launch/run.ts";
@@ -74,8 +74,10 @@ describe("launch ends in one execution", () => {
   test("although a lagging endpoint returns no receipt before the third request", async (t) => {
     const chain = await startChain(t);
     let requests = 0;
-    chain.watch(async ({ method }, forward) =>
-      method === "eth_getTransactionReceipt" && ++requests % 3 !== 0 ? { result: null } : forward(),
+    chain.watch(async ({ method }, forward, index) =>
+      index === 1 && method === "eth_getTransactionReceipt" && ++requests % 3 !== 0
+        ? { result: null }
+        : forward(),
     );
     await assertLaunched(chain);
     assert.ok(requests >= 20, `${requests}`);
@@ -99,6 +101,37 @@ describe("launch ends in one execution", () => {
     assert.equal(await countSent(chain), 8);
   });
 
+  test("although the first of two endpoints refuses each transaction", async (t) => {
+    const chain = await startChain(t);
+    const indexes: number[] = [];
+    chain.watch(async ({ method }, forward, index) => {
+      if (method !== "eth_sendRawTransaction") return forward();
+      indexes.push(index);
+      return index === 0 ? { error: { code: -32000, message: "unavailable" } } : forward();
+    });
+    await assertLaunched(chain);
+    assert.equal(indexes.filter((index) => index === 1).length, 9, "the keyless one, and eight");
+  });
+
+  test("although one of two endpoints returns a receipt of an unmined transaction", async (t) => {
+    const chain = await startChain(t);
+    const sent: string[] = [];
+    let lies = 0;
+    const isLying = () => lies < 5;
+    chain.watch(async ({ method, params }, forward, index) => {
+      if (method === "eth_sendRawTransaction" && isLying()) {
+        sent.push(`${params[0]}`);
+        return { result: keccak256(params[0] as Hex) };
+      }
+      if (method !== "eth_getTransactionReceipt" || index === 1 || !isLying()) return forward();
+      lies++;
+      return { result: falseReceipt(params[0] as Hex) };
+    });
+    await assertLaunched(chain);
+    assert.equal(lies, 5);
+    assert.deepEqual([...new Set(sent)], [journalOf(chain).sent[0]!.raw], "only the first step");
+  });
+
   for (const [what, counted] of [
     ["the first send", 1],
     ["the third send", 3],
@@ -119,6 +152,12 @@ describe("launch ends in one execution", () => {
       },
     );
   }
+});
+
+/** Returns the receipt of a transaction in a block that does not exist. */
+const falseReceipt = (transactionHash: Hex) => ({
+  ...{ transactionHash, blockHash: `0x${"ab".repeat(32)}`, blockNumber: "0x3", logs: [] },
+  ...{ status: "0x1", gasUsed: "0x5208", effectiveGasPrice: "0x1" },
 });
 
 describe("launch, if one of two endpoints shows false block hashes,", () => {

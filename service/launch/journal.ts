@@ -5,8 +5,7 @@ import type { Hex, Intent } from "executable-address";
 import { deterministicDeployer, factoryAddress, periphery } from "executable-address-contracts";
 import { create2Address } from "executable-address-contracts/deploy";
 import { parseTransaction, sliceHex } from "viem/utils";
-import { quantity } from "../chain/rpc/json-rpc.ts";
-import { dataFeePaid } from "../executor/money/fees.ts";
+import type { Receipt } from "../executor/transactions/receipt.ts";
 import { readNote, writeNote } from "../records/mirror.ts";
 
 /** `raw` is the signed transaction. `wei` is its cost including the value, as a decimal number. */
@@ -91,14 +90,11 @@ export const signedFor = ({ sent, replaced = [] }: LaunchState, nonce: number): 
 export async function noteReceipt(
   journal: Journal,
   { hash, raw, nonce }: Sent,
-  receipt: Record<string, unknown>,
+  { blockNumber, succeeded, paid }: Receipt,
 ): Promise<Sent> {
   const { value = 0n } = parseTransaction(raw);
-  const succeeded = quantity(receipt.status) === 1n;
-  const fee = quantity(receipt.gasUsed) * quantity(receipt.effectiveGasPrice);
-  const wei = fee + dataFeePaid(receipt) + (succeeded ? value : 0n);
-  const block = Number(quantity(receipt.blockNumber));
-  const mined = { hash, raw, nonce, mined: { block, succeeded, wei: `${wei}` } };
+  const wei = paid + (succeeded ? value : 0n);
+  const mined = { hash, raw, nonce, mined: { block: blockNumber, succeeded, wei: `${wei}` } };
   const { sent, replaced = [] } = journal.state;
   const others = signedFor(journal.state, nonce).filter((each) => each.hash !== hash);
   const place = sent.findIndex((each) => each.nonce === nonce);

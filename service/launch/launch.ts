@@ -120,7 +120,7 @@ async function carryOut(run: Launch) {
 async function bringContracts(run: Launch) {
   const { chain, request, key } = run;
   await settleSent(run.sending);
-  const rpc = { ...openChainRpc(chain.rpcUrls.slice(0, 1)), request };
+  const rpc = { ...openChainRpc(chain.rpcUrls), request };
   return bringThrough(openReader(request), rpc, (chainId) =>
     openSender(chainId, transportOf(request), key),
   );

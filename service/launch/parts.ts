@@ -10,9 +10,10 @@ import { privateKeyToAccount } from "viem/accounts";
 import { readBringKey } from "../chain/bring.ts";
 import { type Chain, readChains } from "../chain/chains.ts";
 import { libraryRpc } from "../chain/proof.ts";
-import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
+import { type ChainRpc, openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import type { Config } from "../config.ts";
 import { feePolicyOf } from "../executor/money/fees.ts";
+import { compareReceipts } from "../executor/transactions/receipt.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { journaled, type Sending } from "./sending.ts";
 
@@ -37,8 +38,8 @@ export type Launch = {
   journal: Journal;
   sending: Sending;
   /**
-   * Sends requests to the first endpoint. Stores each transaction in the journal, and waits until
-   * it is mined.
+   * Sends requests to the first endpoint that answers. Stores each transaction in the journal, and
+   * waits until it is mined.
    */
   request: ReturnType<typeof journaled>;
   /** All endpoints. When the address is read, `quorum` endpoints must give the same answer. */
@@ -96,8 +97,11 @@ export async function openLaunch(
   }
   const journal = await openJournal(file, { chainId: chain.chainId, wallet });
   const clients = chain.rpcUrls.map((url) => openChainRpc([url]));
-  const { request } = clients[0]!;
-  const sending = { key, journal, request, fees: feePolicyOf(chain), pollMs, report };
+  const { request } = openChainRpc(chain.rpcUrls);
+  const readReceipt = receiptReader(clients);
+  const sending = {
+    ...{ key, journal, request, readReceipt, fees: feePolicyOf(chain), pollMs, report },
+  };
   const quorum = Math.max(2, Math.floor(clients.length / 2) + 1);
   const rpcs = clients.map(libraryRpc);
   return {
@@ -105,6 +109,24 @@ export async function openLaunch(
     request: journaled(sending),
   };
 }
+
+/**
+ * Returns a function that reads a receipt from all endpoints. Two endpoints must return the same
+ * receipt, because the next step of the launch spends coin.
+ */
+const receiptReader =
+  (clients: readonly ChainRpc[]): Sending["readReceipt"] =>
+  async (hash) => {
+    const answers = clients.map(async ({ request }) => {
+      try {
+        return [{ result: await request("eth_getTransactionReceipt", [hash]) }];
+      } catch {
+        return undefined;
+      }
+    });
+    const { found } = compareReceipts(await Promise.all(answers), Math.min(2, clients.length));
+    return typeof found === "string" ? undefined : found;
+  };
 
 /**
  * Creates the intent of the first payment: 0.01 of the chain's USDC, which is forwarded to the

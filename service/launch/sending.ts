@@ -24,6 +24,7 @@ import {
 } from "../chain/rpc/json-rpc.ts";
 import { classifyError } from "../chain/rpc/node-errors.ts";
 import { bumpFee, type Fee, type FeePolicy, suggestFee } from "../executor/money/fees.ts";
+import type { Receipt } from "../executor/transactions/receipt.ts";
 import {
   changeSent,
   codeAfter,
@@ -38,8 +39,12 @@ import {
 export type Sending = {
   key: Hex;
   journal: Journal;
-  /** Sends a request to the endpoint to which transactions are sent. */
+  /** Sends a request to the first endpoint, or to the next one if the first fails. */
   request: ChainRpc["request"];
+  /**
+   * Reads a transaction's receipt; undefined unless two endpoints agree on it, if there are two.
+   */
+  readReceipt(hash: Hex): Promise<Receipt | undefined>;
   fees: FeePolicy;
   pollMs: number;
   report: (line: string) => void;
@@ -83,9 +88,6 @@ const readNonce = async ({ request, journal }: Sending, block: number | "latest"
   return Number(quantity(await request("eth_getTransactionCount", [journal.state.wallet, at])));
 };
 
-const readReceipt = async ({ request }: Sending, hash: Hex) =>
-  (await request("eth_getTransactionReceipt", [hash])) as Record<string, unknown> | null;
-
 const isKnown = async ({ request }: Sending, hash: Hex) =>
   (await request("eth_getTransactionByHash", [hash])) !== null;
 
@@ -123,7 +125,7 @@ async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
 
 /** @throws if the mined transaction may have had an effect */
 async function assertGone(sending: Sending, sent: Sent): Promise<void> {
-  const receipt = await readReceipt(sending, sent.hash);
+  const receipt = await sending.readReceipt(sent.hash);
   const address = codeAfter(sent.raw);
   if (receipt && address) {
     // A transaction that a reorganization moved before the deployer's deployment has no effect.
@@ -132,7 +134,7 @@ async function assertGone(sending: Sending, sent: Sent): Promise<void> {
     if (code === "0x") return;
   }
   throw new StepError(
-    `${describeSent(sent)} already completed this step, but the endpoint does not show ` +
+    `${describeSent(sent)} already completed this step, but the endpoints do not show ` +
       `${receipt ? "its effect" : "its receipt"}: run the command again in a minute`,
   );
 }
@@ -142,7 +144,7 @@ async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
   const name = `${hash} (the deployer's keyless transaction)`;
   sending.report(`sending ${name}`);
   return wait(sending, name, async () => {
-    if (await readReceipt(sending, hash)) return hash;
+    if (await sending.readReceipt(hash)) return hash;
     if (!(await isKnown(sending, hash))) await sending.request("eth_sendRawTransaction", [raw]);
     return undefined;
   });
@@ -181,7 +183,7 @@ async function wait<Result>(
       why =
         head.number === first.number
           ? `the chain has no block after ${head.number}`
-          : `blocks ${first.number + 1} to ${head.number} do not contain it`;
+          : `too few endpoints show it in blocks ${first.number + 1} to ${head.number}`;
     } catch (error) {
       const isRefused = error instanceof CallRefused;
       if (!isRefused && !(error instanceof ChainUnavailable)) throw error;
@@ -233,8 +235,8 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
       if (++takenPolls > lagPolls) await assertNotTaken(sending, nonce, head.number);
       if (takenPolls <= lagPollsMax) return undefined;
       throw new StepError(
-        `nonce ${nonce} is used, but the endpoint shows no transaction that used it: run the ` +
-          "command again later, or name another endpoint first with --rpc",
+        `nonce ${nonce} is used, but too few endpoints show the transaction that used it: run the ` +
+          "command again later, or name other endpoints with --rpc",
       );
     }
     takenPolls = 0;
@@ -267,7 +269,7 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
 async function settle(sending: Sending, nonce: number): Promise<Sent | undefined> {
   const { journal } = sending;
   for (const signed of signedFor(journal.state, nonce)) {
-    const receipt = await readReceipt(sending, signed.hash);
+    const receipt = await sending.readReceipt(signed.hash);
     if (receipt) return noteReceipt(journal, signed, receipt);
   }
   return undefined;
