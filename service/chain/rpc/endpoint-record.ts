@@ -4,7 +4,6 @@
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
-import type { Inquiry } from "./round.ts";
 
 export type NetworkEvent =
   | { kind: "rpc_failed"; rpc: string; message: string }
@@ -143,6 +142,17 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
 }
 
 const write = (record: EndpointRecord): Mutable => record as Mutable;
+
+/** One endpoint's part of a round (round.ts). */
+export type Inquiry = {
+  /** Returns whether the round has ended, so that the result is not used. */
+  isOver(): boolean;
+  /**
+   * Records that the provider throttles the endpoint.
+   * @throws {ChainUnavailable} if the round has ended
+   */
+  onThrottled?(): void;
+};
 
 /**
  * Calls the endpoint. If it fails, returns undefined, and records the failure unless the round of

@@ -16,6 +16,7 @@ import {
   contradict,
   countOut,
   type EndpointRecord,
+  type Inquiry,
   type NetworkEvent,
   type NetworkState,
   openRecord,
@@ -39,7 +40,7 @@ import {
   quantity,
   resultOf,
 } from "./json-rpc.ts";
-import { type Inquiry, lateAfterMs, lateMsMin, openRound, type Round } from "./round.ts";
+import { lateAfterMs, lateMsMin, openRound, type Round } from "./round.ts";
 import { agreed, type View, viewOf } from "./view.ts";
 
 export type Network = {

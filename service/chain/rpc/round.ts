@@ -3,7 +3,12 @@
 // and not at all for endpoints that their provider throttles. Otherwise one endpoint that is slow
 // or throttled would delay each read of a pass, although the other endpoints agree.
 
-import { type EndpointRecord, type NetworkState, recordFailure } from "./endpoint-record.ts";
+import {
+  type EndpointRecord,
+  type Inquiry,
+  type NetworkState,
+  recordFailure,
+} from "./endpoint-record.ts";
 import { ChainUnavailable } from "./json-rpc.ts";
 
 /**
@@ -16,17 +21,6 @@ const lateFactor = 4;
 
 /** @param enoughMs the time in which enough endpoints answered */
 export const lateAfterMs = (enoughMs: number): number => Math.max(lateMsMin, enoughMs * lateFactor);
-
-/** One endpoint's part of a round. */
-export type Inquiry = {
-  /** Returns whether the round has ended, so that the result is not used. */
-  isOver(): boolean;
-  /**
-   * Records that the provider throttles the endpoint.
-   * @throws {ChainUnavailable} if the round has ended
-   */
-  onThrottled?(): void;
-};
 
 type Entry<Value> = {
   record: EndpointRecord;

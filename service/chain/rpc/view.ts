@@ -7,12 +7,13 @@ import {
   ask,
   contradict,
   type EndpointRecord,
+  type Inquiry,
   type NetworkState,
   recordFailure,
   scoreOf,
 } from "./endpoint-record.ts";
 import { type Answer, type Block, blockOf, type Call, ChainUnavailable } from "./json-rpc.ts";
-import { type Inquiry, openRound } from "./round.ts";
+import { openRound } from "./round.ts";
 
 /**
  * Returns whether the answer to call number `index` can be used. If not, a different endpoint is
