@@ -22,8 +22,8 @@ export type LaunchState = {
   wallet: Hex;
   sent: Sent[];
   /**
-   * Transactions with the nonce of a mined transaction in `sent`. Only one of them can be mined, but
-   * a reorganization can mine a different one.
+   * Transactions with the nonce of a mined transaction in `sent`. Only one of them can be mined,
+   * but a reorganization can mine a different one.
    */
   replaced?: Sent[];
   intent?: Intent;

@@ -235,8 +235,8 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
       if (++takenPolls > lagPolls) await assertNotTaken(sending, nonce, head.number);
       if (takenPolls <= lagPollsMax) return undefined;
       throw new StepError(
-        `nonce ${nonce} is used, but too few endpoints show the transaction that used it: run the ` +
-          "command again later, or name other endpoints with --rpc",
+        `nonce ${nonce} is used, but too few endpoints show the transaction that used it: run ` +
+          "the command again later, or name other endpoints with --rpc",
       );
     }
     takenPolls = 0;

@@ -118,8 +118,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
       const limit = method === undefined ? all : (byMethod.get(method) ?? unlimited(method));
       if (method !== undefined) byMethod.set(method, limit);
       const average = sent.count(windowMs, method) / (windowMs / 1000);
-      const perSecond = Math.max(perSecondMin, average * share);
-      limit.perSecond = Math.min(limit.perSecond, perSecond);
+      limit.perSecond = Math.min(limit.perSecond, Math.max(perSecondMin, average * share));
       const untilMs = now() + Math.min(retryAfterMs, pauseMs.max);
       limit.pausedUntilMs = Math.max(limit.pausedUntilMs, untilMs);
       limit.isProbing = true;

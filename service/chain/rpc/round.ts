@@ -58,20 +58,16 @@ export function openRound<Value>(
 ): Round<Value> {
   const { clock, sleep } = state;
   const entries: Entry<Value>[] = [];
-  let changed = Promise.withResolvers<void>();
+  const change = openSignal();
   let failure: { error: unknown } | undefined;
   let isOver = false;
   let usable = 0;
   let enoughMs: number | undefined;
-  const notify = () => {
-    changed.resolve();
-    changed = Promise.withResolvers();
-  };
   const limit = async (entry: Entry<Value>) => {
     await sleep(Math.max(0, entry.beganMs + lateAfterMs(enoughMs!) - clock()));
     if (entry.state !== "open") return;
     entry.state = "late";
-    notify();
+    change.notify();
   };
   const answered = (entry: Entry<Value>, value: Value | undefined) => {
     Object.assign(entry, { value, state: "ended" });
@@ -79,7 +75,7 @@ export function openRound<Value>(
       enoughMs = clock() - entry.beganMs;
       for (const other of entries) if (other.state === "open") void limit(other);
     }
-    notify();
+    change.notify();
   };
   const round: Round<Value> = {
     entries,
@@ -91,7 +87,7 @@ export function openRound<Value>(
         onThrottled() {
           if (isOver) throw new ChainUnavailable("other endpoints have answered");
           if (entry.state === "open") entry.state = "throttled";
-          notify();
+          change.notify();
         },
       };
       if (enoughMs !== undefined) void limit(entry);
@@ -99,12 +95,12 @@ export function openRound<Value>(
         (value) => answered(entry, value),
         (error) => {
           failure = { error };
-          notify();
+          change.notify();
         },
       );
     },
     async next() {
-      if (!failure) await changed.promise;
+      if (!failure) await change.next();
       if (failure) throw failure.error;
     },
     async all() {
@@ -121,6 +117,18 @@ export function openRound<Value>(
     },
   };
   return round;
+}
+
+/** Returns a signal that can be awaited repeatedly. */
+function openSignal() {
+  let changed = Promise.withResolvers<void>();
+  return {
+    next: () => changed.promise,
+    notify() {
+      changed.resolve();
+      changed = Promise.withResolvers();
+    },
+  };
 }
 
 function recordLate(
