@@ -1,7 +1,12 @@
-// Explains where the money goes after each mistake of a payer. The page derives the rows of the
-// API's returns from the verified record. The page trusts the server only for the answer whether an
-// executor exists.
+// Explains where the money goes after each mistake of a payer, and lets a payer look up something
+// else that they sent. The page derives the rows of the API's returns and the return address from
+// the verified record. It trusts the server only for the answers whether an executor exists and
+// which tokens arrived. A token's name can be any text, so the page shows the name in quotes next
+// to the contract.
 
+import type { Hex } from "executable-address";
+import type { SentMoney, SentToken } from "executable-address/client";
+import { fits, sentMoney } from "executable-address/shapes";
 import {
   deriveReturns,
   type MoneyReturn,
@@ -9,14 +14,23 @@ import {
   policyIn,
   type ReturnPolicy,
 } from "executable-address/status";
-import { type LanguageTag, shortAddress } from "executable-address-element/page";
-import { useEffect, useState } from "react";
+import {
+  formatUnits,
+  inertText,
+  isSame,
+  type LanguageTag,
+  shortAddress,
+} from "executable-address-element/page";
+import { type SubmitEvent, useEffect, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
+import { WholeAddress } from "../shown/address-text.tsx";
+import { findToken } from "../shown/reading.ts";
+import { nativeCoin } from "../shown/simulation.ts";
 import { useSpeech } from "../shown/words/say.tsx";
 import { sayMoment } from "../shown/words/say-when.ts";
+import { Button } from "../ui/button.tsx";
 import { type SayIn, sayWith } from "../ui/words/languages.ts";
 import type { Catalogues, Words } from "../ui/words/ui-words.ts";
-import { Sent } from "./sent.tsx";
 import en from "./words/en.json" with { type: "json" };
 
 type Key = keyof typeof en;
@@ -110,4 +124,132 @@ function useExecutor(address: string): ReturnPolicy | null | undefined {
     return () => stopping.abort();
   }, [address]);
   return executor;
+}
+
+type Trouble = Extract<Key, "sentInvalid" | "sentFailed" | "sentLimited">;
+type Answer = { is: "asking" } | { is: Trouble } | { is: "found"; found: SentMoney };
+
+const inputId = "sent-input";
+const resultId = "sent-result";
+
+function Sent({ say }: { say: SayIn<Key> }) {
+  const { record, chainName } = useAbout();
+  const [text, setText] = useState("");
+  const [answer, setAnswer] = useState<Answer>();
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const query = parseQuery(text);
+    if (!query) return setAnswer({ is: "sentInvalid" });
+    setAnswer({ is: "asking" });
+    void report(record.address, query).then(setAnswer);
+  };
+  const isInvalid = answer?.is === "sentInvalid";
+  return (
+    <details className="mt-4">
+      <summary className="link">{say("sentTitle")}</summary>
+      <form className="mt-3 space-y-3" noValidate onSubmit={submit}>
+        <label className="block" htmlFor={inputId}>
+          {say("sentLabel", { chain: chainName })}
+        </label>
+        <input
+          id={inputId}
+          className="input"
+          dir="ltr"
+          autoComplete="off"
+          spellCheck={false}
+          placeholder="0x…"
+          aria-invalid={isInvalid}
+          aria-describedby={resultId}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <Button type="submit" small busy={answer?.is === "asking"}>
+          {say("sentButton")}
+        </Button>
+      </form>
+      <div id={resultId} className="mt-3 space-y-3" aria-live="polite">
+        {answer && answer.is !== "asking" && answer.is !== "found" && <p>{say(answer.is)}</p>}
+        {answer?.is === "found" && <Found found={answer.found} say={say} />}
+      </div>
+    </details>
+  );
+}
+
+type FoundProps = { found: SentMoney; say: SayIn<Key> };
+
+function Found({ found: { problem, tokens, omitted }, say }: FoundProps) {
+  const { coin, chainName } = useAbout();
+  return (
+    <>
+      {problem && <p>{say(problem, { chain: chainName, coin: coin.symbol })}</p>}
+      {tokens.map((token) => (
+        <Token key={token.token} found={token} say={say} />
+      ))}
+      {omitted > 0 && <p className="text-soft">{say("sentOmitted", { n: omitted })}</p>}
+    </>
+  );
+}
+
+function Token({ found, say }: { found: SentToken; say: SayIn<Key> }) {
+  const { intent, chains, coin, sayHeld } = useAbout();
+  const { say: sayShown, language } = useSpeech();
+  const { token, amount, symbol, decimals, fate, notBefore } = found;
+  const isKnown = isSame(token, nativeCoin) || findToken(intent, chains, token) !== undefined;
+  const isReturned = fate === "queued" || fate === "automatic";
+  const values = {
+    address: shortAddress(intent.recovery),
+    date: notBefore === null ? "" : sayMoment(notBefore, language),
+    coin: coin.symbol,
+  };
+  const claimed =
+    decimals === null || decimals > 36
+      ? sayShown("baseUnits", { amount: formatUnits(amount, 0) })
+      : formatUnits(amount, decimals);
+  return (
+    <div>
+      {amount !== "0" && (
+        <p className="font-medium wrap-anywhere">
+          <bdi>{isKnown ? sayHeld({ token, amount }) : sayClaim(claimed, symbol)}</bdi>
+        </p>
+      )}
+      <p>
+        {isReturned
+          ? say(notBefore === null ? "returnedNow" : "returnedLater", values)
+          : say(fate as Exclude<SentToken["fate"], "queued" | "automatic">, values)}
+      </p>
+      {!isKnown && (
+        <p className="text-soft">
+          {say("sentContract")} <WholeAddress address={token} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+const sayClaim = (amount: string, symbol: string | null) =>
+  symbol === null ? amount : `${amount} “${inertText(symbol)}”`;
+
+type Query = { token: Hex } | { transactionHash: Hex };
+
+function parseQuery(text: string): Query | undefined {
+  const found = text.trim() as Hex;
+  if (/^0x[0-9a-fA-F]{40}$/.test(found)) return { token: found };
+  return /^0x[0-9a-fA-F]{64}$/.test(found) ? { transactionHash: found } : undefined;
+}
+
+async function report(address: string, query: Query): Promise<Answer> {
+  try {
+    const response = await fetch(`/v1/address/${address}/sent`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(query),
+    });
+    if (response.status === 429) return { is: "sentLimited" };
+    if (response.status === 400) return { is: "sentInvalid" };
+    const found: unknown = await response.json();
+    const isAnswer = response.ok && fits(sentMoney, found) && isSame(found.address, address);
+    return isAnswer ? { is: "found", found } : { is: "sentFailed" };
+  } catch {
+    return { is: "sentFailed" };
+  }
 }
