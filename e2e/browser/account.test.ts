@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { demoTokens, localChainId, shopAddress } from "../../scripts/local-chain.ts";
+import { localChainId } from "../../scripts/local-chain.ts";
 import { admin, type Running, startService } from "../service.ts";
 import {
   assertSoundInAll,
@@ -13,10 +13,9 @@ import {
   listenForFaults,
   openPage,
 } from "./browser.ts";
+import { createApiKey, createWithKey, email, password, signUp } from "./dashboard-page.ts";
 
-const email = "ada@example.com";
 const docsUrl = "https://docs.example.com/pay";
-const password = "correct horse battery";
 const newPassword = "staple of another battery";
 const resetPassword = "a third and last battery";
 
@@ -34,35 +33,13 @@ before(async () => {
   context = await browser.newContext({ reducedMotion: "reduce" });
   page = await context.newPage();
   faults = listenForFaults(page);
-  await page.goto(`${site}/sign-up`);
-  await page.getByLabel("Email").fill(email);
-  await page.getByLabel("Password", { exact: true }).fill(password);
-  await page.getByRole("button", { name: "Create account" }).click();
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
-  await page.goto(`${site}/credentials`);
-  await page.getByRole("button", { name: "Create API key" }).click();
-  const apiKey = await page.getByTestId("new-api-key").textContent();
-  await page.getByRole("button", { name: "I’ve saved it" }).click();
-  await fillLists(String(apiKey));
+  await signUp(page, site);
+  await fillLists(await createApiKey(page, site));
 });
 
 /** Adds one row to each list, because an empty list cannot show all faults. */
 async function fillLists(apiKey: string): Promise<void> {
-  const token = demoTokens[0]!.address;
-  const created = await fetch(`${service.baseUrl}/address/create`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify({
-      chainId: localChainId,
-      token,
-      amount: "25000000",
-      calls: [
-        { target: token, function: "transfer(address to, uint256 amount)", args: [token, "1"] },
-      ],
-      expirationTimestamp: Math.floor(Date.now() / 1000) + 3600,
-      recovery: shopAddress,
-    }),
-  });
+  const created = await createWithKey(service, apiKey);
   assert.equal(created.status, 200);
   await page.goto(`${site}/origins`);
   await page.getByLabel("Origin", { exact: true }).fill("https://app.example.com");

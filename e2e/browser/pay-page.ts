@@ -2,6 +2,10 @@
 // of QR codes that sees only pixels.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach } from "node:test";
 import {
   type AddressRecord,
   encodeExecution,
@@ -22,7 +26,8 @@ import {
   payerAccount,
   shopAddress,
 } from "../../scripts/local-chain.ts";
-import type { Running } from "../service.ts";
+import { type Running, startService } from "../service.ts";
+import { launchBrowser, listenForFaults } from "./browser.ts";
 
 export const token = demoTokens[0]!;
 export const stranger: Hex = "0x5555555555555555555555555555555555555555";
@@ -143,6 +148,64 @@ export async function showWrongToken(page: Page): Promise<void> {
     return route.fulfill({ json: { ...status, wrongTokens: [wrongToken] } });
   });
 }
+
+/** Creates an address of the demo shop in each state, with a hostile one among them. */
+async function createOrders(service: Running) {
+  const note = {
+    target: stranger,
+    function: "note(string text)",
+    args: ["\u202eytrap tsurt\u202c <img src=x onerror=alert(1)> <b>Verified by your bank</b>"],
+  };
+  const orders = {
+    honest: await createOrder(service),
+    hostile: await create(service, [approve(`${2n ** 256n - 1n}`), note]),
+    partly: await createOrder(service),
+    soon: await createOrder(service, 500),
+    paid: await createOrder(service),
+    stuck: await create(service, [approve("25000000"), note]),
+    executed: await createOrder(service),
+    returned: await createOrder(service, 500),
+  };
+  await mint(service, orders.partly.address, 10_000_000n);
+  await mint(service, orders.paid.address, 25_000_000n);
+  await mint(service, orders.stuck.address, 25_000_000n);
+  await mint(service, orders.executed.address, 30_000_000n);
+  await mint(service, orders.returned.address, 25_000_000n);
+  await execute(service, orders.executed);
+  return orders;
+}
+
+/**
+ * Serves the payment page of an address in each state until the file's tests end. After each test,
+ * `page` must have no faults.
+ *
+ * @param names the operator's labels of contracts
+ * @returns with `page`, which most tests use, because a second load in it costs half of a first
+ *   load in a new context
+ */
+export async function servePayPage(names: Record<Hex, string> = { [shopAddress]: "Demo Shop" }) {
+  const folder = mkdtempSync(join(tmpdir(), "labels-"));
+  after(() => rmSync(folder, { recursive: true }));
+  const labels = join(folder, "labels.json");
+  writeFileSync(labels, JSON.stringify({ [localChainId]: names }));
+  const browser = await launchBrowser();
+  after(() => browser.close());
+  const service = await startService({ LABELS_FILE: labels, TRUSTED_PROXIES: "127.0.0.1" });
+  after(service.stop);
+  const orders = await createOrders(service);
+  const open = (options?: BrowserContextOptions) => openFresh(browser, options);
+  const page = await open();
+  const faults = listenForFaults(page);
+  afterEach(async () => {
+    await page.unrouteAll({ behavior: "wait" });
+    assert.deepEqual(faults, []);
+  });
+  return { service, site: new URL(service.baseUrl).origin, open, page, ...orders };
+}
+
+export const atTop = (page: Page) => page.locator(".pay-card").first();
+export const showAnyway = (page: Page) =>
+  page.getByRole("button", { name: "Show payment options anyway" });
 
 /** Opens a new page without cookies. */
 export async function openFresh(

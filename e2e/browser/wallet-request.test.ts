@@ -1,0 +1,274 @@
+// Tests that an open request of a wallet never leads to a second payment, although the payer uses
+// other tabs, pays with the QR code, or reloads the page.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type AddressRecord, encodeTransfer } from "executable-address";
+import type { Page } from "playwright-core";
+import { onlyLong } from "../../scripts/long.ts";
+import { poor, rich, startPayer } from "../wallets/payer.ts";
+import { announceWallet, type TestWallet } from "../wallets/test-wallet.ts";
+import { assertSound } from "./browser.ts";
+import { execute, mint, token } from "./pay-page.ts";
+
+const { service, page, wallet, payButton, chain, says, gone, start } = await startPayer();
+
+describe("one payment per intention, even while the wallet request is open", () => {
+  let answer = () => {};
+  const asks = () => {
+    wallet.asking = new Promise((resolve) => {
+      answer = resolve;
+    });
+    return payButton().click();
+  };
+  const stillAsking = (at: Page) =>
+    at.getByText("Your wallet may still be asking for this payment. Check there first.").waitFor();
+  const nothingOffered = async (at: Page) => {
+    assert.equal(await at.locator(".qr").count(), 0);
+    assert.equal(await at.getByRole("button", { name: /^Pay with/ }).count(), 0);
+  };
+  const sendsOf = (of: TestWallet) =>
+    of.asked.filter((method) => method === "eth_sendTransaction").length;
+  const sends = () => sendsOf(wallet);
+  /** Waits until no tab requests a payment. */
+  const settled = async (at: Page) => {
+    const locks = "navigator.locks.query().then(({ held }) => held.length)";
+    while ((await at.evaluate(locks)) !== 0) await at.waitForTimeout(20);
+  };
+  const connects = (of: TestWallet) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    of.connecting = promise;
+    return resolve;
+  };
+
+  test("a second tab before the connection is approved: only the first tab requests", async () => {
+    await start();
+    const connect = connects(wallet);
+    await payButton().click();
+    await says("Approve the connection in your wallet");
+    const other = await page.context().newPage();
+    const itsWallet = await announceWallet(other, service.anvil.rpcUrl, rich);
+    await other.goto(page.url());
+    await other.getByRole("button", { name: "Pay with Test Wallet" }).click();
+    await other.getByText("Another tab is already requesting this payment.").waitFor();
+    connect();
+    await says("Paid, processing");
+    assert.deepEqual([sends(), sendsOf(itsWallet)], [1, 0]);
+  });
+
+  test("executed before the connection is approved: requests no payment", onlyLong, async () => {
+    const record = await start();
+    const connect = connects(wallet);
+    await payButton().click();
+    await says("Approve the connection in your wallet");
+    await mint(service, record.address, 25_000_000n);
+    await execute(service, record);
+    await says("Every step ran exactly once.");
+    connect();
+    await settled(page);
+    assert.equal(sends(), 0);
+  });
+
+  test("executed while the request is open: the page asks the payer to reject it", async () => {
+    const record = await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    await mint(service, record.address, 25_000_000n);
+    await execute(service, record);
+    await says("Every step ran exactly once.");
+    await says("Reject the request in your wallet");
+    await nothingOffered(page);
+    wallet.fault = "rejects";
+    answer();
+    await gone("Reject the request in your wallet");
+  });
+
+  test("a reload or a second tab offers nothing, and finds the payment by its sender", async () => {
+    await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    await nothingOffered(page);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await stillAsking(other);
+    await nothingOffered(other);
+    await page.reload();
+    await stillAsking(page);
+    await nothingOffered(page);
+    await assertSound(page, "the wallet still asks");
+    answer();
+    await says("Paid, processing");
+    assert.equal(sends(), 1);
+    await gone("Your wallet may still be asking");
+    await gone("Reject the request in your wallet");
+  });
+
+  test("already paid in another way: the page asks the payer to reject the request", async () => {
+    const record = await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    await mint(service, record.address, 25_000_000n);
+    await says("Reject the request in your wallet");
+    wallet.fault = "rejects";
+    answer();
+    await says("Paid, processing");
+    await gone("Reject the request in your wallet");
+  });
+
+  /** The payer scans the QR code with a phone that has the same seed. */
+  const payByCode = async (record: AddressRecord) => {
+    const data = encodeTransfer(record.address, 25_000_000n);
+    const { result, error } = await chain("eth_sendTransaction", {
+      ...{ from: rich, to: token.address, data },
+    });
+    assert.ok(result, JSON.stringify(error));
+  };
+
+  test(
+    "the same account pays by QR code: the request stays until it is answered",
+    onlyLong,
+    async () => {
+      const record = await start();
+      await asks();
+      await says("Confirm in your wallet: 25");
+      const other = await page.context().newPage();
+      await announceWallet(other, service.anvil.rpcUrl, rich);
+      await other.goto(page.url());
+      await stillAsking(other);
+      await payByCode(record);
+      for (const at of [page, other]) await says("Reject the request in your wallet", at);
+      await execute(service, record);
+      await says("Every step ran exactly once.");
+      await other.getByText("Every step ran exactly once.").waitFor();
+      // The watcher checks the account on the chain every two seconds.
+      await page.waitForTimeout(6_000);
+      for (const at of [page, other]) {
+        await says("Reject the request in your wallet", at);
+        await says(`If your wallet still asks for 25 ${token.symbol}, reject it.`, at);
+        await nothingOffered(at);
+        assert.equal(await at.getByRole("button", { name: /It didn’t go through/ }).count(), 0);
+      }
+      wallet.fault = "rejects";
+      answer();
+      await gone("Reject the request in your wallet");
+      await other.getByText("Reject the request in your wallet").waitFor({ state: "detached" });
+      assert.equal(wallet.sent, undefined);
+    },
+  );
+
+  test(
+    "after a reload, shows a payment of the same account with a last warning",
+    onlyLong,
+    async () => {
+      const record = await start();
+      await asks();
+      await says("Confirm in your wallet: 25");
+      await page.reload();
+      await stillAsking(page);
+      await payByCode(record);
+      await execute(service, record);
+      await says("Every step ran exactly once.");
+      await says(`If your wallet still shows a request for 25 ${token.symbol}, reject it.`);
+      await nothingOffered(page);
+      await page.getByRole("button", { name: "Dismiss" }).click();
+      await gone("If your wallet still shows a request");
+      await nothingOffered(page);
+    },
+  );
+
+  test(
+    "the wallet's node is silent: the payer can cancel, and another tab can pay",
+    onlyLong,
+    async () => {
+      await start();
+      wallet.isNodeSilent = true;
+      await payButton().click();
+      await says("Checking your balance and the network fee");
+      const other = await page.context().newPage();
+      const itsWallet = await announceWallet(other, service.anvil.rpcUrl, rich);
+      await other.goto(page.url());
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await payButton().waitFor();
+      await other.getByRole("button", { name: "Pay with Test Wallet" }).click();
+      await says("Paid, processing", other);
+      assert.deepEqual([sends(), sendsOf(itsWallet)], [0, 1]);
+    },
+  );
+
+  test("the wallet's node is silent for 15 seconds: nothing is sent", onlyLong, async () => {
+    await start();
+    wallet.isNodeSilent = true;
+    await payButton().click();
+    await says("Your wallet’s network didn’t respond. Nothing was sent.");
+    wallet.isNodeSilent = false;
+    await payButton().click();
+    await says("Paid, processing");
+  });
+
+  test(
+    "the wallet pays from another account: its response ends the request",
+    onlyLong,
+    async () => {
+      await mint(service, poor, 25_000_000n);
+      const record = await start();
+      await asks();
+      await says("Confirm in your wallet: 25");
+      wallet.sendsFrom = poor;
+      answer();
+      await says("Paid, processing");
+      await execute(service, record);
+      await says("Every step ran exactly once.");
+      await gone("Payment pending");
+      assert.equal(await page.getByText("Reject the request in your wallet").count(), 0);
+      assert.equal(await page.getByText("If your wallet still shows a request").count(), 0);
+    },
+  );
+
+  test("the wallet switches its chain during the request: it pays on no other chain", async () => {
+    await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    wallet.chainId = 1;
+    answer();
+    await says("Your wallet reported an error");
+    assert.equal(wallet.sent, undefined);
+  });
+
+  test(
+    "after a reload, a partial payment changes the amount of the request",
+    onlyLong,
+    async () => {
+      const record = await start();
+      await asks();
+      await says("Confirm in your wallet: 25");
+      await page.reload();
+      await stillAsking(page);
+      await mint(service, record.address, 5_000_000n);
+      await says("Reject the request in your wallet");
+      await nothingOffered(page);
+      await page
+        .getByRole("button", { name: "It didn’t go through. Show payment options" })
+        .click();
+      await payButton().waitFor();
+    },
+  );
+});
+
+// This test runs last, because it advances the chain's clock.
+describe("an address that expires while the request is open", () => {
+  test("asks the payer to reject the request", async () => {
+    await start(rich, 900);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    wallet.asking = promise;
+    await payButton().click();
+    await says("Confirm in your wallet: 25");
+    await chain("evm_increaseTime", 1_000);
+    await chain("evm_mine");
+    await says("This payment expired before it completed.");
+    await says("Reject the request in your wallet");
+    assert.equal(await page.locator(".qr").count(), 0);
+    wallet.fault = "rejects";
+    resolve();
+    await gone("Reject the request in your wallet");
+  });
+});
