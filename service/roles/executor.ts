@@ -65,7 +65,7 @@ function takeFromMirrors(
   const mirrors = followMirrors(executorMirrors, {
     store,
     dataDirectory,
-    isWanted: openIntentFilter(chains.known, executorPays),
+    isWanted: openIntentFilter(chains.known, executorPays, Date.now),
     onFault(mirror, fault) {
       const kind = `${mirror} ${messageKind(fault)}`;
       logLimited(kind, (leftOut) => log.warn({ mirror, fault, leftOut }, "a mirror failed"));

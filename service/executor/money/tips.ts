@@ -35,15 +35,20 @@ export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigin
  * intents of listed chains. If only tips pay, the mirror keeps only intents that have not expired
  * and that pay a tip in a token with a price. Whether the tip is high enough is decided when the
  * address is paid.
+ *
+ * @param clock the current time in Unix milliseconds, because a mirror reads no chain
  */
-export function openIntentFilter(chains: readonly Chain[], pays: "sponsor" | "tips" | "both") {
+export function openIntentFilter(
+  chains: readonly Chain[],
+  pays: "sponsor" | "tips" | "both",
+  clock: () => number,
+) {
   const pricesByChain = new Map(chains.map((chain) => [chain.chainId, toTipPrices(chain)]));
   return ({ chainId, calls, expirationTimestamp }: Intent): boolean => {
     const prices = pricesByChain.get(chainId);
     if (!prices || pays !== "tips") return prices !== undefined;
-    const isOpen = expirationTimestamp * 1000 > Date.now();
     return (
-      isOpen &&
+      Math.floor(clock() / 1000) <= expirationTimestamp &&
       computeTipsValue(
         prices,
         calls.flatMap((call) => tipOf(call) ?? []),
