@@ -64,13 +64,14 @@ const retrySeconds = 15;
  * of any other address goes to `recovery`.
  */
 export function decide(facts: Facts): Decision {
-  const { wanted, chain, vault } = facts;
-  const isOpen =
-    !vault.hasCode &&
-    wanted.chainId === chain.chainId &&
-    chain.timeSeconds <= wanted.expirationSeconds;
-  return isOpen ? decideOpen(facts) : decideOver(facts);
+  return isOpen(facts) ? decideOpen(facts) : decideOver(facts);
 }
+
+/** Returns whether the calls of an address can still run on this chain. */
+export const isOpen = ({ wanted, chain, vault }: Pick<Facts, "wanted" | "chain" | "vault">) =>
+  !vault.hasCode &&
+  wanted.chainId === chain.chainId &&
+  chain.timeSeconds <= wanted.expirationSeconds;
 
 function decideOpen({ wanted, chain, vault, history, fees, policy }: Facts): Decision {
   const afterExpiry = wanted.expirationSeconds + 1;

@@ -16,6 +16,7 @@ import { type Examined, examine, type HoldingsMemory, ofSeveral } from "../payme
 import { canAfford } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
 import { type Batch, baseGas, computeRecoveryGas, computeShares, computeSizeMax } from "./batch.ts";
+import { isOpen } from "./decide.ts";
 import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatch.ts";
 
 /** The gas of one transfer. Proxied tokens need up to 100,000, lending tokens up to 200,000. */
@@ -91,9 +92,7 @@ async function returnOne(
   const { parts, fence, nowSeconds, memory } = pass;
   const { wanted, vault, recovery, job } = item;
   const { chainId } = parts.chain;
-  const isOpen =
-    !vault.hasCode && wanted.chainId === chainId && nowSeconds <= wanted.expirationSeconds;
-  if (isOpen) {
+  if (isOpen({ wanted, vault, chain: { chainId, timeSeconds: nowSeconds } })) {
     await parts.ledger.postponeNamed(fence, named, wanted.expirationSeconds + 1);
     return false;
   }

@@ -21,7 +21,7 @@ import {
   estimateRecoveryCost,
   type Ready,
 } from "./batch.ts";
-import { type Decision, decide } from "./decide.ts";
+import { type Decision, decide, isOpen } from "./decide.ts";
 import {
   countFreeSlots,
   dispatch,
@@ -293,24 +293,30 @@ function chooseTransfers(pass: Pass, item: Examined, transfers: readonly Transfe
   return { tokens: part.map(({ token }) => token), gas: computeRecoveryGas(item, part) };
 }
 
+type FailurePass = Pick<Pass, "nowSeconds"> & {
+  parts: Pick<Pass["parts"], "random" | "report"> & {
+    chain: Pick<Pass["parts"]["chain"], "chainId">;
+  };
+};
+
 /**
  * Postpones a job that failed before a transaction was sent. The job waits for a backoff, but an
  * open intent does not wait beyond its expiration time.
  */
-function afterFailure(
-  { parts, nowSeconds }: Pass,
-  { job, wanted, vault }: Examined,
+export function afterFailure(
+  { parts, nowSeconds }: FailurePass,
+  { job, wanted, vault }: Pick<Examined, "job" | "wanted" | "vault">,
   reason: JobReason,
-) {
+): JobUpdate {
   const { address } = job;
+  const chain = { chainId: parts.chain.chainId, timeSeconds: nowSeconds };
   const failures = job.failures + 1;
-  const isOpen = !vault.hasCode && nowSeconds <= wanted.expirationSeconds;
-  const expirationSeconds = isOpen ? wanted.expirationSeconds : undefined;
+  const expirationSeconds = isOpen({ wanted, vault, chain }) ? wanted.expirationSeconds : undefined;
   const notBeforeSeconds = computeRetryAt(nowSeconds, failures, parts.random, expirationSeconds);
   parts.report({ kind: "attempt_failed", address, reason });
   return {
     address,
-    state: "waiting" as const,
+    state: "waiting",
     dueAtSeconds: notBeforeSeconds,
     reason,
     notBeforeSeconds,
