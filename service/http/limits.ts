@@ -5,8 +5,9 @@ export type Limits = {
   expirySecondsMin: number;
   expirySecondsMax: number;
   /**
-   * The maximum number of create requests in progress, and the maximum number of lookups in
-   * progress. A request above the limit is refused immediately with 503.
+   * The maximum number of pending requests per route: of each route that accepts an intent, and of
+   * each public route that reads an address. Each route has its own count, so that slow statuses
+   * refuse no lookups. A request above the limit is refused immediately with 503.
    */
   createsInFlightMax: number;
   lookupsInFlightMax: number;

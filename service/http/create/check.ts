@@ -12,7 +12,7 @@ import { perChain } from "../../chain/registry.ts";
 import { recordJson } from "../../store/record.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { jsonType, missingBody } from "../errors.ts";
-import { budget, spend } from "../load/admission.ts";
+import { limitPending, spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
@@ -80,7 +80,7 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
         request.caller = await authorize(request, reply, parts, "check");
       },
     ],
-    whenRead: [budget(limits.createsInFlightMax, () => metrics.shed.inc({ route: "check" }))],
+    whenRead: [limitPending(limits.createsInFlightMax, () => metrics.shed.inc({ route: "check" }))],
     async handler(request, reply) {
       if (request.body === undefined) throw missingBody();
       reply.header("content-type", jsonType);

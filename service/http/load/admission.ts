@@ -222,7 +222,7 @@ function refuseTooMany(reply: FastifyReply): void {
  * An onRequest or preHandler hook that allows at most `max` pending requests.
  * @param onShed called for each refused request
  */
-export function budget(max: number, onShed: () => void) {
+export function limitPending(max: number, onShed: () => void) {
   let inProgress = 0;
   return (_request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     if (inProgress >= max) {

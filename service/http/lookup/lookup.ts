@@ -4,7 +4,7 @@ import type { FastifyReply } from "fastify";
 import { LRUCache } from "lru-cache";
 import { jsonType, Refusal } from "../errors.ts";
 import { addressDigits, addressOf } from "../input.ts";
-import { budget } from "../load/admission.ts";
+import { limitPending } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { isKnown } from "../routes.ts";
@@ -14,7 +14,7 @@ export function lookup(parts: Parts): Route {
   const recent = recentTexts(limits.lookupCacheBytesMax);
 
   return {
-    before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "lookup" }))],
+    before: [limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "lookup" }))],
     handler(request, reply) {
       const digits = addressDigits(addressOf(request));
       const tags = request.headers["if-none-match"];

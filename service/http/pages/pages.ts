@@ -10,7 +10,7 @@ import { originOf } from "executable-address/payment";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import { jsonType, Refusal } from "../errors.ts";
-import { budget } from "../load/admission.ts";
+import { limitPending } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import { isKnown, unknownPath } from "../routes.ts";
 import type { Statuses } from "../status/status.ts";
@@ -162,7 +162,7 @@ export function servePages(
     return send(file, request, reply.code(404));
   });
   const previewed = new LRUCache<string, ReturnType<typeof bodyOf>>({ max: previewsKept });
-  const bounded = { preHandler: budget(pagesInFlightMax, onShed) };
+  const bounded = { preHandler: limitPending(pagesInFlightMax, onShed) };
   app.get("/a/:address", bounded, async (request, reply) => {
     const file = payPage(request);
     const preview = await findPreview((request.params as { address: string }).address);

@@ -9,7 +9,7 @@ import { openProofs, type ProofBlock } from "../../chain/proof.ts";
 import { perChain } from "../../chain/registry.ts";
 import { foundText } from "../errors.ts";
 import { addressOf, parseQuery } from "../input.ts";
-import { budget, spend } from "../load/admission.ts";
+import { limitPending, spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { isKnown } from "../routes.ts";
@@ -37,7 +37,7 @@ export function proof(parts: Parts, statuses: Statuses): Route {
     openProofs({ ...chain, keccak, rpc: metered(parts, chain, "proof-calls") }),
   );
   return {
-    before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "proof" }))],
+    before: [limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "proof" }))],
     async handler(request, reply) {
       const { block } = parseQuery(proofInput, request);
       const subject = await statuses.readSubject(addressOf(request));

@@ -10,7 +10,7 @@ import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../../chain/simulation/simulation.ts";
 import { addressOf } from "../input.ts";
 import type { Limits } from "../limits.ts";
-import { budget, spend } from "../load/admission.ts";
+import { limitPending, spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "../status/status.ts";
@@ -25,7 +25,9 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
     openSimulations({ ...chain, rpc: metered(parts, chain, "simulation-calls") }),
   );
   return {
-    before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "simulation" }))],
+    before: [
+      limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "simulation" })),
+    ],
     async handler(request) {
       const subject = await statuses.readSubject(addressOf(request));
       await spend(limiter, perClient, networkOf(request.ip), "too many simulations");

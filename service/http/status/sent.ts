@@ -13,7 +13,7 @@ import { openEndpoints } from "../../chain/rpc/endpoint.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
 import { openSentReader } from "../../chain/sent.ts";
 import { addressOf, parseInput } from "../input.ts";
-import { budget, spend } from "../load/admission.ts";
+import { limitPending, spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
@@ -44,7 +44,7 @@ export function sent(parts: Parts, statuses: Statuses): Route {
     return openSentReader(chainId, factory, openEndpoints(chain, chain.rpcUrls, { timeoutMs }));
   });
   return {
-    before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "sent" }))],
+    before: [limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "sent" }))],
     async handler(request, reply): Promise<SentMoney> {
       const query = parseInput(sentInput, request.body) as Query;
       const subject = await statuses.readSubject(addressOf(request));

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { deriveReturns, readStatus } from "executable-address/status";
@@ -48,6 +50,27 @@ describe("GET /v1/address/{address}/status", () => {
     assert.match(misled.logged.join(), /expected a node of chain 31337, found 1/);
     await misled.close();
     await other.stop();
+  });
+
+  test("returns 503 above the limit of pending statuses, and refuses no lookup", async () => {
+    const record = await world.newRecord();
+    const silent = createServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    const chains = chainsAt(world, `http://127.0.0.1:${port}`);
+    const busy = await startApp({ chains, limits: { lookupsInFlightMax: 1 } });
+    await keepRecord(busy, record);
+    const connected = once(silent, "connection");
+    const pending = get(`${record.address}/status`, busy);
+    const [socket] = (await connected) as [Socket];
+    const refused = await get(`${record.address}/status`, busy);
+    assert.equal(refused.statusCode, 503);
+    assert.equal(refused.json().error.code, "service_unavailable");
+    assert.equal((await get(record.address, busy)).statusCode, 200);
+    silent.close();
+    socket.destroy();
+    assert.equal((await pending).json().error.code, "chain_unavailable");
+    await busy.close();
   });
 
   test("returns 503 for a chain that is no longer in the chains file", async () => {

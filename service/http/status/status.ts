@@ -22,13 +22,13 @@ import { recalled } from "../../flow/together.ts";
 import { decodeRecord } from "../../store/record.ts";
 import { Refusal } from "../errors.ts";
 import { addressDigits, addressOf } from "../input.ts";
-import { budget } from "../load/admission.ts";
+import { limitPending } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 
 export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
   return {
-    before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "status" }))],
+    before: [limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "status" }))],
     handler: async (request) => statuses.read(await statuses.readSubject(addressOf(request))),
   };
 }
@@ -46,7 +46,7 @@ export function returns({ chains, desk, limits, metrics }: Parts, statuses: Stat
     return { confirmations, paymentConfirmations, amountMin: listed?.recoverMin ?? "1" };
   };
   return {
-    before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "returns" }))],
+    before: [limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "returns" }))],
     async handler(request) {
       const subject = await statuses.readSubject(addressOf(request));
       return deriveReturns(subject, await policyOf(subject.intent));
