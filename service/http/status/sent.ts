@@ -37,7 +37,7 @@ const transactionHash = z
 export const sentInput = z.union([z.strictObject({ token }), z.strictObject({ transactionHash })]);
 
 export function sent(parts: Parts, statuses: Statuses): Route {
-  const { limits, metrics, chains, store, keccak, factory, desk } = parts;
+  const { limits, metrics, chains, keccak, factory, desk } = parts;
   const { limiter } = parts.accounts;
   const readerOf = perChain(parts, ({ chainId }) => {
     const chain = chains.find(chainId)!;
@@ -47,14 +47,13 @@ export function sent(parts: Parts, statuses: Statuses): Route {
     before: [limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "sent" }))],
     async handler(request, reply): Promise<SentMoney> {
       const query = parseInput(sentInput, request.body) as Query;
-      const subject = await statuses.readSubject(addressOf(request));
+      const { subject, terms } = await statuses.readRecord(addressOf(request));
       await spend(limiter, perClient, networkOf(request.ip), "too many reports");
       const { address, intent } = subject;
       const { chainId } = intent;
       const { admitted } = await limiter.take(`${perChainMax.name} ${chainId}`, perChainMax);
       if (!admitted) throw new CallsSpent(`too many reports for chain ${chainId}`);
-      const terms = await store.findTerms(Buffer.from(address.slice(2), "hex"));
-      const found = await readerOf(chainId)(subject, toHex(terms!), query);
+      const found = await readerOf(chainId)(subject, toHex(terms), query);
       const { block, isOpen, problem, omitted } = found;
       const notBefore = isOpen ? intent.expirationTimestamp + 1 : null;
       const { tokens = [], lookalikes = [] } = chains.find(chainId) ?? {};

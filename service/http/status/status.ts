@@ -60,6 +60,8 @@ export type Statuses = {
    *
    * @throws {Refusal} with the same code as a lookup of this address
    */
+  readRecord(address: string | undefined): Promise<{ subject: StatusSubject; terms: Uint8Array }>;
+  /** Reads only the subject, as {@link readRecord} does. Terms have up to 24,576 bytes. */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
    * Reads the status at the newest block. If the status shows money that the executor does not know
@@ -106,15 +108,18 @@ export function openStatuses(parts: Parts): Statuses {
     return elsewhereOf(found, await desk.findReturns({ address, chainId }));
   };
 
+  const readRecord: Statuses["readRecord"] = async (text) => {
+    const digits = addressDigits(text);
+    const address = Buffer.from(digits, "hex");
+    const terms = await store.findTerms(address);
+    if (!terms) throw new Refusal("not_found", `no intent is stored for 0x${digits}`);
+    const intent = decodeRecord(address, terms, parts);
+    return { subject: { address: formatAddress(address, keccak), intent }, terms };
+  };
+
   return {
-    async readSubject(text) {
-      const digits = addressDigits(text);
-      const address = Buffer.from(digits, "hex");
-      const terms = await store.findTerms(address);
-      if (!terms) throw new Refusal("not_found", `no intent is stored for 0x${digits}`);
-      const intent = decodeRecord(address, terms, parts);
-      return { address: formatAddress(address, keccak), intent };
-    },
+    readRecord,
+    readSubject: async (text) => (await readRecord(text)).subject,
     async read(subject) {
       const status = await statusReader(subject.intent.chainId).read(subject);
       return complete(status, desk.readProgress(status));
