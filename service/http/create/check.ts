@@ -9,7 +9,7 @@ import { executionGasMax } from "../../chain/execution-gas.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
 import type { OtherChain } from "../../chain/findings/recovery.ts";
 import { perChain } from "../../chain/registry.ts";
-import { recordJson } from "../../store/record.ts";
+import { decodeRecord, recordJson } from "../../store/record.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { jsonType, missingBody } from "../errors.ts";
 import { limitPending, spend } from "../load/admission.ts";
@@ -47,7 +47,7 @@ export function openCheck(parts: Parts): CheckIntent {
     const subject = { address: formatAddress(address, keccak), intent };
     const [checked, conditions] = await Promise.all([
       checkOn(intent.chainId)(subject),
-      findConditions(intent, parts.store),
+      findConditions(intent, parts),
     ]);
     const findings = [...conditions, ...checked.findings];
     const record = recordJson(address, terms, intent, parts);
@@ -96,20 +96,21 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
  */
 async function findConditions(
   { calls, chainId }: Intent,
-  { findRecord }: Pick<Parts["store"], "findRecord">,
+  parts: Pick<Parts, "store" | "factory" | "keccak">,
 ): Promise<Finding[]> {
   const findings = calls.map(async (call, index): Promise<Finding[]> => {
     const required = requirementOf(call);
     if (!required || !("vault" in required)) return [];
-    const record = await findRecord(Buffer.from(required.vault.slice(2), "hex"));
-    if (!record) return [];
-    const { intent } = JSON.parse(record) as { intent: Intent };
-    if (intent.chainId === chainId) return [];
+    const address = Buffer.from(required.vault.slice(2), "hex");
+    const terms = await parts.store.findTerms(address);
+    if (!terms) return [];
+    const other = decodeRecord(address, terms, parts).chainId;
+    if (other === chainId) return [];
     const effect =
       required.of === "executed"
         ? "this condition is never true"
         : "anyone can make this condition true";
-    const message = `the address belongs to chain ${intent.chainId}: on chain ${chainId} ${effect}`;
+    const message = `the address belongs to chain ${other}: on chain ${chainId} ${effect}`;
     const cure = `use an address of chain ${chainId}`;
     return [{ path: ["calls", index, "args", 0], code: "condition_of_other_chain", message, cure }];
   });
