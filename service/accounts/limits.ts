@@ -8,31 +8,40 @@ import { dayMs } from "../flow/days.ts";
 import { together } from "../flow/together.ts";
 import { within } from "../flow/wait.ts";
 import type { Store } from "../store/store.ts";
-import type { CredentialKind } from "./credentials.ts";
 
 /** Allows one request per `intervalMs`, and a burst of `burst` requests after a pause. */
 export type Policy = { name: string; intervalMs: number; burst: number };
 
 /**
- * The limit of reads and checks with an API key. It is separate, so that they do not use up the
- * limit of create requests.
+ * The limits of requests below /v1: of each API key, client ID, account, or client network. The
+ * OpenAPI document describes them.
  */
-export const readPolicy: Policy = { name: "api-key-read", intervalMs: 20, burst: 100 };
-
-/**
- * This limit is low, because each change of an endpoint adds a row to the audit log, which is never
- * pruned.
- */
-export const webhookPolicy: Policy = { name: "api-key-webhooks", intervalMs: 1_000, burst: 60 };
-
-/**
- * The limits of spec §8. An API key can make 50 requests per second and bursts of 100; a client ID
- * can make 10 requests per second and bursts of 20.
- */
-export const policies: Record<CredentialKind, Policy> = {
+export const policies = {
   apiKey: { name: "api-key", intervalMs: 20, burst: 100 },
   clientId: { name: "client-id", intervalMs: 100, burst: 20 },
-};
+  /** Separate, so that reads and checks do not use up the key's limit of create requests. */
+  reads: { name: "api-key-read", intervalMs: 20, burst: 100 },
+  /** Low, because each change of an endpoint adds a row to the audit log, which is never pruned. */
+  webhooks: { name: "api-key-webhooks", intervalMs: 1_000, burst: 60 },
+  /** Per account. */
+  webhookTests: { name: "webhook-test", intervalMs: 5_000, burst: 1 },
+  checks: { name: "check", intervalMs: 2_000, burst: 30 },
+  longSearches: { name: "search", intervalMs: 2_000, burst: 30 },
+  /** Per client network. */
+  proofs: { name: "proof", intervalMs: 2_000, burst: 30 },
+  simulations: { name: "simulation", intervalMs: 2_000, burst: 30 },
+  reports: { name: "sent", intervalMs: 6_000, burst: 10 },
+} as const satisfies Record<string, Policy>;
+
+/** The name of the operator's limit of creates per account and day. */
+export const dailyCreates = "addresses-day";
+
+/** Returns a limit in words. @param what the plural of what it counts */
+export function describePolicy({ burst, intervalMs }: Policy, what = "requests"): string {
+  const then =
+    intervalMs <= 1_000 ? `${1_000 / intervalMs} per second` : `one every ${intervalMs / 1_000} s`;
+  return `${burst} ${what} in a burst, and then ${then}`;
+}
 
 /**
  * `remaining` is the number of requests that would be admitted now. `resetMs` is the time until the

@@ -51,13 +51,14 @@ export function checkAnswers(service: TestApp) {
    * Sends requests until a response has status 429. This takes more requests on a slow machine,
    * because the limit refills.
    */
-  async function expectLimit(path: string, request: Request & { method: "POST" }) {
+  async function expectLimit(path: string, request: Request & { method: "GET" | "POST" }) {
     for (let time = 0; time < 50; time++) {
       const many = Array.from({ length: 100 }, () => service.app.inject(request));
       const response = (await Promise.all(many)).find(({ statusCode }) => statusCode === 429);
       if (!response) continue;
-      judge(response, path, "post");
-      seen.add(`post ${path} 429`);
+      const method = request.method === "GET" ? "get" : "post";
+      judge(response, path, method);
+      seen.add(`${method} ${path} 429`);
       return;
     }
     assert.fail(`${path}: none of 5,000 requests was refused`);

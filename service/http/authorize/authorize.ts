@@ -9,7 +9,7 @@ import {
   digestCredential,
   type Scope,
 } from "../../accounts/credentials.ts";
-import { type Policy, policies, readPolicy, webhookPolicy } from "../../accounts/limits.ts";
+import { type Policy, policies } from "../../accounts/limits.ts";
 import { findAllowing } from "../../accounts/origins/origins.ts";
 import { toIso } from "../../flow/days.ts";
 import { UnavailableError } from "../../store/store.ts";
@@ -42,9 +42,9 @@ declare module "fastify" {
  */
 const uses = {
   create: { scope: "create", policy: policies.apiKey },
-  check: { scope: "create", policy: readPolicy },
-  read: { scope: "read", policy: readPolicy },
-  webhooks: { scope: "webhooks", policy: webhookPolicy },
+  check: { scope: "create", policy: policies.reads },
+  read: { scope: "read", policy: policies.reads },
+  webhooks: { scope: "webhooks", policy: policies.webhooks },
 } as const satisfies Record<string, { scope: Scope; policy: Policy }>;
 type Use = keyof typeof uses;
 

@@ -4,7 +4,7 @@
 
 import { deriveAddress, formatAddress, type Intent, requirementOf } from "executable-address";
 import type { Finding } from "executable-address/client";
-import type { Policy } from "../../accounts/limits.ts";
+import { policies } from "../../accounts/limits.ts";
 import { executionGasMax } from "../../chain/execution-gas.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
 import type { OtherChain } from "../../chain/findings/recovery.ts";
@@ -27,9 +27,6 @@ import { parseNewIntent } from "./create.ts";
  */
 export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
 
-/** An account can make a burst of 30 checks, and then one check every 2 s. */
-const perAccount: Policy = { name: "check", intervalMs: 2_000, burst: 30 };
-
 /** Opens checks for the API and the dashboard, which share each account's limit. */
 export function openCheck(parts: Parts): CheckIntent {
   const { accounts, chains, factory, keccak } = parts;
@@ -42,7 +39,7 @@ export function openCheck(parts: Parts): CheckIntent {
   });
   return async (accountId, body) => {
     const { intent, terms } = parseNewIntent(body, parts);
-    await spend(accounts.limiter, perAccount, accountId, "too many checks");
+    await spend(accounts.limiter, policies.checks, accountId, "too many checks");
     const address = deriveAddress(terms, { factory, keccak });
     const subject = { address: formatAddress(address, keccak), intent };
     const [checked, conditions] = await Promise.all([

@@ -15,7 +15,7 @@ import {
 import { parseReference, saltFor, signatureFor } from "executable-address/reference";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import { perDay } from "../../accounts/limits.ts";
+import { dailyCreates, perDay } from "../../accounts/limits.ts";
 import { findReferenceKeys } from "../../accounts/reference-keys.ts";
 import type { Chains } from "../../chain/registry.ts";
 import { findHolder } from "../../store/owners.ts";
@@ -85,7 +85,7 @@ function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
 function boundPerDay({ accounts, limits }: Parts) {
   const most = limits.addressesPerAccountDay;
   if (most === 0) return async () => {};
-  const policy = perDay("addresses-day", most);
+  const policy = perDay(dailyCreates, most);
   return (accountId: string) =>
     spend(accounts.limiter, policy, accountId, `the account exceeded ${most} addresses per day`);
 }

@@ -13,7 +13,7 @@ import type {
 import { eventTypes } from "executable-address/webhook";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import type { Policy } from "../../accounts/limits.ts";
+import { policies } from "../../accounts/limits.ts";
 import { listConfirmations, setConfirmations } from "../../events/mark.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { replay, sendTest } from "../../webhooks/deliveries/enqueue.ts";
@@ -44,9 +44,6 @@ const depthInput = z.strictObject({
    */
   confirmations: z.int().min(0).max(100).nullable(),
 });
-
-/** The limit of an account's tests, which send requests to a URL that the account chooses. */
-const perTest: Policy = { name: "webhook-test", intervalMs: 5_000, burst: 1 };
 
 type WebhookParts = Pick<Parts, "store" | "accounts" | "now" | "webhookTargets" | "chains">;
 
@@ -156,7 +153,12 @@ const testing =
     const { id, state } = await requireEndpoint(request, parts);
     if (state !== "active")
       throw new Refusal("conflict", `the endpoint is ${state}: resume it before you send a test`);
-    await spend(parts.accounts.limiter, perTest, requireAccountId(request), "too many tests");
+    await spend(
+      parts.accounts.limiter,
+      policies.webhookTests,
+      requireAccountId(request),
+      "too many tests",
+    );
     return { deliveryId: await sendTest(parts.store.db, id, parts.now()) };
   };
 

@@ -4,7 +4,8 @@
 import { eventTypes } from "executable-address/webhook";
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
-import { findEvent, listEvents } from "../../events/list.ts";
+import { eventsKeptMs, findEvent, listEvents } from "../../events/list.ts";
+import { dayMs } from "../../flow/days.ts";
 import { apiKeyOnly } from "../authorize/authorize.ts";
 import { foundText, jsonType, Refusal } from "../errors.ts";
 import { integerInput, parseQuery } from "../input.ts";
@@ -61,7 +62,7 @@ export function accountEvent(parts: Parts): Route {
       if (body === undefined)
         throw new Refusal(
           "not_found",
-          `the account has no event ${foundText(id)} in the last 30 days`,
+          `the account has no event ${foundText(id)} in the last ${eventsKeptMs / dayMs} days`,
         );
       asJson(reply);
       return body;

@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import { policies } from "../../accounts/limits.ts";
 import { startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
-import { perAccount } from "./turn.ts";
 
 /** The number of rows, which take 100 windows. */
 const rows = 25_000;
@@ -83,7 +83,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     test("returns 429 after too many searches of the account, and still lists pages", async () => {
       const { limiter } = service.parts.accounts;
       const spendAll = async () => {
-        while ((await limiter.take(`search ${many.accountId}`, perAccount)).admitted);
+        while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);
       };
       let answer = await searchNothing();
       // The limit admits one search every 2 s. On a busy machine, an attempt may take longer than

@@ -7,7 +7,7 @@
 
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
-import type { Policy } from "../../accounts/limits.ts";
+import { policies } from "../../accounts/limits.ts";
 import { openGate, type ReadQueue } from "../../flow/wait.ts";
 import { Refusal } from "../errors.ts";
 import { spend } from "../load/admission.ts";
@@ -25,8 +25,6 @@ const longSearchesMax = 3;
  * 100,000 rows, which take one second to read.
  */
 const windowsPerToken = 400;
-/** The rate limit of long searches per account: a burst of 30, and then one every 2 s. */
-export const perAccount: Policy = { name: "search", intervalMs: 2_000, burst: 30 };
 
 /**
  * The queue of each account. If a queue is evicted while a search uses it, the account's next
@@ -64,7 +62,7 @@ export async function searchInTurn<Found>(
     }
     const longWindows = windows - shortWindowsMax - 1;
     if (isLong && longWindows % windowsPerToken === 0) {
-      await spend(limiter, perAccount, accountId, "too many long searches");
+      await spend(limiter, policies.longSearches, accountId, "too many long searches");
     }
   };
   try {

@@ -4,7 +4,12 @@
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Limiter, LimitVerdict, Policy } from "../../accounts/limits.ts";
+import {
+  describePolicy,
+  type Limiter,
+  type LimitVerdict,
+  type Policy,
+} from "../../accounts/limits.ts";
 import { Refusal, toAnswer } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 
@@ -273,9 +278,8 @@ export async function spend(
   const verdict = await limiter.take(`${policy.name} ${whose}`, policy);
   const headers = limitHeaders(verdict, policy);
   if (!verdict.admitted) {
-    const { burst, intervalMs } = policy;
-    const limit = `expected at most ${burst} in a burst, and then one every ${intervalMs / 1000} s`;
-    throw overLimit(`${what}: ${limit}`, verdict.retryMs, headers);
+    const message = `${what}: expected at most ${describePolicy(policy)}`;
+    throw overLimit(message, verdict.retryMs, headers);
   }
   return headers;
 }

@@ -119,7 +119,7 @@ describe("responses about addresses and the service", () => {
     await create(409);
   });
 
-  test("returns 200 for a check, 503 without a chain, and 500 after a fault", async () => {
+  test("returns 200 for a check, 429 above the limit, 503 without a chain, or 500", async () => {
     const check = (status: number, to = service) =>
       answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
     const { intent } = await world.newRecord({ token: newIntent().token });
@@ -130,6 +130,13 @@ describe("responses about addresses and the service", () => {
     });
     const { findings } = (await check(200)).json();
     assert.ok(findings.length > 0);
+    const { apiKey } = await service.newKey();
+    await answers.expectLimit("/address/check", {
+      method: "POST",
+      url: "/v1/address/check",
+      headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+      payload: JSON.stringify(intent),
+    });
     const cut = await startApp();
     await check(503, cut);
     cut.parts.accounts.limiter.take = () => Promise.reject(new Error("lost"));
@@ -169,7 +176,7 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("returns 200 for a simulation with each outcome, and 503 without a chain", async () => {
+  test("returns 200 for a simulation with each outcome, 429, and 503 without a chain", async () => {
     const simulated = async () =>
       (await answers.expect(200, "/address/{address}/simulation", {})).json().outcome;
     await answers.save(await world.newRecord());
@@ -182,13 +189,18 @@ describe("responses about addresses and the service", () => {
     // Waits until the service reads the head again. This takes fewer requests than the burst of
     // thirty.
     while ((await simulated()) !== "impossible") await setTimeout(headMsMax);
+    await answers.expectLimit("/address/{address}/simulation", {
+      method: "GET",
+      url: `/v1/address/${done.address}/simulation`,
+      remoteAddress: "203.0.113.1",
+    });
     const cut = await startApp();
     await answers.save(await world.newRecord(), cut);
     await answers.expect(503, "/address/{address}/simulation", {}, cut);
     await cut.close();
   });
 
-  test("returns 200 or 304 for a proof, and 400 or 503 for an invalid block", async () => {
+  test("returns 200 or 304 for a proof, 400 or 503 for an invalid block, and 429", async () => {
     const { address: its } = await answers.save(await world.newRecord());
     await answers.expect(200, "/address/{address}/proof", {});
     await world.pay(its, 100n);
@@ -204,6 +216,11 @@ describe("responses about addresses and the service", () => {
       .error;
     assert.equal(issues[0].code, "unrecognized_keys");
     await answers.expect(503, "/address/{address}/proof", at(999_999));
+    await answers.expectLimit("/address/{address}/proof", {
+      ...last,
+      method: "GET",
+      remoteAddress: "203.0.113.1",
+    });
   });
 
   test("returns 200 for a report, 429 above the limit, and each documented refusal", async () => {

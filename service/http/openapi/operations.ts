@@ -26,6 +26,9 @@ import {
   simulation,
 } from "executable-address/shapes";
 import type { z } from "zod";
+import { describePolicy, policies } from "../../accounts/limits.ts";
+import { eventsKeptMs } from "../../events/list.ts";
+import { dayMs } from "../../flow/days.ts";
 import { createInput } from "../create/create.ts";
 import { endpointInput, replayInput } from "../input.ts";
 import { listInput } from "../lists/addresses.ts";
@@ -69,6 +72,8 @@ export type Operation = {
   readonly unchanged?: string;
   readonly refusals: readonly RefusalName[];
 };
+
+const eventDays = eventsKeptMs / dayMs;
 
 const noStore: Headers = { "Cache-Control": "NoStore" };
 const minuteOld: Headers = { "Cache-Control": "MinuteOld" };
@@ -131,8 +136,8 @@ export const operations = {
     description:
       "Takes the same credential and body as a create request, but stores nothing. Returns the " +
       "record that a create request would return, a simulation that assumes the full amount, " +
-      "and likely mistakes in the intent. An account can make 30 checks in a burst, and then " +
-      "one every 2 seconds.",
+      "and likely mistakes in the intent. " +
+      `An account can make ${describePolicy(policies.checks, "checks")}.`,
     credentials: ["apiKey", "clientId"],
     body: "intent",
     answer: check,
@@ -192,6 +197,7 @@ export const operations = {
     answers: "The proof at that block.",
     headers: { "Cache-Control": "Briefly", ETag: "ETag" },
     unchanged: "Your copy with this ETag is still the proof at this block.",
+    refusals: [...ofOneAddress.refusals, "ClientLimited"],
   },
   getSimulation: {
     ...ofOneAddress,
@@ -204,6 +210,7 @@ export const operations = {
     answer: simulation,
     answers:
       "The simulation. The status is also 200 if the calls fail or the node could not run them.",
+    refusals: [...ofOneAddress.refusals, "ClientLimited"],
   },
   reportSent: {
     ...ofOneAddress,
@@ -215,11 +222,11 @@ export const operations = {
       "transaction, and queues its return to the intent's `recovery`. The request is idempotent. " +
       "The service accepts a report only if its RPC endpoints agree. Anyone can report tokens, " +
       "so their number is limited per address, and per account and day. A client network can " +
-      "make a burst of 10 reports, and then one every 6 seconds.",
+      `make ${describePolicy(policies.reports, "reports")}.`,
     body: sentInput,
     answer: sentMoney,
     answers: "The tokens that were found, and what happens to each.",
-    refusals: [...ofAddress, "TooManyReports", ...ofJsonBody, "ChainUnavailable"],
+    refusals: [...ofAddress, "ClientLimited", ...ofJsonBody, "ChainUnavailable"],
   },
   streamStatus: {
     ...ofOneAddress,
@@ -264,7 +271,8 @@ export const operations = {
     path: "/events",
     summary: "List the account's events",
     description:
-      "Requires an API key. Returns the events of the last 30 days, oldest first. Webhooks " +
+      "Requires an API key. Returns the events of the last " +
+      `${eventDays} days, oldest first. Webhooks ` +
       "deliver each event with the same bytes as in this list.",
     query: eventsInput,
     answer: eventPage,
@@ -274,7 +282,7 @@ export const operations = {
     ...ofAccount,
     path: "/events/{id}",
     summary: "Get an event of the account",
-    description: "Requires an API key. Events are available for 30 days.",
+    description: `Requires an API key. Events are available for ${eventDays} days.`,
     answer: serviceEvent,
     answers: "The event.",
     refusals: [...ofAccount.refusals, "NoneOfYours"],
@@ -341,7 +349,9 @@ export const operations = {
     ...ofEndpoint,
     path: "/webhooks/{id}/test",
     summary: "Send a test event",
-    description: "Sends a `webhook.test` event. An account can send one every 5 seconds.",
+    description:
+      "Sends a `webhook.test` event. An account can send one every " +
+      `${policies.webhookTests.intervalMs / 1_000} seconds.`,
     answer: sentTest,
     answers: "The ID of the delivery.",
     refusals: [...ofEndpoint.refusals, "NotActive"],

@@ -1,6 +1,7 @@
 // The refusals and headers that operations share. The table in ../errors.ts has the status of each
 // code.
 
+import { dailyCreates, describePolicy, policies } from "../../accounts/limits.ts";
 import { type Code, errorBody, statuses } from "../errors.ts";
 import { describeShape, type Schema } from "./schemas.ts";
 
@@ -8,9 +9,9 @@ type Header = { description?: string; required?: true; schema: Schema };
 const exactly = (value: string): Schema => ({ type: "string", const: value });
 const like = (pattern: string): Schema => ({ type: "string", pattern });
 
-const limitNames = "(api-key|api-key-read|api-key-webhooks|webhook-test|client-id|sent)";
-const policy = like(`^"${limitNames}";q=[0-9]+;w=[0-9]+$`);
-const limit = like(`^"${limitNames}";r=[0-9]+;t=[0-9]+$`);
+const limitNames = [...Object.values(policies).map(({ name }) => name), dailyCreates].join("|");
+const policy = like(`^"(${limitNames})";q=[0-9]+;w=[0-9]+$`);
+const limit = like(`^"(${limitNames})";r=[0-9]+;t=[0-9]+$`);
 
 export const headers = {
   RequestId: {
@@ -64,7 +65,7 @@ export const headers = {
   },
   RateLimitPolicy: {
     description:
-      "The rate limit of the credential: up to `q` requests in a burst, which are available " +
+      "The rate limit that counted the request: up to `q` requests in a burst, available " +
       "again after `w` seconds without requests.",
     required: true,
     schema: policy,
@@ -197,14 +198,15 @@ const refusals = {
   RateLimited: {
     codes: ["rate_limited"],
     description:
-      "The credential has exceeded its rate limit. An API key can make 50 requests per second " +
-      "with bursts of 100 (webhook operations: 1 per second with bursts of 60), and a client ID " +
-      "10 per second with bursts of 20.",
+      "The credential has exceeded its rate limit. An API key can make " +
+      `${describePolicy(policies.apiKey)} (webhook operations: ` +
+      `${describePolicy(policies.webhooks)}). A client ID can make ` +
+      `${describePolicy(policies.clientId)}.`,
     headers: { ...refused, ...counted, "Retry-After": "RetryAfter" },
   },
-  TooManyReports: {
+  ClientLimited: {
     codes: ["rate_limited"],
-    description: "The client's network has exceeded the rate limit of reports.",
+    description: "The client's network has exceeded the rate limit of this operation.",
     headers: { ...refused, ...counted, "Retry-After": "RetryAfter" },
   },
   HeadersTooLarge: {

@@ -4,7 +4,7 @@
 import { InvalidError } from "executable-address";
 import { z } from "zod";
 import { networkOf } from "../../accounts/attempts.ts";
-import type { Policy } from "../../accounts/limits.ts";
+import { policies } from "../../accounts/limits.ts";
 import { openProofs, type ProofBlock } from "../../chain/proof.ts";
 import { perChain } from "../../chain/registry.ts";
 import { foundText } from "../errors.ts";
@@ -15,9 +15,6 @@ import type { Route } from "../routes.ts";
 import { isKnown } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
 import type { Statuses } from "../status/status.ts";
-
-/** The limit of one client: a burst of 30 requests, and then one every 2 s. */
-const perClient: Policy = { name: "proof", intervalMs: 2_000, burst: 30 };
 
 export const proofInput = z.strictObject({
   block: z
@@ -41,7 +38,7 @@ export function proof(parts: Parts, statuses: Statuses): Route {
     async handler(request, reply) {
       const { block } = parseQuery(proofInput, request);
       const subject = await statuses.readSubject(addressOf(request));
-      await spend(limiter, perClient, networkOf(request.ip), "too many proofs");
+      await spend(limiter, policies.proofs, networkOf(request.ip), "too many proofs");
       const found = await proveOn(subject.intent.chainId)(subject, block);
       const tags = request.headers["if-none-match"];
       // The tag includes the number of payments. If the node reports payments late, the response

@@ -3,7 +3,7 @@
 // evidence.
 
 import { networkOf } from "../../accounts/attempts.ts";
-import type { Limiter, Policy } from "../../accounts/limits.ts";
+import { type Limiter, type Policy, policies } from "../../accounts/limits.ts";
 import { perChain } from "../../chain/registry.ts";
 import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
@@ -14,9 +14,6 @@ import { limitPending, spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "../status/status.ts";
-
-/** The limit of one client: a burst of 30 requests, and then one every 2 s. */
-const perClient: Policy = { name: "simulation", intervalMs: 2_000, burst: 30 };
 
 export function simulation(parts: Parts, statuses: Statuses): Route {
   const { limits, metrics } = parts;
@@ -30,7 +27,7 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
     ],
     async handler(request) {
       const subject = await statuses.readSubject(addressOf(request));
-      await spend(limiter, perClient, networkOf(request.ip), "too many simulations");
+      await spend(limiter, policies.simulations, networkOf(request.ip), "too many simulations");
       return simulateOn(subject.intent.chainId)(subject);
     },
   };

@@ -7,7 +7,7 @@ import type { SentMoney, SentToken } from "executable-address/client";
 import { isSame } from "executable-address/status";
 import { z } from "zod";
 import { networkOf } from "../../accounts/attempts.ts";
-import type { Policy } from "../../accounts/limits.ts";
+import { type Policy, policies } from "../../accounts/limits.ts";
 import { perChain } from "../../chain/registry.ts";
 import { openEndpoints } from "../../chain/rpc/endpoint.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
@@ -18,8 +18,6 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
 
-/** The limit of one client: a burst of 10 requests, and then one every 6 s. */
-const perClient: Policy = { name: "sent", intervalMs: 6_000, burst: 10 };
 /** The limit of all clients together, for one chain. */
 const perChainMax: Policy = { name: "sent-chain", intervalMs: 500, burst: 120 };
 const timeoutMs = 4_000;
@@ -48,7 +46,7 @@ export function sent(parts: Parts, statuses: Statuses): Route {
     async handler(request, reply): Promise<SentMoney> {
       const query = parseInput(sentInput, request.body) as Query;
       const { subject, terms } = await statuses.readRecord(addressOf(request));
-      await spend(limiter, perClient, networkOf(request.ip), "too many reports");
+      await spend(limiter, policies.reports, networkOf(request.ip), "too many reports");
       const { address, intent } = subject;
       const { chainId } = intent;
       const { admitted } = await limiter.take(`${perChainMax.name} ${chainId}`, perChainMax);
