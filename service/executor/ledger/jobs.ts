@@ -107,6 +107,29 @@ export function findJobs(db: Kysely<Tables>, chainIds: number[], addresses: Uint
     .execute();
 }
 
+const noAttempts = {
+  not_before: 0,
+  failures: 0,
+  paid_failures: 0,
+  recovery_failures: 0,
+  recoveries: 0,
+};
+
+/** Returns the row of a job that is due and was never tried. */
+const newJob = (chainId: number, address: Hex, accountId = "") => ({
+  chain_id: chainId,
+  address: fromHex(address),
+  account_id: accountId,
+  ...noAttempts,
+  recovery_day: 0,
+  purpose_id: null,
+  state: "waiting" as const,
+  reason: null,
+  due_at: 0,
+  detected_at: 0,
+  detected_block: 0,
+});
+
 /**
  * Creates or wakes the jobs of addresses that received money. A job is not due before the backoff
  * of its last failure ends. Also creates an event for each account that created an address.
@@ -123,19 +146,8 @@ export async function wakeJobs(
   const creators = await findCreators(transaction, addresses);
   for (const some of groupsOf(sightings, statementRows.short)) {
     const rows = some.map(({ address, blockNumber }) => ({
-      chain_id: chainId,
-      address: fromHex(address),
-      account_id: creators.get(address)?.accountId ?? "",
+      ...newJob(chainId, address, creators.get(address)?.accountId),
       due_at: nowSeconds,
-      not_before: 0,
-      purpose_id: null,
-      failures: 0,
-      paid_failures: 0,
-      recovery_failures: 0,
-      recovery_day: 0,
-      recoveries: 0,
-      state: "waiting" as const,
-      reason: null,
       detected_at: nowSeconds,
       detected_block: blockNumber,
     }));
@@ -262,27 +274,12 @@ async function putJob(
 ): Promise<boolean> {
   const creator = (await findCreators(db, [address])).get(address);
   if (!creator) return false;
-  const fresh = {
-    ...wanted,
-    not_before: 0,
-    failures: 0,
-    paid_failures: 0,
-    recovery_failures: 0,
-    recoveries: 0,
-  };
   await db
     .insertInto("executor_jobs")
-    .values({
-      ...fresh,
-      chain_id: chainId,
-      address: fromHex(address),
-      account_id: creator.accountId,
-      purpose_id: null,
-      recovery_day: 0,
-      detected_at: 0,
-      detected_block: 0,
-    })
-    .onConflict((conflict) => conflict.columns(["chain_id", "address"]).doUpdateSet(fresh))
+    .values({ ...newJob(chainId, address, creator.accountId), ...wanted })
+    .onConflict((conflict) =>
+      conflict.columns(["chain_id", "address"]).doUpdateSet({ ...noAttempts, ...wanted }),
+    )
     .execute();
   return true;
 }
@@ -353,6 +350,7 @@ export async function hintJobs(
   const creators = await findCreators(db, addresses);
   for (const hint of hints) {
     const { address, block, isEnough } = hint;
+    const lower = address.toLowerCase() as Hex;
     // `due_at` 0: a block's timestamp comes from one endpoint and must not delay the job.
     const due = {
       due_at: 0,
@@ -361,22 +359,9 @@ export async function hintJobs(
       detected_at: block.timestamp,
       detected_block: block.number,
     };
-    const counts = {
-      not_before: 0,
-      failures: 0,
-      paid_failures: 0,
-      recovery_failures: 0,
-    };
     const { numInsertedOrUpdatedRows } = await db
       .insertInto("executor_jobs")
-      .values({
-        chain_id: chainId,
-        address: fromHex(address),
-        account_id: creators.get(address.toLowerCase() as Hex)?.accountId ?? "",
-        purpose_id: null,
-        ...counts,
-        ...due,
-      })
+      .values({ ...newJob(chainId, address, creators.get(lower)?.accountId), ...due })
       .onConflict((conflict) =>
         conflict
           .columns(["chain_id", "address"])
