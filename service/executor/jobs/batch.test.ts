@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import { computeShares, formBatches, type Ready } from "./batch.ts";
+import { openBudgets } from "../money/budgets.ts";
+import { defaultTuning } from "../pass.ts";
+import type { Purse } from "../transactions/send.ts";
+import { admit, computeShares, formBatches, type Ready } from "./batch.ts";
 
 const limits = {
   batchGasMax: 1_000_000,
@@ -87,5 +90,36 @@ describe("formBatches", () => {
     assert.equal(without[0], without[1]);
     assert.ok(withFee[0]! > 9 * withFee[1]!, `${withFee}`);
     assert.equal(withFee[0]! + withFee[1]!, batch!.gas);
+  });
+});
+
+describe("admit, if only tips pay", () => {
+  const wei = { suggested: { maxFee: 1n, priorityFee: 1n }, neededPerGas: 1n, perByte: 0n };
+  const purse = { ...wei, nextBaseFee: 1n, balance: 10n ** 18n, balanceSure: 10n ** 18n };
+  const noBudgets = openBudgets(
+    { perDayMax: 0n, perAccountMax: 0n, perClientMax: 0n },
+    { total: 0n, accounts: new Map() },
+  );
+  const pass = {
+    parts: { chain: { pays: "tips", tipPrices: new Map() }, tuning: defaultTuning },
+    view: { head: { gasLimit: 30_000_000n } },
+    nowSeconds: 1000,
+  };
+  const reasonOf = (kind: "execute" | "recover") => {
+    const [only] = [ready("a", 50_000)];
+    const item = { ...only!.item, tips: [], job: { ...only!.item.job, detectedAtSeconds: 1000 } };
+    const one = { ...only, kind, item, tokens: [] } as unknown as Ready;
+    const all = { ...purse, reserved: 0n } satisfies Purse;
+    const { batches, unpaid } = admit(pass as never, [one], all, noBudgets);
+    assert.deepEqual(batches, []);
+    return unpaid.map(({ reason, dueAtSeconds }) => [reason, dueAtSeconds]);
+  };
+
+  test("postpones a recovery with recovery_left_to_its_owner", () => {
+    assert.deepEqual(reasonOf("recover"), [["recovery_left_to_its_owner", 1060]]);
+  });
+
+  test("postpones an execution without a tip with tip_does_not_cover_gas", () => {
+    assert.deepEqual(reasonOf("execute"), [["tip_does_not_cover_gas", 1060]]);
   });
 });

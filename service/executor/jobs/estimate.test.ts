@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { Hex } from "executable-address";
 import { quoteText } from "../ledger/reasons.ts";
-import { type Estimate, judge } from "./estimate.ts";
+import { combineEstimates, type Estimate, judge } from "./estimate.ts";
 
 const takes = (gas: number): Estimate => ({ result: "succeeds", gas });
 const fails: Estimate = { result: "fails", reason: quoteText("CallFailed") };
@@ -21,5 +22,33 @@ describe("estimates of several endpoints", () => {
   test("stay unknown if no endpoint has an estimate", () => {
     assert.deepEqual(judge([{ result: "unknown" }]), { result: "unknown" });
     assert.equal(judge([]), undefined);
+  });
+});
+
+describe("a recovery", () => {
+  const tokens: Hex[] = [`0x${"aa".repeat(20)}`, `0x${"bb".repeat(20)}`];
+  const unknown: Estimate = { result: "unknown" };
+
+  test("is postponed with simulation_unavailable if no endpoint simulates a transfer", () => {
+    assert.deepEqual(combineEstimates(tokens, [unknown, unknown]), {
+      transfers: [],
+      reason: "simulation_unavailable",
+    });
+  });
+
+  test("is postponed with the failure of a transfer if there is one", () => {
+    assert.deepEqual(combineEstimates(tokens, [fails, unknown]), {
+      transfers: [],
+      reason: "CallFailed",
+    });
+  });
+
+  test("contains only the transfers that succeed, the cheapest first", () => {
+    const { transfers } = combineEstimates(tokens, [takes(50_000), takes(40_000)]);
+    assert.deepEqual(transfers, [
+      { token: tokens[1], gas: 40_000 },
+      { token: tokens[0], gas: 50_000 },
+    ]);
+    assert.equal(combineEstimates(tokens, [fails, takes(1)]).transfers.length, 1);
   });
 });

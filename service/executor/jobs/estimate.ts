@@ -132,7 +132,8 @@ export async function estimateRecoveries(
   });
 }
 
-function combineEstimates(
+/** Combines the estimates of a recovery's transfers. */
+export function combineEstimates(
   tokens: readonly Hex[],
   estimates: readonly Estimate[],
 ): RecoveryEstimate {

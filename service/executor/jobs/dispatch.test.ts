@@ -1,0 +1,104 @@
+// Tests the reasons of jobs that no key can send. The ledger is empty, so the next nonce is 0.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import { type Endpoint, timer } from "../../chain/rpc/endpoint.ts";
+import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
+import { openNetwork } from "../../chain/rpc/network.ts";
+import { openStore } from "../../roles/open-store.ts";
+import type { Store } from "../../store/store.ts";
+import { openLedger } from "../ledger/ledger.ts";
+import { defaultTuning } from "../pass.ts";
+import { openSendMemory, type Purse } from "../transactions/send.ts";
+import type { SendingKey } from "../transactions/sending-key.ts";
+import type { Batch } from "./batch.ts";
+import { dispatch, openShortageMemory } from "./dispatch.ts";
+
+const address: Hex = `0x${"0a".repeat(20)}`;
+const sender: Hex = `0x${"0b".repeat(20)}`;
+const hash = (byte: string): Hex => `0x${byte.repeat(32)}`;
+const block = {
+  ...{ number: "0x5", hash: hash("05"), parentHash: hash("04"), timestamp: "0x64" },
+  gasLimit: "0x1c9c380",
+};
+
+const purse: Purse = {
+  suggested: { maxFee: 1n, priorityFee: 1n },
+  ...{ neededPerGas: 1n, nextBaseFee: 1n, perByte: 0n, reserved: 0n },
+  ...{ balance: 10n ** 18n, balanceSure: 10n ** 18n },
+};
+
+let store: Store;
+let dataDirectory: string;
+before(async () => {
+  dataDirectory = mkdtempSync(join(tmpdir(), "dispatch-"));
+  store = await openStore({ dataDirectory });
+});
+after(async () => {
+  await store.close();
+  rmSync(dataDirectory, { recursive: true });
+});
+
+/**
+ * Dispatches one execution with one key, and returns the reason and the wait of its job.
+ *
+ * @param nonces the nonce that each endpoint reports; undefined if it reports an error
+ * @param unmined the number of the key's pending transactions
+ */
+async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0) {
+  const answer = (nonce: number | undefined, { method }: Call): Answer => {
+    if (method === "eth_chainId") return { result: "0x1" };
+    if (method === "eth_getBlockByNumber") return { result: block };
+    if (nonce === undefined) return { error: { code: -32_000, message: "busy" } };
+    return { result: `0x${nonce.toString(16)}` };
+  };
+  const endpoints = nonces.map(
+    (nonce, place): Endpoint => ({
+      name: `rpc${place}`,
+      ask: async (calls) => calls.map((call) => answer(nonce, call)),
+    }),
+  );
+  const network = openNetwork(1, endpoints, () => {}, { clock: () => 0, sleep: timer });
+  const pass = {
+    parts: {
+      ...{ chain: { chainId: 1 }, tuning: defaultTuning, ledger: openLedger(store.db, "sqlite") },
+      ...{ clock: () => 0, report: () => {} },
+    },
+    memory: { ...openSendMemory(), ...openShortageMemory() },
+    view: await network.openView(),
+    nowSeconds: 1000,
+    signer: { address: sender, sign: () => assert.fail("nothing may be signed") },
+  };
+  const key = { pass, unmined: Array(unmined), openPurse: async () => purse };
+  const job = { address, terms: "0x00", accountId: "acc_1", isClientId: false };
+  const batch = { gas: 100_000, ready: [{ kind: "execute", item: { job }, gas: 100_000 }] };
+  const [update, ...others] = await dispatch(
+    pass as never,
+    purse,
+    [batch as unknown as Batch],
+    [key as unknown as SendingKey],
+  );
+  assert.deepEqual(others, []);
+  return { reason: update!.reason, seconds: update!.dueAtSeconds! - 1000 };
+}
+
+describe("dispatch", () => {
+  test("postpones a job with no_free_slot if all slots of the only key are in use", async () => {
+    const found = await dispatchOne([0, 0], defaultTuning.inFlightMax);
+    assert.deepEqual(found, { reason: "no_free_slot", seconds: 0 });
+  });
+
+  test("postpones a job with earlier_nonces_unknown if a quorum reports more", async () => {
+    const found = await dispatchOne([3, 3]);
+    assert.deepEqual(found, { reason: "earlier_nonces_unknown", seconds: 5 });
+  });
+
+  test("postpones a job with endpoints_disagree_on_nonce if one reports more", async () => {
+    const found = await dispatchOne([3, undefined]);
+    assert.deepEqual(found, { reason: "endpoints_disagree_on_nonce", seconds: 15 });
+  });
+});
