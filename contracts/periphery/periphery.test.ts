@@ -225,7 +225,7 @@ describe("OutcomeProof", () => {
     await client.mine({ blocks: 3 });
   });
 
-  test("rejects a header or a proof with one changed byte", async () => {
+  test("rejects a changed header with WrongHeader, and a changed proof", async () => {
     assert.equal((await prove(evidence)).fate, fate.executed, "the control");
     const changed = (bytes: Hex) =>
       Array.from({ length: size(bytes) }, (_, at) => flip(bytes, at, 1 << (at % 8)));

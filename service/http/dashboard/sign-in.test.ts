@@ -120,7 +120,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(statuses, [200, 409, 409, 409]);
     });
 
-    test("returns the same 401 for a wrong email and for a wrong password", async () => {
+    test("returns the same 401 invalid_email_or_password for either mistake", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const browser = openBrowser(service);
@@ -377,7 +377,7 @@ for (const [name, database] of Object.entries(databases)) {
       await refuses(await stranger.post("/auth/change-password", right), 401, "unauthorized");
     });
 
-    test("a reset link sets a password once, and ends every session", async () => {
+    test("a reset link ends every session, and is then refused with invalid_token", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });
