@@ -11,7 +11,7 @@ import {
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { networkOf } from "../../accounts/attempts.ts";
+import { networkOf } from "../../flow/networks.ts";
 import { requestMsMax } from "../limits.ts";
 import type { Parts } from "../parts.ts";
 import { refuseConnect, refuseExpectation, refuseHost } from "../refuse.ts";

@@ -3,10 +3,10 @@
 
 import { InvalidError } from "executable-address";
 import { z } from "zod";
-import { networkOf } from "../../accounts/attempts.ts";
 import { policies } from "../../accounts/limits.ts";
 import { openProofs, type ProofBlock } from "../../chain/proof.ts";
 import { perChain } from "../../chain/registry.ts";
+import { networkOf } from "../../flow/networks.ts";
 import { foundText } from "../errors.ts";
 import { addressOf, parseQuery } from "../input.ts";
 import { limitPending, spend } from "../load/admission.ts";

@@ -2,12 +2,12 @@
 // of the address at this time with this service's node. Clients must not treat the response as
 // evidence.
 
-import { networkOf } from "../../accounts/attempts.ts";
 import { type Limiter, type Policy, policies } from "../../accounts/limits.ts";
 import { perChain } from "../../chain/registry.ts";
 import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../../chain/simulation/simulation.ts";
+import { networkOf } from "../../flow/networks.ts";
 import { addressOf } from "../input.ts";
 import type { Limits } from "../limits.ts";
 import { limitPending, spend } from "../load/admission.ts";

@@ -14,7 +14,7 @@ import type { ServerResponse } from "node:http";
 import type { Hex } from "executable-address";
 import type { BlockReference, ServiceStatus, StatusSubject } from "executable-address/status";
 import { Gauge } from "prom-client";
-import { networkOf, wideNetworkOf } from "../../accounts/attempts.ts";
+import { networkOf, wideNetworkOf } from "../../flow/networks.ts";
 import { Refusal, toAnswer } from "../errors.ts";
 import { addressOf } from "../input.ts";
 import { defaultEventLimits, type EventLimits, eventLimitsWithin } from "../limits.ts";

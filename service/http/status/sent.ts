@@ -6,12 +6,12 @@ import { formatAddress, type Hex, isAddress, toHex, zeroAddress } from "executab
 import type { SentMoney, SentToken } from "executable-address/client";
 import { isSame } from "executable-address/status";
 import { z } from "zod";
-import { networkOf } from "../../accounts/attempts.ts";
 import { type Policy, policies } from "../../accounts/limits.ts";
 import { perChain } from "../../chain/registry.ts";
 import { openEndpoints } from "../../chain/rpc/endpoint.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
 import { openSentReader } from "../../chain/sent.ts";
+import { networkOf } from "../../flow/networks.ts";
 import { addressOf, parseInput } from "../input.ts";
 import { limitPending, spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
