@@ -21,7 +21,7 @@ import type { LooksMemory } from "./payments/find.ts";
  */
 const sleepMs = 285_000;
 /** The number of checks after which a whole pass runs. */
-const looksMax = 6;
+const checksMax = 6;
 /**
  * The time for which passes continue after the last expiration time, to report the expiration and
  * to find late payments.
@@ -47,12 +47,12 @@ type Rest = {
   closedSeq: number;
   closedSeconds: number;
   /** When the executor last checked whether all addresses are closed. */
-  checkedMs: number;
+  closedCheckedMs: number;
   /**
    * The time of the last check of the sleeping chain, and the number of checks since the last pass.
    */
-  lookedMs: number;
-  looks: number;
+  checkedMs: number;
+  checks: number;
   awakeUntilMs: number;
 };
 
@@ -72,9 +72,9 @@ export const openRestMemory = (nowMs: number): RestMemory => ({
     isAsleep: false,
     closedSeq: 0,
     closedSeconds: 0,
-    checkedMs: Number.NEGATIVE_INFINITY,
-    lookedMs: 0,
-    looks: 0,
+    closedCheckedMs: Number.NEGATIVE_INFINITY,
+    checkedMs: 0,
+    checks: 0,
     awakeUntilMs: nowMs + closedMs,
   },
   last: { view: undefined, isQuiet: false, budget: undefined },
@@ -96,20 +96,20 @@ export async function decidePoll(
   }
   const nowMs = parts.clock();
   if (!isNotified && nowMs < pace.expectedMs()) return "rest";
-  if (rest.isAsleep || nowMs - rest.checkedMs >= closedEveryMs) {
-    rest.checkedMs = nowMs;
+  if (rest.isAsleep || nowMs - rest.closedCheckedMs >= closedEveryMs) {
+    rest.closedCheckedMs = nowMs;
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
     if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
     // After a gap in the logs, all records have to be read first (payments/find.ts).
     rest.isAsleep = nowMs >= rest.awakeUntilMs && !looks.isOutdated;
   }
   if (!rest.isAsleep) {
-    const isLooked = looks.again.size === 0 && (await ledger.findNewestSeq()) === looks.seq;
-    return isLooked ? "peek" : "pass";
+    const isRead = looks.again.size === 0 && (await ledger.findNewestSeq()) === looks.seq;
+    return isRead ? "peek" : "pass";
   }
-  if (nowMs - rest.lookedMs < sleepMs) return "rest";
+  if (nowMs - rest.checkedMs < sleepMs) return "rest";
   const isPaid = await isPaidSince(parts, memory);
-  return ++rest.looks < looksMax && !isPaid ? "rest" : "pass";
+  return ++rest.checks < checksMax && !isPaid ? "rest" : "pass";
 }
 
 /** Returns whether the chain has no open addresses and no events that wait for a block. */
@@ -140,8 +140,8 @@ async function isPaidSince(
   // but its address can be paid.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const turn = { view, chain, memory: follow, tuning };
-  const transfers = await transfersSince(turn, anchor, rest.looks);
-  rest.lookedMs = clock();
+  const transfers = await transfersSince(turn, anchor, rest.checks);
+  rest.checkedMs = clock();
   if (!transfers) return true;
   const paid = new Set(transfers.map(({ address }) => address));
   const isPaid = (await ledger.matchAddresses([...paid])).length > 0;
@@ -151,6 +151,17 @@ async function isPaidSince(
   }
   reportRest(parts, memory);
   return isPaid;
+}
+
+/**
+ * Records that a pass has ended.
+ *
+ * @param isQuiet whether nothing is left to do until the next block
+ */
+export function recordPass({ rest, last }: RestMemory, nowMs: number, isQuiet: boolean): void {
+  rest.checkedMs = nowMs;
+  rest.checks = 0;
+  last.isQuiet = isQuiet;
 }
 
 /**

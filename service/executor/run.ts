@@ -34,6 +34,7 @@ import {
   openRestMemory,
   type RestMemory,
   readBudgetShare,
+  recordPass,
   reportRest,
 } from "./rest.ts";
 import {
@@ -172,11 +173,9 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
   });
   // New records are read last, so that a failure here does not delay known payments.
   const isLooked = await lookAtNew(pass, blocksBehind);
-  memory.rest.lookedMs = parts.clock();
-  memory.rest.looks = 0;
   if (!isOld && !isPaused) await returnNamed(pass, keys, budgets, due > 0);
-  memory.last.isQuiet =
-    !isOld && blocksBehind === 0 && isLooked && pending.length === 0 && due === 0;
+  const isQuiet = !isOld && blocksBehind === 0 && isLooked && pending.length === 0 && due === 0;
+  recordPass(memory, parts.clock(), isQuiet);
 }
 
 /** Renews or takes the lease. Returns undefined while another process has it. */

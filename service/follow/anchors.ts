@@ -137,7 +137,7 @@ export async function findPosition(
   }
   let found: Anchor | undefined = below;
   let oldest = below;
-  while (found && !(await stands(turn, found))) {
+  while (found && !(await isAncestor(turn, found))) {
     oldest = found;
     found = await store.findAnchor(found.number);
   }
@@ -187,7 +187,10 @@ async function isSecondNext({ head, read }: View, links: FollowMemory["links"]):
 }
 
 /** Returns whether the block is an ancestor of the view's head. */
-export async function stands({ view, memory }: Turn, { number, hash }: Anchor): Promise<boolean> {
+export async function isAncestor(
+  { view, memory }: Turn,
+  { number, hash }: Anchor,
+): Promise<boolean> {
   if (number > view.head.number) return false;
   const known = memory.links.get(number);
   if (known) return known === hash;

@@ -47,10 +47,10 @@ import type { Anchor, FollowMemory, Payment, Range, Turn } from "./parts.ts";
  */
 export type LogsAnswer =
   | { kind: "shown"; end: Anchor; transfers: Payment[]; isHeavy: boolean }
-  | Refusal
+  | RefusedLogs
   | { kind: "absent" };
 
-type Refusal = {
+type RefusedLogs = {
   kind: "refused";
   message: string;
   isSlow: boolean;

@@ -24,7 +24,7 @@ import {
 } from "../chain/rpc/endpoint-record.ts";
 import { blockCall, blockOf, ChainUnavailable, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { EndpointClient } from "../chain/rpc/view.ts";
-import { findPosition, noteLinks, type Position, stands } from "./anchors.ts";
+import { findPosition, isAncestor, noteLinks, type Position } from "./anchors.ts";
 import { askRange, type LogsAnswer, noteDelisted, noteRecipients } from "./logs.ts";
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
 
@@ -372,7 +372,7 @@ async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | un
   let count = 0;
   for (const [name, end] of newestFirst) {
     if (end.number <= cursor) return undefined;
-    if (!(await stands(turn, end))) memory.shown.delete(name);
+    if (!(await isAncestor(turn, end))) memory.shown.delete(name);
     else if (++count === view.quorum) return end;
   }
   return undefined;

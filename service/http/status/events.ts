@@ -85,7 +85,7 @@ type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain
  */
 type Frame = { id: string; bytes: Buffer };
 
-type Watch = {
+type FollowedAddress = {
   subject: StatusSubject;
   streams: Set<Stream>;
   /** The recent frames, oldest first. The last frame is the current state. */
@@ -99,15 +99,15 @@ type Watch = {
 };
 
 /**
- * A chain with watches. `head` is the chain's newest block, or undefined if the block could not be
- * read.
+ * A chain with followed addresses. `head` is the chain's newest block, or undefined if the block
+ * could not be read.
  */
 type FollowedChain = { head: BlockReference | undefined; stop(): void };
 
 /** State that all streams share. */
 type Hub = {
   readonly parts: HubParts;
-  readonly watches: Map<Hex, Watch>;
+  readonly addresses: Map<Hex, FollowedAddress>;
   readonly chains: Map<number, FollowedChain>;
   isClosed: boolean;
 };
@@ -125,31 +125,31 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
   const limits = { ...defaultEventLimits, ...change };
   const { streamsMax, heartbeatMs, lingerMs } = limits;
   const shares = openShares(limits);
-  const hub: Hub = { parts, watches: new Map(), chains: new Map(), isClosed: false };
-  const { watches } = hub;
+  const hub: Hub = { parts, addresses: new Map(), chains: new Map(), isClosed: false };
+  const { addresses } = hub;
   const beats = setInterval(() => beat(hub), heartbeatMs).unref();
 
-  function findOrAddWatch(subject: StatusSubject): Watch {
-    let watch = watches.get(subject.address);
-    if (!watch) {
-      watch = newWatch(subject);
-      watches.set(subject.address, watch);
-      void refresh(parts, watch);
+  function findOrAdd(subject: StatusSubject): FollowedAddress {
+    let followed = addresses.get(subject.address);
+    if (!followed) {
+      followed = newFollowed(subject);
+      addresses.set(subject.address, followed);
+      void refresh(parts, followed);
     }
-    clearTimeout(watch.lingering);
+    clearTimeout(followed.lingering);
     const { chainId } = subject.intent;
     if (!hub.chains.has(chainId)) follow(hub, chainId);
-    return watch;
+    return followed;
   }
 
   /**
-   * Removes a watch without streams. If there are many watches, removes it immediately, and
+   * Removes an address without streams. If there are many, removes it immediately, and
    * otherwise after a while.
    */
-  function linger(watch: Watch): void {
-    const drop = () => watches.delete(watch.subject.address);
-    if (hub.isClosed || watches.size > streamsMax / 2) drop();
-    else watch.lingering = setTimeout(drop, lingerMs).unref();
+  function linger(followed: FollowedAddress): void {
+    const drop = () => addresses.delete(followed.subject.address);
+    if (hub.isClosed || addresses.size > streamsMax / 2) drop();
+    else followed.lingering = setTimeout(drop, lingerMs).unref();
   }
 
   return {
@@ -166,16 +166,16 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
       response: Out,
     ): () => void {
       const leave = shares.enter(subject.address, from);
-      const watch = findOrAddWatch(subject);
+      const followed = findOrAdd(subject);
       const stream: Stream = { response, lastId, missedBeats: 0 };
-      watch.streams.add(stream);
-      response.on("drain", () => deliver(watch, stream));
-      deliver(watch, stream);
-      if (watch.failure) response.write(watch.failure);
+      followed.streams.add(stream);
+      response.on("drain", () => deliver(followed, stream));
+      deliver(followed, stream);
+      if (followed.failure) response.write(followed.failure);
       return () => {
-        if (!watch.streams.delete(stream)) return;
+        if (!followed.streams.delete(stream)) return;
         leave();
-        if (watch.streams.size === 0) linger(watch);
+        if (followed.streams.size === 0) linger(followed);
       };
     },
     /** Ends every stream, so that clients reconnect to a different server. */
@@ -183,27 +183,27 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
       hub.isClosed = true;
       clearInterval(beats);
       for (const { stop } of hub.chains.values()) stop();
-      for (const { streams } of watches.values()) {
+      for (const { streams } of addresses.values()) {
         for (const { response } of streams) response.end();
       }
     },
   };
 }
 
-/** Follows a chain's loop while an address of the chain is watched. */
-function follow({ parts, watches, chains }: Hub, chainId: number): void {
+/** Follows a chain's loop while an address of the chain is followed. */
+function follow({ parts, addresses, chains }: Hub, chainId: number): void {
   const followed: FollowedChain = { head: undefined, stop: () => {} };
   chains.set(chainId, followed);
   const loop = parts.chainLoop(chainId);
   const end = loop.subscribe(async () => {
-    const watched = [...watches.values()].filter((w) => w.subject.intent.chainId === chainId);
-    if (watched.length === 0) {
+    const onChain = [...addresses.values()].filter((w) => w.subject.intent.chainId === chainId);
+    if (onChain.length === 0) {
       followed.stop();
       return;
     }
     const head = await loop.readHead().catch(() => undefined);
-    const stale = watched.filter(({ readAt, failure }) => failure || readAt?.hash !== head?.hash);
-    await Promise.all(stale.map((watch) => refresh(parts, watch)));
+    const stale = onChain.filter(({ readAt, failure }) => failure || readAt?.hash !== head?.hash);
+    await Promise.all(stale.map((followed) => refresh(parts, followed)));
     followed.head = head;
   });
   followed.stop = () => {
@@ -218,8 +218,8 @@ function follow({ parts, watches, chains }: Hub, chainId: number): void {
  * Keeps connections alive, and closes the connections of clients that read nothing. A ping contains
  * the block up to which nothing has changed, or null while the chain cannot be read.
  */
-function beat({ watches, chains }: Hub) {
-  for (const { streams, subject, failure } of watches.values()) {
+function beat({ addresses, chains }: Hub) {
+  for (const { streams, subject, failure } of addresses.values()) {
     const head = failure ? undefined : chains.get(subject.intent.chainId)?.head;
     const ping = encodePing(head);
     for (const stream of streams) {
@@ -230,30 +230,30 @@ function beat({ watches, chains }: Hub) {
   }
 }
 
-/** Reads the status of a watched address again and sends its changes to the watch's streams. */
-async function refresh(statuses: HubParts, watch: Watch) {
+/** Reads the status of a followed address again, and sends its changes to its streams. */
+async function refresh(statuses: HubParts, followed: FollowedAddress) {
   // Only one reading runs at a time, so that the result of a slow reading never replaces a newer
   // result.
-  if (watch.isReading) return;
-  watch.isReading = true;
+  if (followed.isReading) return;
+  followed.isReading = true;
   try {
-    const status = await statuses.read(watch.subject);
-    const recovered = watch.failure !== undefined;
-    watch.failure = undefined;
-    if (isChange(watch.frames, encodeFrame(status))) {
-      for (const each of [...(await readBetween(statuses, watch, status)), status])
-        append(watch.frames, each);
-      for (const stream of watch.streams) deliver(watch, stream);
+    const status = await statuses.read(followed.subject);
+    const recovered = followed.failure !== undefined;
+    followed.failure = undefined;
+    if (isChange(followed.frames, encodeFrame(status))) {
+      for (const each of [...(await readBetween(statuses, followed, status)), status])
+        append(followed.frames, each);
+      for (const stream of followed.streams) deliver(followed, stream);
     } else if (recovered) {
-      for (const stream of watch.streams) stream.response.write(watch.frames.at(-1)!.bytes);
+      for (const stream of followed.streams) stream.response.write(followed.frames.at(-1)!.bytes);
     }
-    watch.readAt = status.block;
+    followed.readAt = status.block;
   } catch (error) {
-    if (watch.failure) return;
-    watch.failure = encodeFailure(error);
-    for (const stream of watch.streams) stream.response.write(watch.failure);
+    if (followed.failure) return;
+    followed.failure = encodeFailure(error);
+    for (const stream of followed.streams) stream.response.write(followed.failure);
   } finally {
-    watch.isReading = false;
+    followed.isReading = false;
   }
 }
 
@@ -263,7 +263,7 @@ async function refresh(statuses: HubParts, watch: Watch) {
  */
 async function readBetween(
   statuses: HubParts,
-  { subject, readAt }: Watch,
+  { subject, readAt }: FollowedAddress,
   { block }: ServiceStatus,
 ) {
   const from = Math.max(readAt?.number ?? block.number, block.number - blocksBetweenMax);
@@ -274,7 +274,7 @@ async function readBetween(
   return (await Promise.all(between)).filter((status) => status !== undefined);
 }
 
-const newWatch = (subject: StatusSubject): Watch => ({
+const newFollowed = (subject: StatusSubject): FollowedAddress => ({
   subject,
   streams: new Set(),
   frames: [],
@@ -285,8 +285,8 @@ const newWatch = (subject: StatusSubject): Watch => ({
 });
 
 /** Sends the frames after the stream's position, until its socket is full. */
-function deliver(watch: Watch, stream: Stream): void {
-  for (const frame of findFramesAfter(watch.frames, stream.lastId)) {
+function deliver(followed: FollowedAddress, stream: Stream): void {
+  for (const frame of findFramesAfter(followed.frames, stream.lastId)) {
     if (stream.response.writableNeedDrain) return;
     stream.lastId = frame.id;
     stream.response.write(frame.bytes);
