@@ -11,7 +11,7 @@ contract AddressOfTest is Fixture {
     string private constant ADDRESS_OF =
         "addressOf((address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256))";
 
-    function test_TermsTooLong_byOneByte_andByOneWordOfAnIntent() public {
+    function test_TermsTooLong_byOneByte_andByOneWord() public {
         vm.expectRevert(
             abi.encodeCall(Errors.TermsTooLong, (TERMS_BYTES_MAX, TERMS_BYTES_MAX + 1))
         );
@@ -24,7 +24,7 @@ contract AddressOfTest is Fixture {
     }
 
     /// @dev Such an address would execute, but its money could never be recovered.
-    function test_NotCanonical_whereTheIntentIsMovedInTheCalldata(bytes32 gap) public {
+    function test_NotCanonical_ifTheIntentIsMovedInTheCalldata(bytes32 gap) public {
         Intent memory intent = plainIntent();
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, intent);
         (bool ok, bytes memory answer) = address(factory).call(data);
@@ -40,7 +40,7 @@ contract AddressOfTest is Fixture {
 
     /// @dev The words at such an offset decode as well, because each word fits the type of the
     /// previous field.
-    function test_NotCanonical_atAnyOffsetBelow32() public {
+    function test_NotCanonical_ifTheOffsetIsBelow32() public {
         Intent memory intent = plainIntent();
         for (uint256 offset = 0; offset < 32; ++offset) {
             bytes memory data = abi.encodeWithSignature(ADDRESS_OF, intent);
@@ -54,7 +54,7 @@ contract AddressOfTest is Fixture {
     }
 
     /// @dev Such an address would execute or wait, but its money could never be recovered.
-    function test_aRecoveryOrExpiryBeyondItsType_hasNoAddress(uint256 bit) public {
+    function test_aRecoveryOrExpiryThatExceedsItsType_hasNoAddress(uint256 bit) public {
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, plainIntent());
         (bool ok,) = address(factory).staticcall(data);
         check(ok, "as it is");
@@ -79,7 +79,7 @@ contract AddressOfTest is Fixture {
         check(factory.addressOf(intent) == factory.addressOf(abi.encode(intent)), "the same");
     }
 
-    function test_isTheCreate2Address_ofPrefixAndTerms(Intent memory intent) public {
+    function test_theAddress_isTheCreate2AddressOfPrefixAndTerms(Intent memory intent) public {
         bytes memory terms = abi.encode(intent);
         vm.assume(terms.length <= TERMS_BYTES_MAX);
         bytes32 initCodeHash = keccak256(bytes.concat(prefix, terms));
@@ -90,7 +90,7 @@ contract AddressOfTest is Fixture {
         check(factory.addressOf(terms) == wanted, "of the terms");
     }
 
-    function test_anyChangedBit_movesTheAddress(Intent memory intent, uint256 bit) public {
+    function test_anyChangedBit_changesTheAddress(Intent memory intent, uint256 bit) public {
         bytes memory terms = abi.encode(intent);
         vm.assume(terms.length <= TERMS_BYTES_MAX);
         address before = factory.addressOf(terms);
@@ -99,7 +99,7 @@ contract AddressOfTest is Fixture {
         check(factory.addressOf(terms) != before, "another address");
     }
 
-    function test_anyChangedField_movesTheAddress() public {
+    function test_anyChangedField_changesTheAddress() public {
         Intent memory intent = plainIntent();
         address[10] memory found;
         found[0] = factory.addressOf(intent);
@@ -129,7 +129,7 @@ contract AddressOfTest is Fixture {
     }
 
     /// @dev Bytes after the calldata, which some wallets add for attribution, change the address.
-    function test_bytesBehindTheCalldata_areAnotherUnfundedAddress(bytes calldata suffix) public {
+    function test_bytesAfterTheCalldata_resultInADifferentAddress(bytes calldata suffix) public {
         vm.assume(suffix.length != 0);
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -140,7 +140,7 @@ contract AddressOfTest is Fixture {
     }
 
     /// @dev The same values, with the intent moved after a word that is never read.
-    function test_theIntentMovedInTheCalldata_isAnotherUnfundedAddress(bytes32 gap) public {
+    function test_theIntentMovedInTheCalldata_resultsInADifferentAddress(bytes32 gap) public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         bytes memory moved = bytes.concat(
@@ -152,7 +152,7 @@ contract AddressOfTest is Fixture {
     }
 
     /// @dev The same values in another layout, with a gap before the calls.
-    function test_anotherLayout_isAnotherUnfundedAddress() public {
+    function test_aDifferentLayout_resultsInADifferentAddress() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         bytes memory body = withoutOffset(abi.encode(intent));
@@ -177,7 +177,7 @@ contract AddressOfTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    function test_anyBytes_neverMoveFundedMoney(bytes calldata data, uint8 which) public {
+    function test_arbitraryBytes_neverMoveFundedMoney(bytes calldata data, uint8 which) public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         bytes4[4] memory selectors = [
@@ -194,7 +194,7 @@ contract AddressOfTest is Fixture {
 
     /// @dev Valid calldata with one replaced word is rejected, has the same effect, or has no
     /// effect.
-    function test_anyChangedWord_paysTheMerchantOrNobody(uint256 index, uint256 word, bool small)
+    function test_anyChangedWord_paysTheMerchantOrNoOne(uint256 index, uint256 word, bool small)
         public
     {
         Intent memory intent = plainIntent();

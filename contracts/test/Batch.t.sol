@@ -26,7 +26,7 @@ contract BatchTest is Fixture {
         equal(token.balanceOf(MERCHANT), before + 2 * AMOUNT, "paid");
     }
 
-    function test_WrongChain_ofOneItem() public {
+    function test_WrongChain_forOneItem() public {
         Intent memory bad = plainIntent();
         bad.chainId = 10;
         address vault = funded(bad, AMOUNT);
@@ -34,21 +34,21 @@ contract BatchTest is Fixture {
         equal(token.balanceOf(vault), AMOUNT, "untouched");
     }
 
-    function test_Expired_ofOneItem() public {
+    function test_Expired_forOneItem() public {
         Intent memory bad = plainIntent();
         bad.expirationTimestamp = uint64(NOW - 1);
         funded(bad, AMOUNT);
         between(execution(bad), abi.encodeCall(Errors.Expired, (NOW - 1, NOW)));
     }
 
-    function test_Underfunded_ofOneItem() public {
+    function test_Underfunded_forOneItem() public {
         Intent memory bad = plainIntent();
         address vault = funded(bad, AMOUNT - 1);
         between(execution(bad), abi.encodeCall(Errors.Underfunded, (vault, AMOUNT, AMOUNT - 1)));
         equal(token.balanceOf(vault), AMOUNT - 1, "untouched");
     }
 
-    function test_CallFailed_ofOneItem_withTheWholeReason() public {
+    function test_CallFailed_forOneItem_withTheWholeReason() public {
         Intent memory bad =
             intentOf(plainCall(address(shop), "bomb(uint256,bool)", abi.encode(1_000_000, false)));
         funded(bad, AMOUNT);
@@ -56,7 +56,7 @@ contract BatchTest is Fixture {
         between(execution(bad), reason);
     }
 
-    function test_NotRecoverable_ofOneItem() public {
+    function test_NotRecoverable_forOneItem() public {
         Intent memory bad = plainIntent();
         address vault = funded(bad, AMOUNT);
         bytes memory reason = abi.encodeCall(Errors.NotRecoverable, (vault, EXPIRY, NOW));
@@ -64,7 +64,7 @@ contract BatchTest is Fixture {
         equal(token.balanceOf(vault), AMOUNT, "untouched");
     }
 
-    function test_AlreadyOver_ofAnExecution_whereTheVaultWasClosed() public {
+    function test_AlreadyOver_forAnExecution_ifTheVaultWasClosed() public {
         Intent memory bad = plainIntent();
         address vault = funded(bad, AMOUNT);
         vm.warp(EXPIRY + 1);
@@ -74,7 +74,7 @@ contract BatchTest is Fixture {
         equal(token.balanceOf(vault), AMOUNT, "untouched");
     }
 
-    function test_AlreadyOver_outsideOfABatch_whereTheCallsRan() public {
+    function test_AlreadyOver_outsideABatch_ifTheCallsRan() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, 2 * AMOUNT);
         factory.batch(list(execution(intent)));
@@ -82,7 +82,7 @@ contract BatchTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_NotAnItem_forEveryOtherFunction() public {
+    function test_NotAnItem_forAnyOtherFunction() public {
         Intent memory intent = plainIntent();
         funded(intent, 2 * AMOUNT);
         factory.execute(intent);
@@ -102,20 +102,20 @@ contract BatchTest is Fixture {
         }
     }
 
-    function test_argumentsThatAreNone_failAlone_withoutAReason() public {
+    function test_invalidArguments_failOnlyTheirItem_withoutAReason() public {
         between(abi.encodePacked(factory.execute.selector), "");
         between(abi.encodePacked(factory.recover.selector, type(uint256).max), "");
         between(abi.encodePacked(factory.execute.selector, bytes32(type(uint256).max)), "");
     }
 
-    function test_nativeCoinWithTheCall_isRefused() public {
+    function test_nativeCoinWithTheCall_isRejected() public {
         vm.deal(address(this), 1);
         bytes memory data = abi.encodeCall(factory.batch, (new bytes[](0)));
         (bool ok,) = address(factory).call{value: 1}(data);
         check(!ok, "refused");
     }
 
-    function test_oneItemThatBurnsItsGas_leavesTheOthersTheirs() public {
+    function test_anItemThatBurnsItsGas_leavesOtherItemsTheirGas() public {
         Intent memory bad = intentOf(plainCall(address(shop), "burnGas()", ""));
         funded(bad, AMOUNT);
         Intent memory first = plainIntent();
@@ -129,7 +129,7 @@ contract BatchTest is Fixture {
     }
 
     /// @dev The expensive item needs more than a third of the gas.
-    function test_whatTheOthersDoNotNeed_isThereForTheLast() public {
+    function test_gasThatOtherItemsDoNotUse_isAvailableToTheLast() public {
         Intent memory dear = intentOf(plainCall(address(shop), "stock(uint256)", abi.encode(30)));
         Intent memory first = plainIntent();
         Intent memory second = plainIntent();
@@ -140,7 +140,7 @@ contract BatchTest is Fixture {
         equal(shop.stocked(), 30, "stocked");
     }
 
-    function test_anExecutionTwice_isDoneOnce_andAnsweredTwice() public {
+    function test_anExecutionNamedTwice_runsOnce_andSucceedsTwice() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, 3 * AMOUNT);
         vm.recordLogs();
@@ -152,7 +152,7 @@ contract BatchTest is Fixture {
     }
 
     /// @dev An intent whose calls execute another intent, which is also a separate item.
-    function test_anExecutionDoneBefore_isDone_afterExpiryToo() public {
+    function test_anEarlierExecution_countsAsDone_alsoAfterExpiry() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
@@ -161,7 +161,7 @@ contract BatchTest is Fixture {
     }
 
     /// @dev The execution is part of the history that both chains share.
-    function test_anExecutionBeforeAFork_isDoneOnBothChains() public {
+    function test_anExecutionBeforeAFork_countsAsDoneOnBothChains() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
@@ -169,7 +169,7 @@ contract BatchTest is Fixture {
         check(factory.batch(list(execution(intent)))[0] == vault, "done");
     }
 
-    function test_anExecutionThatAnotherItemsCallsDid_isDone() public {
+    function test_anExecutionByADifferentItemsCalls_countsAsDone() public {
         Intent memory second = plainIntent();
         address secondVault = funded(second, AMOUNT);
         Intent memory first = intentOf(executeCall(second));
@@ -183,7 +183,7 @@ contract BatchTest is Fixture {
         equal(token.balanceOf(MERCHANT), AMOUNT, "paid once");
     }
 
-    function test_anExecutionThatAnotherItemUndid_isDoneByItsOwn() public {
+    function test_anExecutionThatADifferentItemReverted_runsInItsOwnItem() public {
         Intent memory second = plainIntent();
         address secondVault = funded(second, AMOUNT);
         Intent memory first =
@@ -195,7 +195,7 @@ contract BatchTest is Fixture {
         holds(secondVault, 0, AMOUNT);
     }
 
-    function test_executingAndRecovering_shareABatch() public {
+    function test_executionsAndRecoveries_canShareABatch() public {
         Intent memory paid = plainIntent();
         Intent memory late = plainIntent();
         late.expirationTimestamp = uint64(NOW - 1);
@@ -214,7 +214,7 @@ contract BatchTest is Fixture {
         equal(token.balanceOf(RECOVERY), 8, "recovered");
     }
 
-    function test_aRecoveryTwice_movesOnce_andAnswersTwice() public {
+    function test_aRecoveryNamedTwice_movesMoneyOnce_andSucceedsTwice() public {
         Intent memory late = plainIntent();
         address vault = funded(late, 5);
         vm.warp(EXPIRY + 1);
@@ -228,11 +228,11 @@ contract BatchTest is Fixture {
         check(logs[2].topics[0] == IPaymentFactory.Recovered.selector, "Recovered");
     }
 
-    function test_noItems_isNothing() public {
+    function test_anEmptyBatch_hasNoEffect() public {
         equal(factory.batch(new bytes[](0)).length, 0, "vaults");
     }
 
-    function test_eachItemAsIfAlone(uint256 seed) public {
+    function test_eachItem_hasTheSameEffectAsOutsideABatch(uint256 seed) public {
         Intent[] memory intents = new Intent[](8);
         bytes[] memory items = new bytes[](8);
         uint256 paid;
@@ -253,7 +253,7 @@ contract BatchTest is Fixture {
     }
 
     /// @dev Errors of a batch that a target starts are attributed to the target.
-    function test_aBatchWithinAnItem_tellsOfItsOwnCaller() public {
+    function test_aBatchWithinAnItem_namesItsOwnCaller() public {
         Batcher batcher = new Batcher(factory);
         Intent memory intent = intentOf(plainCall(address(batcher), "spoil()", ""));
         address vault = funded(intent, AMOUNT);

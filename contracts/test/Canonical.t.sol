@@ -17,7 +17,7 @@ contract CanonicalTest is Fixture {
     uint256 private constant RECOVER_START = 4 + 2 * 32;
     uint256 private constant RESCUE_START = 4 + 4 * 32;
 
-    function test_NotCanonical_forTermsOfNothing_whoeverRecovers() public {
+    function test_NotCanonical_ifTheTermsAreEmpty_forRecover() public {
         address vault = fundedCut("");
         // The intent is read from the place of the tokens: one token, and then words that the thief
         // chooses.
@@ -27,7 +27,7 @@ contract CanonicalTest is Fixture {
         equal(token.balanceOf(vault), AMOUNT, "stays");
     }
 
-    function test_NotCanonical_forTermsOfNothing_whoeverRescues() public {
+    function test_NotCanonical_ifTheTermsAreEmpty_forRescue() public {
         address vault = fundedCut("");
         bytes memory theft = abi.encodeCall(token.transfer, (THIEF, AMOUNT));
         // The intent and the data are read from one place: 68 bytes, and the thief in word 4.
@@ -41,7 +41,7 @@ contract CanonicalTest is Fixture {
         equal(token.balanceOf(vault), AMOUNT, "stays");
     }
 
-    function test_NotCanonical_forEveryLengthBelowSevenWords(bytes32 seed) public {
+    function test_NotCanonical_ifTheTermsAreShorterThanSevenWords(bytes32 seed) public {
         for (uint256 cut = 0; cut < INTENT_BYTES_MIN; cut += cut < 200 ? 13 : 1) {
             bytes memory part = new bytes(cut);
             for (uint256 i = 0; i < cut; ++i) {
@@ -61,7 +61,7 @@ contract CanonicalTest is Fixture {
         }
     }
 
-    function test_NotCanonical_ofARescue_byOneByte() public {
+    function test_NotCanonical_ifOneByteIsMissing_forRescue() public {
         bytes memory part = abi.encode(token, AMOUNT, 224, EXPIRY, THIEF, 0, 1);
         assembly {
             mstore(part, 223)
@@ -75,7 +75,7 @@ contract CanonicalTest is Fixture {
         equal(token.balanceOf(vault), AMOUNT, "stays");
     }
 
-    function test_sevenWords_areEnoughToRecover_toWhomTheyName() public {
+    function test_sevenWords_areRecoveredToTheAddressThatTheyName() public {
         bytes memory part = abi.encode(token, AMOUNT, 224, EXPIRY, RECOVERY, 0, 1);
         equal(part.length, INTENT_BYTES_MIN, "bytes");
         fundedCut(part);
@@ -95,7 +95,7 @@ contract CanonicalTest is Fixture {
 
     /// @dev An expiry of more than 64 bits is invalid: the intent can neither be executed nor
     /// recovered.
-    function test_anExpiryBeyond64Bits_isRefused() public {
+    function test_anExpiryAbove64Bits_isRejected() public {
         Intent memory intent = plainIntent();
         bytes memory terms = abi.encode(intent);
         assembly {

@@ -29,7 +29,7 @@ contract CreationTest is Fixture {
         sameBytes(reason, abi.encodeCall(Errors.NotMined, (wanted)), "NotMined");
     }
 
-    function test_NotMined_fromTheFirstAddressBeyond16Bytes_on() public {
+    function test_NotMined_fromTheFirstAddressAbove16Bytes() public {
         string memory json = vm.readFile("snapshots/deployment.json");
         bytes memory creationCode = vm.parseJsonBytes(json, ".creationCode");
         address last = address(uint160(type(uint128).max));
@@ -44,7 +44,7 @@ contract CreationTest is Fixture {
     }
 
     /// @dev Assumption 7. Without MCOPY, executions would succeed and recoveries would fail.
-    function test_cannotBeBeforeCancun() public {
+    function test_deploymentBeforeCancun_fails() public {
         bytes memory creationCode =
             vm.parseJsonBytes(vm.readFile("snapshots/deployment.json"), ".creationCode");
         address last = address(uint160(type(uint128).max));
@@ -57,7 +57,7 @@ contract CreationTest is Fixture {
         check(ok, "created");
     }
 
-    function test_isWhereTheFirstFourBytesAreZero() public view {
+    function test_theFactorysAddress_beginsWithFourZeroBytes() public view {
         check(uint160(address(factory)) <= type(uint128).max, "mined");
         check(address(factory).code.length != 0, "created");
     }

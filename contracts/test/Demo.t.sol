@@ -10,7 +10,7 @@ import {vm} from "./Vm.sol";
 contract DemoTest is Fixture {
     DemoToken private demo = new DemoToken("Demo", "DEMO", 6);
 
-    function test_InsufficientBalance_wherePayerHasLess() public {
+    function test_InsufficientBalance_ifThePayerHasLess() public {
         demo.mint(address(this), AMOUNT - 1);
         vm.expectRevert(
             abi.encodeWithSelector(
@@ -20,7 +20,7 @@ contract DemoTest is Fixture {
         demo.transfer(MERCHANT, AMOUNT);
     }
 
-    function test_InsufficientAllowance_whereLessIsApproved() public {
+    function test_InsufficientAllowance_ifLessIsApproved() public {
         demo.mint(MERCHANT, AMOUNT);
         vm.prank(MERCHANT);
         demo.approve(address(this), AMOUNT - 1);
@@ -32,7 +32,7 @@ contract DemoTest is Fixture {
         demo.transferFrom(MERCHANT, address(this), AMOUNT);
     }
 
-    function test_PaymentFailed_whereTheTokenAnswersFalse() public {
+    function test_PaymentFailed_ifTheTokenReturnsFalse() public {
         DemoShop refused = new DemoShop(address(new FalseToken()));
         vm.expectRevert(
             abi.encodeWithSelector(DemoShop.PaymentFailed.selector, address(this), AMOUNT)
@@ -40,7 +40,7 @@ contract DemoTest is Fixture {
         refused.pay(42, AMOUNT);
     }
 
-    function test_pay_takesWhatIsApproved() public {
+    function test_pay_takesTheApprovedAmount() public {
         DemoShop taking = new DemoShop(address(demo));
         demo.mint(address(this), AMOUNT);
         demo.approve(address(taking), AMOUNT);

@@ -10,7 +10,7 @@ import {PlainToken} from "./tokens/PlainToken.sol";
 /// @dev Special values: counts, words, and sizes that a shortcut in the code would treat
 /// differently. Each test was written against a mutant that passed all other tests.
 contract EdgesTest is Fixture {
-    function test_WrongChain_ofChainZero() public {
+    function test_WrongChain_ifTheIntentIsForChainZero() public {
         Intent memory intent = plainIntent();
         intent.chainId = 0;
         funded(intent, AMOUNT);
@@ -18,7 +18,7 @@ contract EdgesTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_WrongChain_isToldBeforeExpired() public {
+    function test_WrongChain_isReportedBeforeExpired() public {
         Intent memory intent = plainIntent();
         intent.chainId = 2;
         intent.expirationTimestamp = uint64(NOW - 1);
@@ -26,7 +26,7 @@ contract EdgesTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_Expired_whereTheExpiryIsZero() public {
+    function test_Expired_ifTheExpiryIsZero() public {
         Intent memory intent = plainIntent();
         intent.expirationTimestamp = 0;
         address vault = funded(intent, AMOUNT);
@@ -37,7 +37,7 @@ contract EdgesTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
     }
 
-    function test_Underfunded_whereNothingIsThere_andNotWhereNothingIsAsked() public {
+    function test_Underfunded_ifTheVaultIsEmpty_unlessTheAmountIsZero() public {
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);
         vm.expectRevert(abi.encodeCall(Errors.Underfunded, (vault, AMOUNT, 0)));
@@ -49,7 +49,7 @@ contract EdgesTest is Fixture {
     }
 
     /// @dev Tests counts around each power of two, and 32, the library's maximum.
-    function test_everyCallRuns_howeverManyThereAre() public {
+    function test_everyCallRuns_regardlessOfTheirNumber() public {
         uint256[9] memory counts = [uint256(1), 2, 8, 15, 16, 17, 31, 32, 40];
         for (uint256 i = 0; i < counts.length; ++i) {
             Call[] memory calls = new Call[](counts[i]);
@@ -65,7 +65,7 @@ contract EdgesTest is Fixture {
         }
     }
 
-    function test_theLastOf40Calls_canFailThemAll() public {
+    function test_aFailureOfTheLastOf40Calls_revertsAllCalls() public {
         Call[] memory calls = new Call[](40);
         for (uint256 j = 0; j < 39; ++j) {
             calls[j] = transferCall(MERCHANT, 1);
@@ -79,7 +79,7 @@ contract EdgesTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    function test_everyTokenIsRecovered_andEveryItemDone_howeverManyThereAre() public {
+    function test_everyTokenIsRecovered_andEveryItemRuns_regardlessOfTheirNumber() public {
         vm.warp(EXPIRY + 1);
         address[] memory tokens = new address[](40);
         for (uint256 i = 0; i < 39; ++i) {
@@ -102,7 +102,7 @@ contract EdgesTest is Fixture {
 
     /// @dev The calldata is of an expired intent whose arguments contain an open intent. The offset
     /// points to the open intent, so a faulty factory would check one intent and create the other.
-    function test_anOffsetIntoTheArguments_closesNothing() public {
+    function test_anOffsetIntoTheArguments_closesNoVault() public {
         Intent memory open = intentOf(new Call[](0));
         open.amount = 0;
         bytes memory body = withoutOffset(abi.encode(open));
@@ -121,7 +121,7 @@ contract EdgesTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    function test_CallFailed_whereTransferAnswersAWordThatOnlyEndsInTrue() public {
+    function test_CallFailed_ifTransferReturnsAWordWhoseLastByteOnlyIsTrue() public {
         for (uint256 bit = 1; bit < 256; ++bit) {
             bytes memory answer = abi.encode(1 | (1 << bit));
             Intent memory intent = intentOf(transferCall(_answering(answer), MERCHANT, 1));
@@ -132,7 +132,7 @@ contract EdgesTest is Fixture {
         }
     }
 
-    function test_trueWithMoreBehindIt_isTrue() public {
+    function test_trueFollowedByMoreBytes_isTrue() public {
         for (uint256 more = 1; more < 300; more += 31) {
             bytes memory answer = bytes.concat(abi.encode(true), new bytes(more));
             Intent memory intent = intentOf(transferCall(_answering(answer), MERCHANT, 1));
@@ -141,7 +141,7 @@ contract EdgesTest is Fixture {
         }
     }
 
-    function test_trueWithMoreBehindIt_isTrueToARecoveryToo() public {
+    function test_trueFollowedByMoreBytes_isTrueForARecovery() public {
         LongToken long = new LongToken(0);
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);
@@ -154,7 +154,7 @@ contract EdgesTest is Fixture {
 
     /// @dev Only transfer, transferFrom, and approve must return true, and only with their own
     /// selectors.
-    function test_falseFromTheirNeighbours_isTheirBusiness() public {
+    function test_falseFromSimilarSelectors_isIgnored() public {
         string[8] memory signatures = [
             "increaseAllowance(address,uint256)",
             "decreaseAllowance(address,uint256)",
@@ -175,7 +175,7 @@ contract EdgesTest is Fixture {
     }
 
     /// @dev Assumption 2: a target without the function runs its fallback, as WETH does.
-    function test_aFunctionThatTheTargetLacks_isItsFallback() public {
+    function test_aFunctionThatTheTargetLacks_runsItsFallback() public {
         Depositary depositary = new Depositary();
         Intent memory intent =
             intentOf(plainCall(address(depositary), "pay(uint256)", abi.encode(1)));
@@ -185,7 +185,7 @@ contract EdgesTest is Fixture {
     }
 
     /// @dev Assumption 4: Compound v2's mint returns 13 if it did nothing.
-    function test_aFailureToldByANumber_countsAsRun() public {
+    function test_aFailureReportedByANumber_countsAsSuccess() public {
         Intent memory intent =
             intentOf(plainCall(_answering(abi.encode(13)), "mint(uint256)", abi.encode(1)));
         address vault = funded(intent, AMOUNT);
@@ -194,7 +194,7 @@ contract EdgesTest is Fixture {
 
     /// @dev Assumption 5, EIP-7702: code is `0xef0100` and the account whose code runs, which here
     /// has none.
-    function test_anAccountDelegatedToNothing_countsAsRun() public {
+    function test_aCallToAnAccountDelegatedToNoCode_countsAsSuccess() public {
         address account = address(0xACC07702);
         vm.etch(account, abi.encodePacked(hex"ef0100", address(0xDEAD7702)));
         Intent memory intent = intentOf(plainCall(account, "pay(uint256)", abi.encode(1)));
@@ -202,7 +202,7 @@ contract EdgesTest is Fixture {
         check(factory.execute(intent) == vault, "executed");
     }
 
-    function test_aLongArgument_reachesTheTargetWhole() public {
+    function test_aLongArgument_reachesTheTargetUnchanged() public {
         Answering target = Answering(_answering(""));
         bytes memory args = new bytes(20_000);
         args[0] = 0x11;
@@ -214,7 +214,7 @@ contract EdgesTest is Fixture {
         check(target.seen() == keccak256(wanted), "selector and arguments");
     }
 
-    function test_theVaultsCoin_staysWithTheCalls() public {
+    function test_theVaultsNativeCoin_isNotSentWithTheCalls() public {
         Intent memory intent = intentOf(plainCall(address(shop), "receiveCoin()", ""));
         address vault = funded(intent, AMOUNT);
         vm.deal(vault, 3);
@@ -222,7 +222,7 @@ contract EdgesTest is Fixture {
         equal(vault.balance, 3, "calls carry no coin");
     }
 
-    function test_longAfterExpiry_closingRunsNoCall() public {
+    function test_aRecoveryLongAfterExpiry_runsNoCall() public {
         Intent memory intent = intentOf(plainCall(address(shop), "visit()", ""));
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 4000 days);
@@ -232,7 +232,7 @@ contract EdgesTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
     }
 
-    function test_theGreatestAmount_isRecovered() public {
+    function test_theHighestAmount_isRecovered() public {
         Intent memory intent = plainIntent();
         token.mint(factory.addressOf(intent), type(uint256).max);
         vm.warp(EXPIRY + 1);
@@ -240,7 +240,7 @@ contract EdgesTest is Fixture {
         equal(token.balanceOf(RECOVERY), type(uint256).max, "recovered");
     }
 
-    function test_NotRecovery_forWhoeverElseTheIntentNames() public {
+    function test_NotRecovery_forAnyOtherAddressInTheIntent() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
@@ -253,7 +253,7 @@ contract EdgesTest is Fixture {
         }
     }
 
-    function test_aBalanceWithMoreBehindIt_isItsFirstWord() public {
+    function test_aBalanceFollowedByMoreBytes_isTheFirstWord() public {
         LongToken long = new LongToken(0);
         token = long;
         Intent memory intent = plainIntent();
@@ -278,7 +278,7 @@ contract EdgesTest is Fixture {
 
     /// @dev If such a token uses all its gas, a 64th remains, which is not enough to move another
     /// token.
-    function test_tokensThatBurnAllTheyGet_leaveTheNextItsShare() public {
+    function test_tokensThatBurnAllTheirGas_leaveTheNextTokenItsShare() public {
         vm.warp(EXPIRY + 1);
         for (uint256 burning = 1; burning <= 3; ++burning) {
             Intent memory intent = plainIntent();

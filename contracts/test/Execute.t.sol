@@ -17,7 +17,7 @@ contract Giver {
 }
 
 contract ExecuteTest is Fixture {
-    function test_WrongChain_onAnyOtherChain(uint64 other) public {
+    function test_WrongChain_onADifferentChain(uint64 other) public {
         vm.assume(other != 1 && other != 0);
         Intent memory intent = plainIntent();
         funded(intent, AMOUNT);
@@ -27,7 +27,7 @@ contract ExecuteTest is Fixture {
     }
 
     /// @dev Assumption 9: the clock is the block's time.
-    function test_Expired_oneSecondAfter() public {
+    function test_Expired_oneSecondAfterTheExpiry() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
@@ -36,7 +36,7 @@ contract ExecuteTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    function test_WrongChain_whereOnlyTheLow32BitsAreThisChains() public {
+    function test_WrongChain_ifOnlyTheLow32BitsMatchThisChain() public {
         Intent memory intent = plainIntent();
         intent.chainId = 2 ** 32 + 1;
         address vault = funded(intent, AMOUNT);
@@ -46,7 +46,7 @@ contract ExecuteTest is Fixture {
         holds(vault, 0, 0);
     }
 
-    function test_WrongChain_whereOnlyTheLowBitsAreThisChains() public {
+    function test_WrongChain_ifOnlyTheLowBitsMatchThisChain() public {
         uint256[5] memory widths = [uint256(8), 16, 64, 128, 255];
         for (uint256 i = 0; i < widths.length; ++i) {
             Intent memory intent = plainIntent();
@@ -60,7 +60,7 @@ contract ExecuteTest is Fixture {
     }
 
     /// @dev Nor can an intent execute on a chain whose ID shares only the low 32 bits with its own.
-    function test_WrongChain_whereOnlyTheLow32BitsOfThisChainsAreTheIntents() public {
+    function test_WrongChain_ifTheIntentHasOnlyTheLow32BitsOfThisChain() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.chainId(2 ** 32 + 1);
@@ -69,7 +69,7 @@ contract ExecuteTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    function test_Expired_onAChainBeyond32Bits() public {
+    function test_Expired_onAChainIdAbove32Bits() public {
         Intent memory intent = plainIntent();
         intent.chainId = 2 ** 32 + 1;
         funded(intent, AMOUNT);
@@ -79,7 +79,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_Expired_whereOnlyTheLow32BitsOfTheTimeAreBefore() public {
+    function test_Expired_ifOnlyTheLow32BitsOfTheTimeAreEarlier() public {
         Intent memory intent = plainIntent();
         funded(intent, AMOUNT);
         vm.warp(2 ** 32 + NOW);
@@ -94,7 +94,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_BalanceUnknown_whereTheTokenHasNoCode() public {
+    function test_BalanceUnknown_ifTheTokenHasNoCode() public {
         Intent memory intent = plainIntent();
         intent.token = address(0x70CE17);
         address vault = factory.addressOf(intent);
@@ -102,7 +102,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_BalanceUnknown_whereTheTokenReverts_whateverItSays() public {
+    function test_BalanceUnknown_ifTheTokenReverts_withAnyData() public {
         LyingToken liar = new LyingToken();
         liar.lie(AMOUNT, 32, true);
         Intent memory intent = intentOf(plainCall(address(shop), "visit()", ""));
@@ -112,7 +112,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_BalanceUnknown_whereTheTokenAnswersShortOfAWord() public {
+    function test_BalanceUnknown_ifTheTokenReturnsLessThanOneWord() public {
         LyingToken liar = new LyingToken();
         liar.lie(type(uint256).max, 31, false);
         Intent memory intent = intentOf(plainCall(address(shop), "visit()", ""));
@@ -122,7 +122,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_BalanceUnknown_whereTheTokenIsNativeCoin() public {
+    function test_BalanceUnknown_ifTheTokenIsNativeCoin() public {
         Intent memory intent = plainIntent();
         intent.token = NATIVE;
         address vault = factory.addressOf(intent);
@@ -131,7 +131,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_AlreadyOver_theSecondTime_inOneTransaction() public {
+    function test_AlreadyOver_forASecondExecutionInTheSameTransaction() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, 2 * AMOUNT);
         factory.execute(intent);
@@ -140,7 +140,7 @@ contract ExecuteTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    function test_AlreadyOver_isCheap_thoughFundedAgain() public {
+    function test_AlreadyOver_isCheap_evenIfFundedAgain() public {
         Intent memory intent = plainIntent();
         funded(intent, 3 * AMOUNT);
         factory.execute(intent);
@@ -151,7 +151,7 @@ contract ExecuteTest is Fixture {
         check(before - gasleft() < 60_000, "without burning the gas on a collision");
     }
 
-    function test_AlreadyOver_afterExpiryToo() public {
+    function test_AlreadyOver_alsoAfterExpiry() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
@@ -160,7 +160,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_CallFailed_ofAPrecompileThatFails() public {
+    function test_CallFailed_ifAPrecompileFails() public {
         address pairing = address(8);
         Intent memory intent = intentOf(plainCall(pairing, "f()", ""));
         funded(intent, AMOUNT);
@@ -169,7 +169,7 @@ contract ExecuteTest is Fixture {
     }
 
     /// @dev The precompile has no code, but returns data: sha256 of the calldata.
-    function test_aPrecompileThatAnswers_isNotNoCode() public {
+    function test_aPrecompileThatReturnsData_isNotNoCode() public {
         Intent memory intent =
             intentOf(list(transferCall(MERCHANT, 1), plainCall(address(2), "f()", "")));
         address vault = funded(intent, AMOUNT);
@@ -177,7 +177,7 @@ contract ExecuteTest is Fixture {
         holds(vault, AMOUNT - 1, 1);
     }
 
-    function test_NoCode_ofATarget() public {
+    function test_NoCode_ifATargetHasNoCode() public {
         Intent memory intent =
             intentOf(list(transferCall(MERCHANT, 1), transferCall(STRANGER, STRANGER, 1)));
         address vault = funded(intent, AMOUNT);
@@ -186,7 +186,7 @@ contract ExecuteTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    function test_CallFailed_withTheTargetsReason_andNothingRemains() public {
+    function test_CallFailed_withTheTargetsReason_revertsEverything() public {
         Call[] memory calls =
             list(transferCall(MERCHANT, AMOUNT), plainCall(address(shop), "fail()", ""));
         Intent memory intent = intentOf(calls);
@@ -199,7 +199,7 @@ contract ExecuteTest is Fixture {
         equal(vault.code.length, 0, "code");
     }
 
-    function test_CallFailed_whereTheTokenHasTooLittle() public {
+    function test_CallFailed_ifTheVaultHasTooLittleOfTheToken() public {
         Intent memory intent = intentOf(transferCall(MERCHANT, AMOUNT + 1));
         address vault = funded(intent, AMOUNT);
         (bool ok,) = address(factory).call(abi.encodeCall(factory.execute, (intent)));
@@ -207,9 +207,7 @@ contract ExecuteTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    function test_theTarget_isGivenSelectorAndArguments_andNothingBehind(bytes calldata args)
-        public
-    {
+    function test_theTarget_receivesOnlySelectorAndArguments(bytes calldata args) public {
         Recorder recorder = new Recorder();
         Intent memory intent = intentOf(plainCall(address(recorder), "note(bytes)", args));
         funded(intent, AMOUNT);
@@ -218,7 +216,7 @@ contract ExecuteTest is Fixture {
         sameBytes(recorder.last(), wanted, "every byte, and no other");
     }
 
-    function test_coinForcedIntoTheFactory_staysThere() public {
+    function test_nativeCoinForcedIntoTheFactory_staysThere() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, 2 * AMOUNT);
         Intent memory closed = plainIntent();
@@ -231,7 +229,7 @@ contract ExecuteTest is Fixture {
         equal(vault.balance + factory.addressOf(closed).balance + RECOVERY.balance, 0, "theirs");
     }
 
-    function test_saysWhatIsLeft_thoughTheTokenMovedLessThanItWasAskedTo() public {
+    function test_Executed_reportsTheBalanceLeft_ifTheTokenMovedLessThanAsked() public {
         HalfToken half = new HalfToken();
         token = half;
         Intent memory intent = plainIntent();
@@ -241,7 +239,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_anExpiryBeyond32Bits_isNotCut() public {
+    function test_anExpiryAbove32Bits_isNotTruncated() public {
         uint64 expiry = 2 ** 32 + 5;
         for (uint256 i = 0; i < 2; ++i) {
             Intent memory intent = plainIntent();
@@ -258,7 +256,7 @@ contract ExecuteTest is Fixture {
         factory.execute(late);
     }
 
-    function test_nativeCoinWithTheCall_isRefused() public {
+    function test_nativeCoinWithTheCall_isRejected() public {
         Intent memory intent = plainIntent();
         funded(intent, AMOUNT);
         vm.deal(address(this), 1);
@@ -266,7 +264,7 @@ contract ExecuteTest is Fixture {
         check(!ok, "refused");
     }
 
-    function test_runsTheCalls_andSaysWhatItHeldAndWhatIsLeft() public {
+    function test_runsTheCalls_andReportsTheBalancesBeforeAndAfter() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT + 7);
         vm.expectEmit(true, true, true, true, address(factory));
@@ -282,7 +280,7 @@ contract ExecuteTest is Fixture {
         equal(shop.visits(), 1, "visits");
     }
 
-    function test_saysWhatIsLeft_thoughItIsMoreThanBefore() public {
+    function test_Executed_reportsTheBalanceLeft_ifItIsHigherThanBefore() public {
         Giver giver = new Giver();
         bytes memory args = abi.encode(token, 5);
         Intent memory intent = intentOf(plainCall(address(giver), "give(address,uint256)", args));
@@ -292,7 +290,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_leaves41Bytes_whichTellThatTheCallsRan() public {
+    function test_leaves41Bytes_whichShowThatTheCallsRan() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
@@ -303,14 +301,14 @@ contract ExecuteTest is Fixture {
         equal(vault.code.length, 41, "for good");
     }
 
-    function test_leaves41Bytes_alsoWhereThereIsNoCallToRun() public {
+    function test_leaves41Bytes_alsoWithoutCalls() public {
         Intent memory intent = intentOf(new Call[](0));
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
         equal(vault.code.length, 41, "bytes");
     }
 
-    function test_runs_inTheSecondOfExpiry_andTheOneBefore() public {
+    function test_runs_inTheSecondOfExpiry_andInTheSecondBefore() public {
         for (uint256 before = 0; before < 2; ++before) {
             Intent memory intent = plainIntent();
             funded(intent, AMOUNT);
@@ -320,7 +318,7 @@ contract ExecuteTest is Fixture {
         equal(token.balanceOf(MERCHANT), 2 * AMOUNT, "paid");
     }
 
-    function test_theTargetSeesTheVault_whichHasNoCodeYet() public {
+    function test_theTarget_seesAVaultWithoutCode() public {
         Intent memory intent = intentOf(plainCall(address(shop), "visit()", ""));
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
@@ -328,7 +326,7 @@ contract ExecuteTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    function test_dustedBefore_byOneWeiAndOneUnit() public {
+    function test_runs_ifTheVaultHadOneWeiAndOneUnitBefore() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.deal(vault, 1);
@@ -338,7 +336,7 @@ contract ExecuteTest is Fixture {
         equal(vault.balance, 1, "coin");
     }
 
-    function test_amountOf2to256minus1() public {
+    function test_anAmountOf2to256minus1_runs() public {
         Intent memory intent = intentOf(transferCall(MERCHANT, type(uint256).max));
         intent.amount = type(uint256).max;
         address vault = funded(intent, type(uint256).max - 1);
@@ -351,7 +349,7 @@ contract ExecuteTest is Fixture {
         holds(vault, 0, type(uint256).max);
     }
 
-    function test_transferToItself_leavesAll() public {
+    function test_aTransferToTheVaultItself_leavesTheWholeBalance() public {
         Intent memory intent = plainIntent();
         // The terms cannot contain the vault's own address, so another contract moves the money
         // there.
@@ -369,7 +367,7 @@ contract ExecuteTest is Fixture {
         token.transferFrom(msg.sender, msg.sender, AMOUNT);
     }
 
-    function test_transferToAnotherVault_fundsIt() public {
+    function test_aTransferToADifferentVault_fundsThatVault() public {
         Intent memory second = plainIntent();
         Intent memory first = intentOf(transferCall(factory.addressOf(second), AMOUNT));
         funded(first, AMOUNT);
@@ -379,7 +377,7 @@ contract ExecuteTest is Fixture {
     }
 
     /// @dev Assumption 1: a spender keeps any allowance that the calls leave.
-    function test_leftoverApproval_lateFundsAreTheSpendersUntilRecovered() public {
+    function test_withALeftoverApproval_theSpenderCanTakeLateMoneyUntilItIsRecovered() public {
         Intent memory intent = intentOf(approveCall(address(token), STRANGER, type(uint256).max));
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
@@ -391,7 +389,7 @@ contract ExecuteTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "the rest is recovered");
     }
 
-    function test_callerGasPriceAndMoment_changeNothing(address caller, uint64 price, uint32 later)
+    function test_callerGasPriceAndTime_haveNoEffect(address caller, uint64 price, uint32 later)
         public
     {
         Intent memory intent = plainIntent();

@@ -53,7 +53,7 @@ contract GasTest is Fixture {
         }
     }
 
-    function test_lowGas_toRecover_movesAllToRecoveryOrNothing() public {
+    function test_lowGas_duringRecover_movesAllToRecoveryOrNothing() public {
         vm.warp(EXPIRY + 1);
         for (uint256 gas = 30_000; gas < 250_000; gas += 1_009) {
             Intent memory intent = plainIntent();
@@ -71,7 +71,7 @@ contract GasTest is Fixture {
 
     /// @dev The executor chooses the gas limit. Regardless of the limit, the factory never reports
     /// a balance that it did not read.
-    function test_lowGas_atTheSecondLook_neverReadsAsABalance() public {
+    function test_lowGas_duringTheSecondBalanceRead_neverResultsInAWrongBalance() public {
         SlowToken slow = new SlowToken();
         token = slow;
         bool unknown;
@@ -93,7 +93,7 @@ contract GasTest is Fixture {
         check(unknown && executed, "both happened");
     }
 
-    function test_lowGas_toRecover_neverReadsAsAnAmount() public {
+    function test_lowGas_duringRecover_neverResultsInAWrongAmount() public {
         SlowToken slow = new SlowToken();
         vm.warp(EXPIRY + 1);
         bool failed;
@@ -128,7 +128,7 @@ contract GasTest is Fixture {
 
     /// @dev Each of three frames keeps a 64th of the gas, and some gas is used before the call. The
     /// factory keeps no other gas.
-    function test_aCall_isGivenAllTheGasThereIs() public {
+    function test_aCall_receivesAllAvailableGas() public {
         GasMeter meter = new GasMeter();
         Intent memory intent = intentOf(plainCall(address(meter), "look()", ""));
         funded(intent, AMOUNT);
@@ -150,7 +150,7 @@ contract GasTest is Fixture {
         check(before - gasleft() < own / 2 + 2_300_000, "is not copied again");
     }
 
-    function test_returnBombOf1MB_fromATokenInRecover_blocksNoOther() public {
+    function test_returnBombOf1MB_fromATokenInRecover_doesNotAffectOtherTokens() public {
         LyingToken bomb = new LyingToken();
         bomb.lie(5, 1_000_000, false);
         Intent memory intent = plainIntent();
@@ -162,7 +162,7 @@ contract GasTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
     }
 
-    function test_returnBombOf1MB_fromRecoveryTakingCoin_blocksNoOther() public {
+    function test_returnBombOf1MB_fromRecoveryReceivingNativeCoin_doesNotAffectTokens() public {
         Intent memory intent = plainIntent();
         intent.recovery = address(new CoinBomb());
         address vault = funded(intent, AMOUNT);
@@ -173,7 +173,7 @@ contract GasTest is Fixture {
         equal(intent.recovery.balance, 1, "coin");
     }
 
-    function test_tokensThatLieAboutBalances_neverMoveAnother(
+    function test_tokensThatLieAboutBalances_neverMoveOtherTokens(
         uint256 claimed,
         uint8 size,
         bool reverts
@@ -188,9 +188,11 @@ contract GasTest is Fixture {
         holds(vault, 0, 0);
     }
 
-    function test_anIntentOfALyingToken_movesNoOther(uint256 claimed, uint8 size, bool reverts)
-        public
-    {
+    function test_anIntentOfALyingToken_movesNoOtherToken(
+        uint256 claimed,
+        uint8 size,
+        bool reverts
+    ) public {
         LyingToken liar = new LyingToken();
         liar.lie(claimed, size, reverts);
         Intent memory intent = plainIntent();

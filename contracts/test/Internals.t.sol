@@ -14,7 +14,7 @@ interface Internals {
 
 /// @dev Tests that nobody else can make the calls between the factory and its vaults.
 contract InternalsTest is Fixture {
-    function test_NotVault_forTheFactoryCalledDirectly(address caller) public {
+    function test_NotVault_ifTheFactoryIsCalledDirectly(address caller) public {
         Internals internals = Internals(address(factory));
         Intent memory intent = plainIntent();
         vm.prank(caller);
@@ -25,7 +25,7 @@ contract InternalsTest is Fixture {
         internals.act(address(token), 0, "");
     }
 
-    function test_NotVault_forTheFactoryCallingItself() public {
+    function test_NotVault_ifTheFactoryCallsItself() public {
         Intent memory intent = plainIntent();
         vm.prank(address(factory));
         vm.expectRevert(abi.encodeCall(Errors.NotVault, ()));
@@ -35,7 +35,7 @@ contract InternalsTest is Fixture {
         Internals(address(factory)).act(address(token), 0, "");
     }
 
-    function test_NotFactory_forAnybodyWhoSweeps(address caller) public {
+    function test_NotFactory_ifAnyoneElseSweeps(address caller) public {
         vm.assume(caller != address(factory));
         Intent memory intent = plainIntent();
         address vault = funded(intent, 2 * AMOUNT);
@@ -49,7 +49,7 @@ contract InternalsTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    function test_NotVault_forAnotherCreatorBorrowingTheCode() public {
+    function test_NotVault_ifADifferentCreatorBorrowsTheCode() public {
         Intent memory intent = plainIntent();
         bytes memory initCode = bytes.concat(prefix, abi.encode(intent));
         Impostor impostor = new Impostor(address(factory));
@@ -58,7 +58,7 @@ contract InternalsTest is Fixture {
         check(bytes4(reason) == Errors.NotVault.selector, "NotVault");
     }
 
-    function test_NotVault_whereAnOverVaultIsAskedToConstruct() public {
+    function test_NotVault_ifAnExecutedVaultIsAskedToConstruct() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, 2 * AMOUNT);
         factory.execute(intent);
@@ -70,9 +70,10 @@ contract InternalsTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    function test_strangers_areAnsweredNothing_andDoNothing(address caller, bytes calldata data)
-        public
-    {
+    function test_callsOfStrangers_returnNoData_andHaveNoEffect(
+        address caller,
+        bytes calldata data
+    ) public {
         vm.assume(caller != address(factory));
         Intent memory intent = plainIntent();
         address vault = funded(intent, 2 * AMOUNT);
@@ -93,7 +94,7 @@ contract InternalsTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    function test_theFactory_takesNoCoin_andKnowsNoOtherFunction(bytes4 selector, uint64 value)
+    function test_theFactory_rejectsNativeCoinAndUnknownFunctions(bytes4 selector, uint64 value)
         public
     {
         (bool ok,) = address(factory).call{value: value}("");

@@ -15,7 +15,7 @@ import {
 } from "./tokens/OddTokens.sol";
 
 contract RecoverTest is Fixture {
-    function test_NotRecoverable_whileOpen_inTheSecondOfExpiryToo() public {
+    function test_NotRecoverable_whileOpen_alsoInTheSecondOfExpiry() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT - 1);
         for (uint256 before = 0; before < 2; ++before) {
@@ -35,7 +35,7 @@ contract RecoverTest is Fixture {
         factory.recover(intent, list(address(token)));
     }
 
-    function test_NotCanonical_whereTheTokensStandBeforeTheIntent() public {
+    function test_NotCanonical_ifTheTokensPrecedeTheIntent() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
@@ -51,7 +51,7 @@ contract RecoverTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    function test_RecoveryFailed_ofABlockedToken_doesNotHoldUpOthers() public {
+    function test_RecoveryFailed_ofABlockedToken_doesNotAffectOtherTokens() public {
         BlockingToken blocking = new BlockingToken();
         Intent memory intent = plainIntent();
         address vault = funded(intent, 2 * AMOUNT);
@@ -83,7 +83,7 @@ contract RecoverTest is Fixture {
     }
 
     /// @dev Assumption 10: money that `recovery` cannot receive stays, and all other money leaves.
-    function test_blockedRecovery_expired_waitsAndOthersLeave() public {
+    function test_blockedRecovery_afterExpiry_keepsOneToken_andOthersAreRecovered() public {
         BlockingToken blocking = new BlockingToken();
         blocking.setBlocked(RECOVERY, true);
         Intent memory intent = plainIntent();
@@ -96,7 +96,7 @@ contract RecoverTest is Fixture {
         equal(token.balanceOf(RECOVERY), 3, "leaves");
     }
 
-    function test_RecoveryFailed_whereTheTokenAnswersFalse() public {
+    function test_RecoveryFailed_ifTheTokenReturnsFalse() public {
         FalseToken falsy = new FalseToken();
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);
@@ -107,7 +107,7 @@ contract RecoverTest is Fixture {
         factory.recover(intent, list(address(falsy)));
     }
 
-    function test_RecoveryFailed_whereTheTokenAnswersTrueAndMovesNothing() public {
+    function test_RecoveryFailed_ifTheTokenReturnsTrueWithoutATransfer() public {
         IdleToken idle = new IdleToken();
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);
@@ -118,7 +118,7 @@ contract RecoverTest is Fixture {
         factory.recover(intent, list(address(idle)));
     }
 
-    function test_RecoveryFailed_whereTheTransferReverts_thoughTheBalanceSeemsToFall() public {
+    function test_RecoveryFailed_ifTheTransferReverts_evenIfTheBalanceSeemsToFall() public {
         FadingToken fading = new FadingToken();
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);
@@ -128,7 +128,7 @@ contract RecoverTest is Fixture {
         factory.recover{gas: 1_000_000}(intent, list(address(fading)));
     }
 
-    function test_theLastToken_isGivenAllTheGasThatIsLeft() public {
+    function test_theLastToken_receivesAllRemainingGas() public {
         SlowToken slow = new SlowToken();
         Intent memory intent = plainIntent();
         slow.mint(factory.addressOf(intent), 8);
@@ -137,7 +137,7 @@ contract RecoverTest is Fixture {
         check(slow.slotOf(RECOVERY) == 4, "the slow one");
     }
 
-    function test_RecoveryFailed_whereRecoveryTakesNoCoin() public {
+    function test_RecoveryFailed_ifRecoveryRejectsNativeCoin() public {
         Intent memory intent = plainIntent();
         intent.recovery = address(token);
         address vault = factory.addressOf(intent);
@@ -161,7 +161,7 @@ contract RecoverTest is Fixture {
         check(factory.recover(intent, list(nothing)) == vault, "answers with the vault");
     }
 
-    function test_RecoveryFailed_ofATokenThatBurnsItsGas_blocksNoOther() public {
+    function test_RecoveryFailed_ofATokenThatBurnsItsGas_doesNotAffectOtherTokens() public {
         for (uint256 i = 0; i < 2; ++i) {
             BurningToken burning = new BurningToken(i == 0);
             Intent memory intent = plainIntent();
@@ -181,7 +181,7 @@ contract RecoverTest is Fixture {
     }
 
     /// @dev Half of all the gas would not be enough for the second token.
-    function test_whatOneTokenDoesNotNeed_isThereForTheNext() public {
+    function test_gasThatOneTokenDoesNotUse_isAvailableToTheNext() public {
         SlowToken slow = new SlowToken();
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -192,7 +192,7 @@ contract RecoverTest is Fixture {
         check(slow.slotOf(RECOVERY) == 4, "the slow one");
     }
 
-    function test_aTokenThatMovesHalf_isRecoveredHalfByHalf_andSaysSo() public {
+    function test_aTokenThatMovesHalf_isRecoveredInParts_andEachPartIsReported() public {
         HalfToken half = new HalfToken();
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);
@@ -207,7 +207,7 @@ contract RecoverTest is Fixture {
         equal(half.balanceOf(vault), 3, "left");
     }
 
-    function test_expired_oneUnitShort_isReturned() public {
+    function test_anExpiredIntentThatLacksOneUnit_isReturned() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT - 1);
         vm.warp(EXPIRY + 1);
@@ -219,7 +219,7 @@ contract RecoverTest is Fixture {
         holds(vault, 0, 0);
     }
 
-    function test_leaves42Bytes_whichTellThatNoCallRan_byRecoverAndByRescue() public {
+    function test_leaves42Bytes_whichShowThatNoCallRan_afterRecoverAndRescue() public {
         bytes32 wanted = keccak256(bytes.concat(executedCode(), hex"00"));
         Intent memory recovered = plainIntent();
         Intent memory rescued = plainIntent();
@@ -235,7 +235,7 @@ contract RecoverTest is Fixture {
         check(keccak256(factory.addressOf(rescued).code) == wanted, "by rescue");
     }
 
-    function test_Closed_isToldOnce_byRecoverAndByRescue_andOfNoExecuted() public {
+    function test_Closed_isEmittedOnce_byRecoverAndRescue_andNeverAfterExecuted() public {
         Intent memory executed = plainIntent();
         Intent memory recovered = plainIntent();
         Intent memory rescued = plainIntent();
@@ -274,7 +274,7 @@ contract RecoverTest is Fixture {
         return abi.encodeCall(token.transfer, (MERCHANT, 0));
     }
 
-    function test_Closed_isToldOfEveryChain_withAndWithoutCalls() public {
+    function test_Closed_isEmittedOnEveryChain_withAndWithoutCalls() public {
         vm.warp(EXPIRY + 1);
         for (uint256 i = 0; i < 8; ++i) {
             Intent memory intent = i % 2 == 0 ? plainIntent() : intentOf(new Call[](0));
@@ -287,7 +287,7 @@ contract RecoverTest is Fixture {
         }
     }
 
-    function test_executedOrClosed_aVaultDoesTheSameForEverAfter(
+    function test_executedOrClosed_aVaultBehavesTheSamePermanently(
         address caller,
         bytes calldata data
     ) public {
@@ -333,7 +333,9 @@ contract RecoverTest is Fixture {
         equal(shop.visits(), 0, "no call ran");
     }
 
-    function test_wrongChain_isReturnedAtOnce_andTheRightChainIsUntouched() public {
+    function test_onTheWrongChain_moneyIsReturnedImmediately_andTheRightChainIsUnaffected()
+        public
+    {
         Intent memory intent = plainIntent();
         intent.chainId = 8453;
         address vault = funded(intent, AMOUNT);
@@ -352,7 +354,7 @@ contract RecoverTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered on the fork");
     }
 
-    function test_afterRecovery_neverExecutes_andLateMoneyIsRecovered() public {
+    function test_afterRecovery_theIntentNeverExecutes_andLateMoneyIsRecovered() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
@@ -378,7 +380,7 @@ contract RecoverTest is Fixture {
 
     /// @dev The return data of a recovery that receives coin is ignored: only a token's transfer
     /// has a result.
-    function test_nativeCoin_isRecovered_whateverRecoveryAnswers() public {
+    function test_nativeCoin_isRecovered_forAnyAnswerOfRecovery() public {
         Intent memory intent = plainIntent();
         intent.recovery = address(new FalseTaker());
         address vault = factory.addressOf(intent);
@@ -400,7 +402,7 @@ contract RecoverTest is Fixture {
         equal(token.balanceOf(RECOVERY), 2 ** 32, "recovered");
     }
 
-    function test_nativeCoin_sentBeforeAndAfter() public {
+    function test_nativeCoin_isRecovered_ifSentBeforeOrAfter() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.deal(vault, 1 ether);
@@ -415,7 +417,7 @@ contract RecoverTest is Fixture {
         equal(RECOVERY.balance, 3 ether, "recovered");
     }
 
-    function test_anyOtherToken_andTheSameTwice() public {
+    function test_anyOtherToken_isRecovered_evenIfNamedTwice() public {
         PlainToken other = new PlainToken();
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -429,7 +431,7 @@ contract RecoverTest is Fixture {
         equal(other.balanceOf(RECOVERY), 9, "recovered");
     }
 
-    function test_intoAnotherVault_paysIt() public {
+    function test_aRecoveryIntoADifferentVault_paysThatVault() public {
         Intent memory second = plainIntent();
         Intent memory first = plainIntent();
         first.recovery = factory.addressOf(second);
@@ -441,7 +443,7 @@ contract RecoverTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered from there");
     }
 
-    function test_anotherVaultAsToken_isBalanceUnknown_andMovesNothing() public {
+    function test_aDifferentVaultAsToken_isBalanceUnknown_andMovesNoMoney() public {
         Intent memory first = plainIntent();
         Intent memory second = plainIntent();
         address vault = funded(first, 2 * AMOUNT);

@@ -85,7 +85,7 @@ contract ReentrancyTest is Fixture {
         intent.recovery = recovery;
     }
 
-    function test_fromATarget_intoTheSameIntent_nothingSucceeds() public {
+    function test_reentryFromATarget_intoTheSameIntent_alwaysFails() public {
         Intent memory intent = attackIntent(address(attacker));
         address vault = funded(intent, 2 * AMOUNT);
         arm(intent);
@@ -100,7 +100,7 @@ contract ReentrancyTest is Fixture {
         sameBytes(attacker.reasons(2), stillOpen, "rescue");
     }
 
-    function test_fromATarget_intoTheSameIntent_byABatch() public {
+    function test_reentryFromATarget_intoTheSameIntent_byABatch_fails() public {
         Intent memory intent = attackIntent(address(attacker));
         address vault = funded(intent, 2 * AMOUNT);
         arm(intent);
@@ -111,7 +111,7 @@ contract ReentrancyTest is Fixture {
     }
 
     /// @dev Requesting an address that is being created burns only the gas of the target.
-    function test_CreationFailed_burnsWhatTheTargetGives() public {
+    function test_CreationFailed_burnsOnlyTheGasThatTheTargetGives() public {
         Intent memory intent = attackIntent(address(attacker));
         funded(intent, AMOUNT);
         arm(intent);
@@ -120,7 +120,7 @@ contract ReentrancyTest is Fixture {
         check(before - gasleft() < 2_500_000, "two attempts of a million gas each");
     }
 
-    function test_fromATarget_intoAnotherIntent_isAsIfItWereAlone() public {
+    function test_reentryFromATarget_intoADifferentIntent_runsAsUsual() public {
         Intent memory second = plainIntent();
         address secondVault = funded(second, AMOUNT + 5);
         attacker.attempt(abi.encodeCall(factory.execute, (second)));
@@ -134,7 +134,7 @@ contract ReentrancyTest is Fixture {
         equal(token.balanceOf(vault) + token.balanceOf(secondVault), 0, "left");
     }
 
-    function test_fromTheTokensHook_duringExecution_nothingSucceeds(bool whenMoved) public {
+    function test_reentryFromAHook_duringExecution_alwaysFails(bool whenMoved) public {
         Intent memory intent = plainIntent();
         intent.recovery = address(attacker);
         address vault = funded(intent, 2 * AMOUNT);
@@ -147,9 +147,7 @@ contract ReentrancyTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    function test_fromTheTokensHook_duringRecovery_onlyRecoveryReceives_once(bool whenMoved)
-        public
-    {
+    function test_reentryFromAHook_duringRecovery_paysOnlyRecovery_once(bool whenMoved) public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
@@ -169,13 +167,13 @@ contract ReentrancyTest is Fixture {
     }
 
     /// @dev The hook recovers during a transfer that then returns false.
-    function test_fromTheTokensHook_duringRecovery_ofATokenThatAnswersFalse_isToldOnce() public {
+    function test_reentryFromAHook_duringRecovery_isReportedOnce_ifTheTokenReturnsFalse() public {
         equal(toldByAHookThatRecovers(new ForgivingHookToken()), AMOUNT, "the events' sum");
     }
 
     /// @dev If the transfer returns true, two events report one movement, as the interface
     /// documents.
-    function test_fromTheTokensHook_duringRecovery_ofATokenThatAnswersTrue_isToldTwice() public {
+    function test_reentryFromAHook_duringRecovery_isReportedTwice_ifTheTokenReturnsTrue() public {
         equal(toldByAHookThatRecovers(new ObligingHookToken()), 2 * AMOUNT, "the events' sum");
     }
 
@@ -196,7 +194,7 @@ contract ReentrancyTest is Fixture {
         return recoveredInEvents(vault);
     }
 
-    function test_fromRecoveryTakingCoin_isCountedOnce() public {
+    function test_reentryFromRecovery_whileItReceivesNativeCoin_isCountedOnce() public {
         Intent memory intent = plainIntent();
         intent.recovery = address(attacker);
         address vault = funded(intent, AMOUNT);
@@ -209,7 +207,7 @@ contract ReentrancyTest is Fixture {
         equal(recoveredInEvents(vault), 1 ether + AMOUNT, "the events' sum");
     }
 
-    function test_rescueFromWithinRescue_isRecoverysOwnAffair() public {
+    function test_rescueWithinRescue_runsForRecovery() public {
         Intent memory intent = plainIntent();
         intent.recovery = address(attacker);
         address vault = funded(intent, 2 * AMOUNT);

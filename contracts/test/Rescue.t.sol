@@ -9,7 +9,7 @@ import {Nft} from "./tokens/Nft.sol";
 import {Shop} from "./targets/Shop.sol";
 
 contract RescueTest is Fixture {
-    function test_NotRecovery_forAnybodyElse(address caller) public {
+    function test_NotRecovery_forAnyOtherCaller(address caller) public {
         vm.assume(caller != RECOVERY);
         Intent memory intent = plainIntent();
         funded(intent, 2 * AMOUNT);
@@ -19,7 +19,7 @@ contract RescueTest is Fixture {
         factory.rescue(intent, address(token), 0, transferData(caller, AMOUNT));
     }
 
-    function test_NotRecoverable_whileOpen_forRecoveryToo() public {
+    function test_NotRecoverable_whileOpen_alsoForRecovery() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.prank(RECOVERY);
@@ -28,7 +28,7 @@ contract RescueTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    function test_NotRecovery_forAnybodyElse_whileOpenToo() public {
+    function test_NotRecovery_forAnyOtherCaller_alsoWhileOpen() public {
         Intent memory intent = plainIntent();
         funded(intent, AMOUNT);
         vm.prank(STRANGER);
@@ -36,7 +36,7 @@ contract RescueTest is Fixture {
         factory.rescue(intent, address(token), 0, transferData(STRANGER, AMOUNT));
     }
 
-    function test_theTarget_isGivenAllTheGasButA64th() public {
+    function test_theTarget_receivesAllGasExceptOne64th() public {
         Intent memory intent = plainIntent();
         funded(intent, AMOUNT);
         factory.execute(intent);
@@ -55,7 +55,7 @@ contract RescueTest is Fixture {
         factory.rescue(intent, address(shop), 0, abi.encodeCall(Shop.fail, ()));
     }
 
-    function test_CallFailed_withMoreCoinThanThereIs() public {
+    function test_CallFailed_ifTheValueExceedsTheNativeCoin() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
@@ -65,7 +65,7 @@ contract RescueTest is Fixture {
         factory.rescue(intent, address(shop), 2, abi.encodeCall(Shop.receiveCoin, ()));
     }
 
-    function test_anNft_mintedToTheVaultWhileOpen_isRescuedByRecoveryAlone() public {
+    function test_anNft_mintedToTheVaultWhileOpen_isRescuedOnlyByRecovery() public {
         Nft nft = new Nft();
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -89,7 +89,7 @@ contract RescueTest is Fixture {
         check(nft.ownerOf(7) == vault, "minted during the constructor");
     }
 
-    function test_anNft_sentSafelyAfterwards_isRefusedByTheVault() public {
+    function test_anNft_sentSafelyAfterwards_isRejectedByTheVault() public {
         Nft nft = new Nft();
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -98,7 +98,7 @@ contract RescueTest is Fixture {
         check(!ok, "the sender keeps it");
     }
 
-    function test_closed_isSettledWithoutTheCalls_coinAndAnswerReturn() public {
+    function test_aRescueOfAnExpiredIntent_runsNoCalls_andReturnsNativeCoinAndAnswer() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.deal(vault, 5);
@@ -114,7 +114,7 @@ contract RescueTest is Fixture {
         equal(token.balanceOf(MERCHANT), 0, "the calls did not run");
     }
 
-    function test_itself_theFactory_orAnotherVault_canBeTargets_toNoEffect() public {
+    function test_theVaultTheFactoryOrADifferentVault_canBeTargets_withoutEffect() public {
         Intent memory intent = plainIntent();
         Intent memory other = plainIntent();
         address vault = funded(intent, 2 * AMOUNT);
@@ -135,7 +135,7 @@ contract RescueTest is Fixture {
         equal(token.balanceOf(otherVault), AMOUNT, "stays");
     }
 
-    function test_aLongAnswer_isCutAt256Bytes() public {
+    function test_aLongAnswer_isTruncatedTo256Bytes() public {
         Intent memory intent = plainIntent();
         funded(intent, AMOUNT);
         factory.execute(intent);
@@ -144,7 +144,7 @@ contract RescueTest is Fixture {
         equal(factory.rescue(intent, address(shop), 0, data).length, 256, "bytes");
     }
 
-    function test_aLongQuestion_isAskedInFull(bytes calldata data) public {
+    function test_aLongArgumentOfARescue_isPassedInFull(bytes calldata data) public {
         Intent memory intent = plainIntent();
         funded(intent, AMOUNT);
         factory.execute(intent);

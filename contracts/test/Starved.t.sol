@@ -21,7 +21,7 @@ contract StarvedTest is Fixture {
         tolerant = new Tolerant();
     }
 
-    function test_TooLittleGas_at360Limits_forNoTargetIsTheInnerWorkSwallowed() public {
+    function test_TooLittleGas_at360Limits_beforeATargetCanSwallowAnInnerFailure() public {
         uint256[8] memory items = [uint256(1), 2, 5, 10, 20, 40, 70, 100];
         // 360 limits; fewer if every mutant is tested.
         uint256 stride = vm.envOr("LADDER_STRIDE", 5_000);
@@ -38,7 +38,7 @@ contract StarvedTest is Fixture {
     }
 
     /// @dev The fraction determines the depth: 1 - (63/64)^18 is less than a quarter.
-    function test_TooLittleGas_coversWorkThat17FramesLieAbove() public {
+    function test_TooLittleGas_coversWork17FramesDeep() public {
         uint256 stride = 3 * vm.envOr("LADDER_STRIDE", 5_000) / 2;
         for (uint256 gas = 200_000; gas < 1_500_000; gas += stride) {
             for (uint256 depth = 6; depth <= 17; ++depth) {
@@ -50,7 +50,7 @@ contract StarvedTest is Fixture {
     }
 
     /// @dev The gas floor does not cover this case, as the interface documents.
-    function test_workFarBelow_orGivenAShareOfTheGas_canStillBeStarved() public {
+    function test_deeperWork_orWorkWithAShareOfTheGas_canBeStarved() public {
         for (uint256 gas = 200_000; gas < 1_500_000; gas += 7_919) {
             _try(gas, _top(60, 20), 20);
         }
@@ -63,7 +63,7 @@ contract StarvedTest is Fixture {
     }
 
     /// @dev The gas floor does not cover this case either (assumption 10 of the interface).
-    function test_aRecoveryThatTakesCoin_canBeStarved_forRecoverHasNoFloor() public {
+    function test_aRecoveryThatReceivesNativeCoin_canBeStarved_becauseRecoverHasNoFloor() public {
         TolerantTaker taker = new TolerantTaker(tolerant);
         vm.warp(EXPIRY + 1);
         bool starved;
@@ -82,7 +82,7 @@ contract StarvedTest is Fixture {
         check(done, "and with it, given more gas");
     }
 
-    function test_TooLittleGas_saysWhichCall_andLeavesTheIntentOpen() public {
+    function test_TooLittleGas_namesTheCall_andLeavesTheIntentOpen() public {
         Call[] memory calls = list(_top(1, 0), _top(1, 40));
         Intent memory intent = intentOf(calls);
         address vault = funded(intent, AMOUNT);
@@ -102,7 +102,7 @@ contract StarvedTest is Fixture {
 
     /// @dev The required fraction needs a third more gas, and each of the two frames above the call
     /// keeps a 64th.
-    function test_twoFifthsMoreThanTheCallsUse_areEnough() public {
+    function test_twoFifthsMoreGasThanTheCallsUse_isEnough() public {
         for (uint256 items = 1; items <= 100; items += 9) {
             uint256 before = gasleft();
             tolerant.tryWork(3, items);

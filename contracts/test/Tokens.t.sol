@@ -70,14 +70,14 @@ contract TokensTest is Fixture {
         refused(intent, reason);
     }
 
-    function test_falseFromAnyOtherFunction_isItsBusiness() public {
+    function test_falseFromAnyOtherFunction_isIgnored() public {
         FalseSayer sayer = new FalseSayer();
         Intent memory intent = intentOf(plainCall(address(sayer), "say()", ""));
         funded(intent, AMOUNT);
         factory.execute(intent);
     }
 
-    function test_anythingButTrueFromTransfer_isCallFailed(uint256 word, uint8 size) public {
+    function test_transferThatDoesNotReturnTrue_isCallFailed(uint256 word, uint8 size) public {
         FalseSayer sayer = new FalseSayer();
         sayer.set(word, size);
         Intent memory intent = intentOf(transferCall(address(sayer), MERCHANT, AMOUNT));
@@ -87,7 +87,7 @@ contract TokensTest is Fixture {
     }
 
     /// @dev The previous call returned true, and this word could still be in memory.
-    function test_aShortAnswerFromTransfer_isNotCompletedByTheOneBefore() public {
+    function test_aShortAnswerFromTransfer_isNotExtendedByThePreviousAnswer() public {
         FalseSayer sayer = new FalseSayer();
         for (uint256 size = 1; size < 32; size += 5) {
             // Bytes that would be true with leading zeros, and zeros before the last byte of true.
@@ -113,7 +113,7 @@ contract TokensTest is Fixture {
         refused(intent, abi.encodeCall(Errors.CallFailed, (1, address(token), reason)));
     }
 
-    function test_revertingOnApproveOfZero_isCallFailed() public {
+    function test_aTokenThatRevertsOnApproveOfZero_isCallFailed() public {
         token = new NoZeroApproveToken();
         Intent memory intent = intentOf(approveCall(address(token), address(shop), 0));
         funded(intent, AMOUNT);
@@ -121,7 +121,7 @@ contract TokensTest is Fixture {
         refused(intent, abi.encodeCall(Errors.CallFailed, (0, address(token), reason)));
     }
 
-    function test_noCodeToken_isBalanceUnknown_andRecoversNothing() public {
+    function test_aTokenWithoutCode_isBalanceUnknown_andIsNotRecovered() public {
         token = PlainToken(address(0x70CE17));
         Intent memory intent = payIntent();
         address vault = factory.addressOf(intent);
@@ -131,7 +131,7 @@ contract TokensTest is Fixture {
     }
 
     /// @dev Assumption 6: a token that keeps a part delivers less than the sent amount.
-    function test_feeOnTransfer_belowTheAmount_isUnderfundedUntilToppedUp() public {
+    function test_feeOnTransfer_isUnderfundedUntilThePayerAddsTheFee() public {
         FeeToken fee = new FeeToken();
         token = fee;
         Intent memory intent = plainIntent();

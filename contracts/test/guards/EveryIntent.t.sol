@@ -67,7 +67,7 @@ contract EveryIntentTest is Fixture {
         }
     }
 
-    function test_anExecutedItem_isDone_andAClosedOneIsAlreadyOver() public {
+    function test_anExecutedItem_isDone_andAClosedItemIsAlreadyOver() public {
         Intent[] memory intents = _ofThisChain();
         for (uint256 i = 0; i < intents.length; ++i) {
             address vault = funded(intents[i], AMOUNT);
@@ -115,7 +115,7 @@ contract EveryIntentTest is Fixture {
         equal(shop.visits(), 0, "visits");
     }
 
-    function test_NotRecovery_andCallFailed_ofARescue() public {
+    function test_NotRecovery_andCallFailed_forARescue() public {
         vm.warp(EXPIRY + 1);
         Intent[] memory intents = _ofAllChains();
         for (uint256 i = 0; i < intents.length; ++i) {

@@ -79,7 +79,7 @@ contract EveryPositionTest is Fixture {
         }
     }
 
-    function test_Recovered_ofAnyBalance() public {
+    function test_Recovered_forAnyBalance() public {
         uint256[4] memory balances = [uint256(1), 2 ** 64, 2 ** 128, type(uint128).max];
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);
@@ -102,7 +102,7 @@ contract EveryPositionTest is Fixture {
         factory.batch(items);
     }
 
-    function test_aBatchAnswersTheVaultOfEachItem() public {
+    function test_aBatch_returnsTheVaultOfEachItem() public {
         bytes[] memory items = new bytes[](12);
         address[] memory wanted = new address[](items.length);
         for (uint256 i = 0; i < items.length; ++i) {

@@ -31,7 +31,7 @@ contract Burner {
 /// @dev Tests that the gas floor applies to each call: at every position, for every answer and
 /// function, and with any amount of gas. A call that uses 80 % leaves less than a quarter.
 contract FloorTest is Fixture {
-    function test_TooLittleGas_ofTheCallAtAnyPosition() public {
+    function test_TooLittleGas_forTheCallAtAnyPosition() public {
         Burner burner = new Burner(80, 0, 0);
         uint256[6] memory positions = [uint256(0), 1, 7, 8, 11, 31];
         for (uint256 i = 0; i < positions.length; ++i) {
@@ -53,7 +53,7 @@ contract FloorTest is Fixture {
         }
     }
 
-    function test_TooLittleGas_whateverTheTargetAnswers_toWhateverFunction() public {
+    function test_TooLittleGas_forAnyAnswerAndAnyFunctionOfTheTarget() public {
         string[5] memory signatures = [
             "visit()",
             "transfer(address,uint256)",
@@ -77,7 +77,7 @@ contract FloorTest is Fixture {
 
     /// @dev Each call is measured against the gas that was left before this call, not before the
     /// first call.
-    function test_callsThatTogetherLeaveLessThanAQuarter_areExecuted() public {
+    function test_callsThatOnlyTogetherLeaveLessThanAQuarter_areExecuted() public {
         address burner = address(new Burner(60, 0, 0));
         Call memory one = plainCall(burner, "visit()", "");
         Intent memory intent = intentOf(list(one, one));

@@ -16,7 +16,7 @@ contract CollectorTest is Fixture {
     Collector private collector = new Collector();
     ScriptedToken private scripted = new ScriptedToken();
 
-    function test_TooLittle_whereTheCallerHasLess(uint256 held) public {
+    function test_TooLittle_ifTheCallerHasLessThanLeast(uint256 held) public {
         held = bounded(held, 0, LEAST - 1);
         token.mint(address(this), held);
         token.approve(address(collector), MOST);
@@ -27,7 +27,7 @@ contract CollectorTest is Fixture {
         equal(token.balanceOf(address(this)), held, "kept");
     }
 
-    function test_TooLittle_whereMostIsBelowLeast() public {
+    function test_TooLittle_ifMostIsBelowLeast() public {
         token.mint(address(this), MOST);
         token.approve(address(collector), MOST);
         vm.expectRevert(
@@ -36,7 +36,7 @@ contract CollectorTest is Fixture {
         collector.collect(address(token), MERCHANT, LEAST, LEAST - 1);
     }
 
-    function test_TooLittleArrived_whereTheTokenKeepsAFee() public {
+    function test_TooLittleArrived_ifTheTokenTakesAFee() public {
         FeeToken fee = new FeeToken();
         fee.mint(address(this), LEAST);
         fee.approve(address(collector), MOST);
@@ -50,14 +50,14 @@ contract CollectorTest is Fixture {
         equal(half.balanceOf(address(this)), MOST, "all or nothing");
     }
 
-    function test_TooLittleArrived_whereTheRecipientIsTheCaller() public {
+    function test_TooLittleArrived_ifTheRecipientIsTheCaller() public {
         token.mint(address(this), MOST);
         token.approve(address(collector), MOST);
         vm.expectRevert(arrived(address(token), address(this), 0));
         collector.collect(address(token), address(this), LEAST, MOST);
     }
 
-    function test_CollectFailed_whereTheTokenRefuses() public {
+    function test_CollectFailed_ifTheTokenReverts() public {
         FalseToken answersFalse = new FalseToken();
         answersFalse.mint(address(this), MOST);
         refused(address(answersFalse), failed(address(answersFalse)));
@@ -70,7 +70,7 @@ contract CollectorTest is Fixture {
         refused(address(silent), failed(address(silent)));
     }
 
-    function test_CollectFailed_whereTheAnswerIsNotTrue(uint256 word, uint256 size) public {
+    function test_CollectFailed_ifTheTokenDoesNotReturnTrue(uint256 word, uint256 size) public {
         OddAnswer odd = new OddAnswer();
         odd.set(abi.encode(word == 1 ? 0 : word), 32);
         refused(address(odd), failed(address(odd)));
@@ -78,14 +78,14 @@ contract CollectorTest is Fixture {
         refused(address(odd), failed(address(odd)));
     }
 
-    function test_BalanceUnknown_withoutAToken() public {
+    function test_BalanceUnknown_ifTheTokenHasNoCode_forCollect() public {
         bytes memory reason =
             abi.encodeWithSelector(Collector.BalanceUnknown.selector, STRANGER, address(this));
         refused(STRANGER, reason);
     }
 
     /// @dev Nobody else can use an account's approval.
-    function test_TooLittle_whereAnotherApproved() public {
+    function test_TooLittle_ifADifferentAccountApproved() public {
         token.mint(MERCHANT, MOST);
         vm.prank(MERCHANT);
         token.approve(address(collector), MOST);
@@ -107,7 +107,7 @@ contract CollectorTest is Fixture {
         equal(token.balanceOf(address(collector)), 0, "keeps none");
     }
 
-    function test_collect_aTokenThatReturnsNothing() public {
+    function test_collect_acceptsATokenThatReturnsNoData() public {
         SilentToken silent = new SilentToken();
         silent.mint(address(this), LEAST);
         silent.approve(address(collector), MOST);
@@ -115,7 +115,7 @@ contract CollectorTest is Fixture {
         equal(silent.balanceOf(MERCHANT), LEAST, "moved");
     }
 
-    function test_collect_aFeeWithinTheTolerance() public {
+    function test_collect_acceptsAFeeWithinTheTolerance() public {
         FeeToken fee = new FeeToken();
         fee.mint(address(this), MOST);
         fee.approve(address(collector), MOST);
@@ -123,7 +123,7 @@ contract CollectorTest is Fixture {
         equal(fee.balanceOf(MERCHANT), LEAST, "a fee of 1 %");
     }
 
-    function test_Underfunded_whereAnIntentHasLess() public {
+    function test_Underfunded_ifAnIntentHasLessThanLeast() public {
         Intent memory intent = tolerant();
         address vault = funded(intent, 24_700_000);
         vm.expectRevert(
@@ -153,7 +153,7 @@ contract CollectorTest is Fixture {
     }
 
     /// @dev Amounts around each bound, zero, and amounts that agree in their low 32 bits.
-    function test_collect_everyAmount() public {
+    function test_collect_movesAnyAmountWithinItsLimits() public {
         uint256[4] memory helds = [uint256(0), 1, 2, 2 ** 32 + 1];
         uint256[4] memory mosts = [uint256(0), 1, 2 ** 32, type(uint256).max];
         uint256[4] memory leasts = [uint256(0), 1, 2, 2 ** 32];
@@ -172,7 +172,7 @@ contract CollectorTest is Fixture {
         }
     }
 
-    function test_collect_everyAnswer() public {
+    function test_collect_succeedsOnlyIfTheTokenReturnsTrueOrNoData() public {
         Script memory script = Script(2 ** 32, 0, 2 ** 32, false, "", false, false);
         uint256[3] memory words = [uint256(1), 2 ** 64 + 1, 2 ** 128 + 1];
         for (uint256 least = 0; least <= 2; ++least) {
@@ -189,7 +189,7 @@ contract CollectorTest is Fixture {
     }
 
     /// @dev The word of a revert is not a balance.
-    function test_BalanceUnknown_whereTheTokenRevertsWithAWord() public {
+    function test_BalanceUnknown_ifTheTokenRevertsWithOneWord() public {
         Script memory script = Script(2, 0, 2, false, "", true, false);
         assertAsModel(script, 2, 2);
         assertAsModel(script, 3, 3);

@@ -23,7 +23,7 @@ contract ExecutableCallerTest is Fixture {
         gullible = new Gullible();
     }
 
-    function test_NotVaultOfIntent_forAnyForgedCaller(uint256 seed) public {
+    function test_NotVaultOfIntent_ifTheCallerIsForged(uint256 seed) public {
         address vault = vaultOfOrder();
         for (uint256 i = 0; i < FORGED_PER_RUN; ++i) {
             address forged = address(uint160(uint256(keccak256(abi.encode(seed, i)))));
@@ -32,7 +32,7 @@ contract ExecutableCallerTest is Fixture {
     }
 
     /// @dev Vaults of other intents. Each differs from the intended one in one field or call.
-    function test_NotVaultOfIntent_forTheVaultOfAnotherIntent() public {
+    function test_NotVaultOfIntent_forTheVaultOfADifferentIntent() public {
         address vault = vaultOfOrder();
         for (uint256 kind = 0; kind < 9; ++kind) {
             Intent memory forged = another(kind);
@@ -45,7 +45,7 @@ contract ExecutableCallerTest is Fixture {
     }
 
     /// @dev The arguments define the intent, and this intent contains the same arguments.
-    function test_pays_fromTheVaultOfItsOrderAlone() public {
+    function test_pays_onlyFromTheVaultOfItsOrder() public {
         Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         address vault = funded(intent, AMOUNT);
         vm.expectEmit(true, true, true, true, address(demo));
@@ -56,7 +56,7 @@ contract ExecutableCallerTest is Fixture {
 
     /// @dev The trap: `recovery` of a closed vault can make calls as that vault, outside the
     /// intent's calls.
-    function test_NotWithinExecution_whereRecoveryImpersonatesTheIntent() public {
+    function test_NotWithinExecution_ifRecoveryImpersonatesTheIntent() public {
         Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
@@ -69,7 +69,7 @@ contract ExecutableCallerTest is Fixture {
         sameBytes(found, callFailed(address(demo), reason), "for that reason");
     }
 
-    function test_control_withoutTheDemandForNoCode_recoveryFallsIntoIt() public {
+    function test_control_withoutTheCheckForCode_recoveryCanImpersonateTheIntent() public {
         Intent memory intent = intentOf(plainCall(address(gullible), "deliver()", ""));
         gullible.expect(intent);
         vm.warp(EXPIRY + 1);
@@ -78,7 +78,7 @@ contract ExecutableCallerTest is Fixture {
         equal(gullible.delivered(), 1, "delivered though the intent never ran");
     }
 
-    function test_itTakesAtMost12000Gas_forAnIntentOfTwoCalls() public {
+    function test_anIntentOfTwoCalls_costsAtMost12000Gas() public {
         Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         Meter meter = new Meter();
         address vault = factory.addressOf(intent);

@@ -9,20 +9,20 @@ import {vm} from "../Vm.sol";
 contract GuardsTest is Fixture {
     Guards private guards = new Guards();
 
-    function test_TooLittleGas_whereLessIsLeft(uint256 wanted) public {
+    function test_TooLittleGas_ifLessGasIsLeft(uint256 wanted) public {
         wanted = bounded(wanted, 100_001, type(uint256).max);
         (bool ok, bytes memory reason) =
             address(guards).call{gas: 100_000}(abi.encodeCall(guards.requireGas, (wanted)));
         check(!ok && bytes4(reason) == Guards.TooLittleGas.selector, "refused");
     }
 
-    function test_requireGas_passesWithAsMuch(uint256 wanted) public view {
+    function test_requireGas_passesWithTheRequiredGas(uint256 wanted) public view {
         wanted = bounded(wanted, 0, 99_000);
         guards.requireGas{gas: 100_000}(wanted);
     }
 
     /// @dev An intent that calls the guard before a target that does less work with little gas.
-    function test_requireGas_keepsAnIntentFromRunningOnLess() public {
+    function test_requireGas_preventsAnExecutionWithLessGas() public {
         Thrifty target = new Thrifty();
         Call[] memory calls = list(
             plainCall(address(guards), "requireGas(uint256)", abi.encode(1_000_000)),
@@ -40,7 +40,7 @@ contract GuardsTest is Fixture {
         check(ran, "enough gas runs it");
     }
 
-    function test_BalanceTooLow_ofTokenAndCoin(uint256 held, uint256 wanted) public {
+    function test_BalanceTooLow_forATokenAndForNativeCoin(uint256 held, uint256 wanted) public {
         held = bounded(held, 0, type(uint256).max - 1);
         wanted = bounded(wanted, held + 1, type(uint256).max);
         token.mint(STRANGER, held);
@@ -60,7 +60,7 @@ contract GuardsTest is Fixture {
         guards.requireBalance(NATIVE, STRANGER, held);
     }
 
-    function test_BalanceUnknown_whereNoTokenAnswers() public {
+    function test_BalanceUnknown_ifTheTokenHasNoCode_forRequireBalance() public {
         address[3] memory none = [STRANGER, address(guards), address(new Thrifty())];
         for (uint256 i = 0; i < none.length; ++i) {
             vm.expectRevert(

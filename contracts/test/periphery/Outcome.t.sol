@@ -13,11 +13,11 @@ import {vm} from "../Vm.sol";
 contract OutcomeTest is Fixture {
     Conditions private conditions = new Conditions();
 
-    function test_itsFactoryIsTheOneOfTheSnapshot() public view {
+    function test_itsFactory_equalsTheSnapshot() public view {
         check(FACTORY == address(factory), "the factory");
     }
 
-    function test_never_ofAnIntentThatIsOpenOrExpired_andOfAnyAccount(address account) public {
+    function test_anOpenOrExpiredIntent_orAnAccount_hasNoOutcome(address account) public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         check(Outcome.outcomeOf(vault) == Fate.Never, "open");
@@ -31,7 +31,7 @@ contract OutcomeTest is Fixture {
     /// 102,400 codes.
     uint256 private constant CODES_PER_RUN = 80;
 
-    function test_never_ofAnyOtherCode(bytes calldata code, uint256 seed) public {
+    function test_anyOtherCode_hasNoOutcome(bytes calldata code, uint256 seed) public {
         // Foundry refuses code that begins like a delegation but is not one.
         vm.assume(bytes2(code) != 0xef01);
         for (uint256 i = 0; i < CODES_PER_RUN; ++i) {
@@ -59,7 +59,7 @@ contract OutcomeTest is Fixture {
         }
     }
 
-    function test_executed_andClosed_forEver() public {
+    function test_executedAndClosed_arePermanent() public {
         Intent memory intent = plainIntent();
         address executed = funded(intent, AMOUNT);
         factory.execute(intent);
@@ -74,7 +74,7 @@ contract OutcomeTest is Fixture {
         check(closed.codehash == CLOSED_CODE_HASH, "its hash");
     }
 
-    function test_NotExecuted_ofWhatIsOpenOrClosed() public {
+    function test_NotExecuted_ifTheIntentIsOpenOrClosed() public {
         Intent memory first = plainIntent();
         address vault = factory.addressOf(first);
         bytes memory wanted = abi.encodeCall(ConditionErrors.NotExecuted, (vault, Fate.Never));
@@ -88,7 +88,7 @@ contract OutcomeTest is Fixture {
         conditions.requireExecuted(vault);
     }
 
-    function test_NotClosed_ofWhatIsOpenOrExecuted() public {
+    function test_NotClosed_ifTheIntentIsOpenOrExecuted() public {
         Intent memory first = plainIntent();
         address vault = funded(first, AMOUNT);
         vm.expectRevert(abi.encodeCall(ConditionErrors.NotClosed, (vault, Fate.Never)));
@@ -99,7 +99,7 @@ contract OutcomeTest is Fixture {
     }
 
     /// @dev B runs only after A, and C runs only if A can never run.
-    function test_anIntent_waitsForAnother() public {
+    function test_anIntent_waitsForADifferentIntent() public {
         Intent memory a = plainIntent();
         address vaultA = funded(a, AMOUNT);
         Intent memory b = after_("requireExecuted(address)", vaultA);
@@ -109,7 +109,7 @@ contract OutcomeTest is Fixture {
         check(runs(b) && !runs(c), "A, then B");
     }
 
-    function test_anIntent_runsElse() public {
+    function test_anIntent_runsIfADifferentIntentWasClosed() public {
         Intent memory a = plainIntent();
         a.expirationTimestamp = uint64(NOW + 1);
         address vaultA = factory.addressOf(a);

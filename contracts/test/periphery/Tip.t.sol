@@ -12,7 +12,7 @@ contract TipTest is Fixture {
 
     Tip private tip = new Tip();
 
-    function test_TipFailed_whereTheTokenRefuses() public {
+    function test_TipFailed_ifTheTokenReverts() public {
         FalseToken answersFalse = new FalseToken();
         answersFalse.mint(address(this), TIP);
         refused(address(answersFalse), "answers false");
@@ -25,11 +25,11 @@ contract TipTest is Fixture {
         refused(address(silent), "nothing is approved, and no answer");
     }
 
-    function test_TipFailed_whereThereIsNoToken() public {
+    function test_TipFailed_ifTheTokenHasNoCode() public {
         refused(STRANGER, "has no code");
     }
 
-    function test_TipFailed_whereTheAnswerIsNoTrue(uint256 word, uint256 size) public {
+    function test_TipFailed_ifTheTokenDoesNotReturnTrue(uint256 word, uint256 size) public {
         bytes memory answer = abi.encode(word == 1 ? 0 : word);
         refused(address(new Answering(answer)), "another word");
 
@@ -42,7 +42,7 @@ contract TipTest is Fixture {
     }
 
     /// @dev An approval of one vault cannot be used by anybody else.
-    function test_TipFailed_whereAnotherApproved() public {
+    function test_TipFailed_ifADifferentAccountApproved() public {
         token.mint(MERCHANT, TIP);
         vm.prank(MERCHANT);
         token.approve(address(tip), TIP);
@@ -50,7 +50,7 @@ contract TipTest is Fixture {
         equal(token.balanceOf(MERCHANT), TIP, "held still");
     }
 
-    function test_tip_paysWhoSendsTheTransaction() public {
+    function test_tip_paysTheSenderOfTheTransaction() public {
         uint256 before = token.balanceOf(tx.origin);
         Call[] memory calls = new Call[](3);
         calls[0] = approveCall(address(token), address(tip), TIP);
@@ -65,7 +65,7 @@ contract TipTest is Fixture {
         equal(token.balanceOf(address(tip)), 0, "none stays");
     }
 
-    function test_tip_ofTokenThatAnswersNothing() public {
+    function test_tip_acceptsATokenThatReturnsNoData() public {
         SilentToken silent = new SilentToken();
         silent.mint(address(this), TIP);
         silent.approve(address(tip), TIP);
