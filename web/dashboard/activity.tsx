@@ -1,3 +1,5 @@
+// The page that lists the account's audit log.
+
 import { Button } from "../ui/button.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Heading } from "./heading.tsx";

@@ -1,3 +1,5 @@
+// The headings of pages, and the page of an unknown path.
+
 import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { Link } from "wouter";
 import { useSpeech } from "./words/speech.ts";

@@ -1,3 +1,5 @@
+// Starts the dashboard: its routes, the session, and the code that each page loads.
+
 import "../ui/style.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, StrictMode, Suspense } from "react";

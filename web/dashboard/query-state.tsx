@@ -1,3 +1,5 @@
+// What a card shows while its query loads, and after the query failed.
+
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";

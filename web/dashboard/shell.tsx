@@ -1,3 +1,5 @@
+// The frame of the dashboard's pages: navigation, links for developers, and sign-out.
+
 import { onlineManager } from "@tanstack/react-query";
 import { isAddress } from "executable-address";
 import {

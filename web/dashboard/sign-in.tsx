@@ -1,3 +1,5 @@
+// The forms that need no session: sign in, sign up, and reset a password.
+
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Link } from "wouter";

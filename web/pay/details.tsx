@@ -1,3 +1,5 @@
+// The details beside the payment: money flow, calls, simulation, evidence, and returns.
+
 import type { Hazard, News, Standing } from "executable-address-element/page";
 import { memo, type ReactNode, Suspense, useState } from "react";
 import { useAbout } from "../shown/about.tsx";

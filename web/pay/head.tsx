@@ -1,3 +1,5 @@
+// The head of the payment card: requester, amount, state, progress, and time left.
+
 import { askedAmount } from "executable-address";
 import {
   findStateWord,

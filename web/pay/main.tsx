@@ -1,3 +1,5 @@
+// Starts the payment page.
+
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Boundary } from "../ui/boundary.tsx";

@@ -1,3 +1,5 @@
+// The payment page of a verified record: payment options, doubts, and the outcome.
+
 import {
   coversPayment,
   type Doubt,

@@ -1,3 +1,5 @@
+// The card with the simulated balance changes of an execution.
+
 import { askedAmount } from "executable-address";
 import type { BalanceChange, Simulation } from "executable-address/client";
 import type { ReactNode } from "react";

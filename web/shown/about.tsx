@@ -1,3 +1,5 @@
+// The data about the page's address, shared by all components that show it.
+
 import type { AddressRecord, Intent } from "executable-address";
 import type { TokenAmount } from "executable-address/status";
 import {

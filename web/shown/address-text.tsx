@@ -1,3 +1,5 @@
+// Addresses and hex as text: grouped, in full, or with a name.
+
 import { addressGroups, isSame, shortAddress } from "executable-address-element/page";
 import type { ReactNode } from "react";
 import { Identicon } from "../ui/drawn/identicon.tsx";

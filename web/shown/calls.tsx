@@ -1,3 +1,5 @@
+// The calls of an intent, in words and decoded.
+
 import { type Call, collectionOf, type Hex, requirementOf, tipOf } from "executable-address";
 import { findHazards, isSame, splitFunction, type Token } from "executable-address-element/page";
 import type { ReactNode } from "react";

@@ -1,3 +1,5 @@
+// The live status of an address, and the clock of the page.
+
 import type { Hex } from "executable-address";
 import { followStatus, type News, noNews } from "executable-address-element/page";
 import { useEffect, useState } from "react";

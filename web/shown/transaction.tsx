@@ -1,3 +1,5 @@
+// Transaction hashes, and links to the operator's explorer.
+
 import type { ReactNode } from "react";
 import { Whole } from "./address-text.tsx";
 import { explorerLink } from "./explorer.ts";

@@ -1,3 +1,5 @@
+// The page of the account: password, sessions, and the gas that the executor spent.
+
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { formatUnits } from "executable-address-element/page";
 import type { FormEvent } from "react";

@@ -1,3 +1,5 @@
+// The page of one address: its live status, its intent, and its public links.
+
 import { useMutation, useQuery } from "@tanstack/react-query";
 import {
   type AddressRecord,

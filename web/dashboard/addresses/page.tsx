@@ -1,3 +1,5 @@
+// The page that searches, lists, and downloads the account's addresses.
+
 import {
   keepPreviousData,
   useInfiniteQuery,

@@ -1,3 +1,5 @@
+// The state of an address as a badge.
+
 import type { ListedAddress } from "executable-address/client";
 import type { AddressState } from "executable-address/status";
 import { Badge } from "../../ui/notice.tsx";

@@ -1,3 +1,5 @@
+// The card that lists, creates, rotates, and revokes API keys.
+
 import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Definitions } from "../../ui/definition.tsx";

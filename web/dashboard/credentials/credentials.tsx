@@ -1,3 +1,5 @@
+// The page of the credentials: the client ID with its settings, and the API keys.
+
 import { useState } from "react";
 import { Link } from "wouter";
 import { Button } from "../../ui/button.tsx";

@@ -1,3 +1,5 @@
+// The form of a simple payment, which converts its fields to the parts of an intent.
+
 import { isAddress } from "executable-address";
 import type { Token } from "executable-address-element/page";
 import { type ComponentProps, type FormEvent, useState } from "react";

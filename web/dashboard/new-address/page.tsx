@@ -1,3 +1,5 @@
+// The page that creates an address from a form and shows the code for the next one.
+
 import { useMutation } from "@tanstack/react-query";
 import { type AddressRecord, askedAmount, factoryAddress, verifyRecord } from "executable-address";
 import type { Check, Finding } from "executable-address/client";

@@ -1,3 +1,5 @@
+// The page of the origins that can use the client ID. The server decides every verdict.
+
 import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";

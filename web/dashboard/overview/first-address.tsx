@@ -1,3 +1,5 @@
+// The examples that create an account's first address.
+
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { isAddress } from "executable-address";
 import { useState } from "react";

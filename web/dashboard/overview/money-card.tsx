@@ -1,3 +1,5 @@
+// The card with the account's amounts by token and day, and their chart.
+
 import { useState } from "react";
 import { findToken } from "../../shown/reading.ts";
 import { Empty } from "../../ui/states.tsx";

@@ -1,3 +1,5 @@
+// The first page: the steps before the first address, warnings, and figures.
+
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";

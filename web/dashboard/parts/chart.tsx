@@ -1,3 +1,5 @@
+// A chart of stacked columns for keyboard, pointer, and screen readers.
+
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
 import { useSpeech } from "../words/speech.ts";
 

@@ -1,3 +1,5 @@
+// The fields of forms, with hints and errors that screen readers announce.
+
 import {
   type ChangeEvent,
   type ComponentProps,

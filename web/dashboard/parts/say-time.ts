@@ -1,3 +1,5 @@
+// Writes durations and times in words.
+
 import { dateFormat, localeOf } from "../../shown/words/say-when.ts";
 import { english } from "../../ui/words/languages.ts";
 import type { Say } from "../words/words.ts";

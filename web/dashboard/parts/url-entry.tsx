@@ -1,3 +1,5 @@
+// The form line of the pages that list URLs or origins.
+
 import type { ComponentProps } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Field } from "./field.tsx";

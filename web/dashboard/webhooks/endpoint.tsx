@@ -1,3 +1,5 @@
+// The card of one webhook endpoint: its condition, deliveries, replays, and secret.
+
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";

@@ -1,3 +1,5 @@
+// The page of the webhook endpoints, and of the confirmations before an event is sent.
+
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";

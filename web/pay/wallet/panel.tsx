@@ -1,3 +1,5 @@
+// The buttons of wallets, and the state of a payment by a wallet.
+
 import {
   type Message,
   sayWalletName,
