@@ -19,7 +19,10 @@ export function openGate(max: number) {
   };
 }
 
-/** Runs a read when its turn comes. Returns undefined if the client has disconnected. */
+/**
+ * Runs a read when its turn comes. Returns undefined if the client has disconnected. A queue of
+ * requests (http/lists/turn.ts) throws a refusal with 429 or 503 if the account reads too much.
+ */
 export type ReadQueue = <Done>(read: () => Promise<Done>) => Promise<Done | undefined>;
 
 export const withoutQueue: ReadQueue = (read) => read();

@@ -20,7 +20,7 @@ export type ChainLoop = {
    * @returns a function that ends the subscription, and resolves after the current run has ended
    */
   subscribe(run: () => Promise<void>): () => Promise<void>;
-  /** Starts a turn now. Called after payments up to a newer anchor were saved. */
+  /** Starts a turn now. Called after each sweep, because it may have saved payments. */
   startTurn(): void;
   /**
    * Returns the newest block. Requests it only if the next block is expected by now.

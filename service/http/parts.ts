@@ -1,4 +1,4 @@
-// The parts from which routes are built. Each route takes only the parts that it uses.
+// The parts from which routes are built. Many routes declare only the parts that they use.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";

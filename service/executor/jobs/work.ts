@@ -4,7 +4,7 @@
 import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/heads.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { dayOf } from "../../flow/days.ts";
+import { dayOf, daySeconds } from "../../flow/days.ts";
 import type { LatePlace } from "../ledger/due.ts";
 import { computeRetryAt, computeWaitSeconds, type Job, type JobUpdate } from "../ledger/jobs.ts";
 import type { JobReason, Reason } from "../ledger/reasons.ts";
@@ -351,7 +351,7 @@ function postpone(
 }
 
 /** The longest valid wait in seconds: until midnight. Backoffs are shorter, at most six hours. */
-const waitSecondsMax = 86_400;
+const dueSecondsMax = daySeconds;
 const everyMs = 600_000;
 
 export type LateMemory = {
@@ -386,7 +386,7 @@ export async function pullLateJobs({
     if (parts.clock() - walk.beganMs < everyMs) return;
     walk.beganMs = parts.clock();
     walk.found = 0;
-    walk.place = { dueAt: timestamp + waitSecondsMax, address: "0x" };
+    walk.place = { dueAt: timestamp + dueSecondsMax, address: "0x" };
   }
   const { count, next } = await parts.ledger.pullLate(fence, walk.place);
   walk.found += count;

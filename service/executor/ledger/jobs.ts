@@ -292,14 +292,14 @@ const firstSeconds = 15;
 const longestSeconds = 21_600;
 
 /** The longest time between checks of an obstacle outside the job, such as a spent budget. */
-const waitSecondsMax = 3600;
+const obstacleWaitSecondsMax = 3600;
 
 /**
  * Returns the seconds until the next check of an obstacle outside the job. The result equals the
  * time for which the money has already waited, but is at least `leastSeconds` and at most an hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
-  return Math.min(Math.max(leastSeconds, waitedSeconds), waitSecondsMax);
+  return Math.min(Math.max(leastSeconds, waitedSeconds), obstacleWaitSecondsMax);
 }
 
 /**

@@ -24,7 +24,7 @@ import {
   resultOf,
 } from "../../chain/rpc/json-rpc.ts";
 import { agreed } from "../../chain/rpc/view.ts";
-import { dayOf, midnightAfter } from "../../flow/days.ts";
+import { dayOf, daySeconds, midnightAfter } from "../../flow/days.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
 import type { Reason } from "../ledger/reasons.ts";
@@ -125,7 +125,7 @@ async function findFirstToday(
   own: number,
 ): Promise<{ block: number; nonce: number }> {
   const { view } = pass;
-  const midnight = midnightAfter(view.head.timestamp) - 86_400;
+  const midnight = midnightAfter(view.head.timestamp) - daySeconds;
   const block = await findFirst(view.head.number, view.head.number - 1, async (number) => {
     const calls = [countCall(pass, number), blockCall(number)];
     return readAgreed(view, calls, ([count, header]) => {
@@ -244,7 +244,11 @@ async function readAgreed<Value extends number | boolean>(
   const votes = values.map((value) => (value === undefined ? undefined : `${value}`));
   const places = agreed(votes, view.quorum);
   if (places && places.length >= view.quorum) return values[places[0]!]!;
-  throw new ChainUnavailable("too few endpoints agree");
+  const answered = votes.filter((vote) => vote !== undefined);
+  throw new ChainUnavailable(
+    `expected ${view.quorum} endpoints that agree, found ${new Set(answered).size} different ` +
+      `answers of ${answered.length} endpoints`,
+  );
 }
 
 type Spender = { nonce: number; hash: Hex; shown: unknown };
