@@ -5,13 +5,12 @@
 
 import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
-import { chains, mountProbes, openapi, securityTxt, securityTxtPath } from "./about.ts";
+import { chains, mountProbes, openapi, securityTxt, securityTxtPath } from "./about/about.ts";
 import { apiKeyOnly } from "./authorize/authorize.ts";
 import { check, openCheck } from "./create/check.ts";
 import { create, openCreate } from "./create/create.ts";
 import type { Intents } from "./dashboard/addresses.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
-import { openWebhooks, type WebhookHandlers } from "./dashboard/webhooks.ts";
 import { parseJsonBody, refuseFields } from "./input.ts";
 import { addresses, mine } from "./lists/addresses.ts";
 import { accountEvent, accountEvents } from "./lists/events.ts";
@@ -39,6 +38,7 @@ import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
 import { sent } from "./status/sent.ts";
 import { openStatuses, returns, type Statuses, status } from "./status/status.ts";
+import { openWebhooks, type WebhookHandlers } from "./webhooks/webhooks.ts";
 
 /**
  * The maximum size of a body. Every valid intent fits, even if each of its characters is escaped

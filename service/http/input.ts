@@ -8,7 +8,6 @@ import {
   isAddress,
   parseJson as parseJsonText,
 } from "executable-address";
-import { eventTypes } from "executable-address/webhook";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { foundText, Refusal } from "./errors.ts";
@@ -228,30 +227,3 @@ function inexactNumbers(text: string): Issue[] {
   });
   return issues;
 }
-
-/** The body of a new webhook endpoint, for the API, its OpenAPI document, and the dashboard. */
-export const endpointInput = z.strictObject({
-  url: z
-    .string()
-    .max(500)
-    .describe("An `https` URL whose host name resolves to public addresses only."),
-  types: z
-    .array(z.string().max(100).meta({ enum: eventTypes }))
-    .max(20)
-    .default([])
-    .describe("The types of events to send. If empty or absent, all types are sent."),
-});
-
-/** The body of a replay: one event or a time range. */
-export const replayInput = z.union([
-  z.strictObject({ eventId: z.string().max(100).describe("The ID of the event to send again.") }),
-  z
-    .strictObject({
-      from: z.iso.datetime({ offset: true }).describe("The start of the time range, inclusive."),
-      until: z.iso.datetime({ offset: true }).describe("The end of the time range, exclusive."),
-    })
-    .refine(({ from, until }) => Date.parse(from) < Date.parse(until), {
-      path: ["until"],
-      message: "expected a time after `from`",
-    }),
-]);

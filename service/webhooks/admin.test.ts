@@ -1,5 +1,5 @@
 // Tests operators' commands for webhooks. They use the same statements as the dashboard's routes,
-// which http/dashboard/webhooks.test.ts tests on both databases.
+// which http/webhooks/webhooks.test.ts tests on both databases.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

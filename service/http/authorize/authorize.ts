@@ -3,6 +3,7 @@
 // immediately.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Actor } from "../../accounts/audit.ts";
 import {
   type CredentialKind,
   checkSpelling,
@@ -246,3 +247,15 @@ function countWhenAnswered(
     accounts.usage.count({ ...caller, digest, atMs: now() }, outcome);
   });
 }
+
+/** Returns the account of a request that a session or an API key authorized. */
+export const requireAccountId = ({ account, caller }: FastifyRequest): string =>
+  (account ?? caller)!.accountId;
+
+const userAgentCharactersMax = 200;
+
+export const readActor = (request: FastifyRequest, { now }: Pick<Parts, "now">): Actor => ({
+  ip: request.ip,
+  userAgent: request.headers["user-agent"]?.slice(0, userAgentCharactersMax),
+  atMs: now(),
+});

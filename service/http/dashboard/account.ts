@@ -11,10 +11,10 @@ import { listUsage } from "../../accounts/usage.ts";
 import { countAsked, listMoney, readPace } from "../../events/money.ts";
 import { dateOf, dayOf, hourMs, toIso } from "../../flow/days.ts";
 import type * as Answers from "../answers.ts";
+import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { foundText, Refusal } from "../errors.ts";
 import { integerInput, parseInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
-import { readActor, requireAccountId } from "./session.ts";
 
 const activityPage = 50;
 

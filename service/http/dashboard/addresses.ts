@@ -8,6 +8,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { limitLogs, messageKind } from "../../flow/log-limit.ts";
 import type { FoundStatus } from "../answers.ts";
+import { requireAccountId } from "../authorize/authorize.ts";
 import type { CheckIntent } from "../create/check.ts";
 import { type CreateRecord, parseCreateQuery } from "../create/create.ts";
 import { foundText, jsonType, toRefusal } from "../errors.ts";
@@ -15,7 +16,6 @@ import { parseInput } from "../input.ts";
 import { listInput, showPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/status.ts";
-import { requireAccountId } from "./session.ts";
 
 /** `address` is an address or a prefix, in any letter case. */
 const pageInput = listInput.extend({

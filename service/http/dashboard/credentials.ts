@@ -37,10 +37,10 @@ import type {
   OriginVerdict,
   Verdicts,
 } from "../answers.ts";
+import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { Refusal } from "../errors.ts";
 import { parseInput, timeInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
-import { readActor, requireAccountId } from "./session.ts";
 
 const newKeyInput = z.strictObject({
   name: z.string().refine(isPlainName, `expected ${plainNames}`).default(wholeKey.name),

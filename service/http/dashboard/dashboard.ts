@@ -5,7 +5,7 @@
 import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
-import { showChain } from "../about.ts";
+import { showChain } from "../about/about.ts";
 import type * as Answers from "../answers.ts";
 import { Refusal } from "../errors.ts";
 import { refuseFields } from "../input.ts";
@@ -14,6 +14,7 @@ import { findLocalNode } from "../pages/local-node.ts";
 import type { Parts } from "../parts.ts";
 import { countAnswers } from "../routes.ts";
 import type { Statuses } from "../status/status.ts";
+import { chooseDepth, openWebhooks } from "../webhooks/webhooks.ts";
 import { mountAccount, mountMoney, mountSessions, showAccount } from "./account.ts";
 import { type Intents, mountAddresses, mountStatuses } from "./addresses.ts";
 import { mountCredentials, mountOrigins } from "./credentials.ts";
@@ -25,7 +26,6 @@ import {
   requireSession,
 } from "./session.ts";
 import { mountSignIn } from "./sign-in.ts";
-import { chooseDepth, openWebhooks } from "./webhooks.ts";
 
 const bodyBytesMax = 16 * 1024;
 

@@ -3,10 +3,10 @@
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/account.ts";
-import type { Actor } from "../../accounts/audit.ts";
 import type { Policy } from "../../accounts/limits.ts";
 import { localHosts } from "../../accounts/origins/origins.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
+import { requireAccountId } from "../authorize/authorize.ts";
 import { foundOrigin, noStore, Refusal } from "../errors.ts";
 import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
@@ -72,15 +72,3 @@ export function limitSession({ accounts: { limiter } }: Pick<Parts, "accounts">)
   return (request: FastifyRequest) =>
     spend(limiter, perAccount, requireAccountId(request), "too many requests");
 }
-
-/** Returns the account of a request that a session or an API key authorized. */
-export const requireAccountId = ({ account, caller }: FastifyRequest): string =>
-  (account ?? caller)!.accountId;
-
-const userAgentCharactersMax = 200;
-
-export const readActor = (request: FastifyRequest, { now }: Pick<Parts, "now">): Actor => ({
-  ip: request.ip,
-  userAgent: request.headers["user-agent"]?.slice(0, userAgentCharactersMax),
-  atMs: now(),
-});

@@ -8,11 +8,11 @@ import { z } from "zod";
 import type { Account } from "../../accounts/account.ts";
 import type { Leave } from "../../accounts/attempts.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
+import { readActor } from "../authorize/authorize.ts";
 import { Refusal } from "../errors.ts";
 import { parseInput } from "../input.ts";
 import { overLimit } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
-import { readActor } from "./session.ts";
 
 const deviceSeconds = 365 * 24 * 3600;
 

@@ -30,11 +30,11 @@ import { describePolicy, policies } from "../../accounts/limits.ts";
 import { eventsKeptMs } from "../../events/list.ts";
 import { dayMs } from "../../flow/days.ts";
 import { createInput } from "../create/create.ts";
-import { endpointInput, replayInput } from "../input.ts";
 import { listInput } from "../lists/addresses.ts";
 import { eventsInput } from "../lists/events.ts";
 import { proofInput } from "../proof/proof.ts";
 import { sentInput } from "../status/sent.ts";
+import { endpointInput, replayInput } from "../webhooks/webhooks.ts";
 import type { Headers, RefusalName } from "./responses.ts";
 
 type Method = "GET" | "POST" | "DELETE";

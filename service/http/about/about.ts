@@ -3,11 +3,11 @@
 
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
-import type { Chain } from "../chain/chains.ts";
-import { dayMs, toIso } from "../flow/days.ts";
-import { jsonType, Refusal } from "./errors.ts";
-import type { Parts } from "./parts.ts";
-import { mount, type Route } from "./routes.ts";
+import type { Chain } from "../../chain/chains.ts";
+import { dayMs, toIso } from "../../flow/days.ts";
+import { jsonType, Refusal } from "../errors.ts";
+import type { Parts } from "../parts.ts";
+import { mount, type Route } from "../routes.ts";
 
 export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): Route {
   return {
@@ -22,7 +22,7 @@ export function showChain({ chainId, name, tokens }: Chain) {
 }
 
 export function openapi(): Route {
-  const body = readFileSync(new URL("../../spec/openapi.json", import.meta.url));
+  const body = readFileSync(new URL("../../../spec/openapi.json", import.meta.url));
   return {
     handler(_request, reply) {
       reply.header("content-type", jsonType);

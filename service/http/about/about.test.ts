@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startApp } from "../testing/app.ts";
+import { startApp } from "../../testing/app.ts";
 
 const url = "/.well-known/security.txt";
 

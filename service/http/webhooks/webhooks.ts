@@ -29,12 +29,39 @@ import {
   setPaused,
 } from "../../webhooks/endpoints.ts";
 import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
+import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { foundText, Refusal } from "../errors.ts";
-import { endpointInput, parseInput, replayInput } from "../input.ts";
+import { parseInput } from "../input.ts";
 import { spend } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import { refuseIdempotencyKey } from "../routes.ts";
-import { readActor, requireAccountId } from "./session.ts";
+
+/** The body of a new webhook endpoint, for the API, its OpenAPI document, and the dashboard. */
+export const endpointInput = z.strictObject({
+  url: z
+    .string()
+    .max(500)
+    .describe("An `https` URL whose host name resolves to public addresses only."),
+  types: z
+    .array(z.string().max(100).meta({ enum: eventTypes }))
+    .max(20)
+    .default([])
+    .describe("The types of events to send. If empty or absent, all types are sent."),
+});
+
+/** The body of a replay: one event or a time range. */
+export const replayInput = z.union([
+  z.strictObject({ eventId: z.string().max(100).describe("The ID of the event to send again.") }),
+  z
+    .strictObject({
+      from: z.iso.datetime({ offset: true }).describe("The start of the time range, inclusive."),
+      until: z.iso.datetime({ offset: true }).describe("The end of the time range, exclusive."),
+    })
+    .refine(({ from, until }) => Date.parse(from) < Date.parse(until), {
+      path: ["until"],
+      message: "expected a time after `from`",
+    }),
+]);
 
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
