@@ -22,7 +22,7 @@ export {
 export { forget, recall, remember } from "./storage.ts";
 export { coinDecimals, coins, findKnownToken } from "./tokens.ts";
 export { openWalletFlow, type WalletFlow } from "./wallet/flow.ts";
-export { findKept, type Kept, keep } from "./wallet/kept.ts";
+export { findKept, forgetKept, type Kept, keep } from "./wallet/kept.ts";
 export {
   ask,
   PaymentRefused,

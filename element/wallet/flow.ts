@@ -4,7 +4,7 @@
 import { isSame } from "executable-address/status";
 import { isOver } from "../standing.ts";
 import { type Fate, watchPayment } from "./fate.ts";
-import { findKept, type Kept, keep, onKept } from "./kept.ts";
+import { findKept, forgetKept, type Kept, keep, onKept } from "./kept.ts";
 import { PaymentRefused, type Refusal } from "./provider.ts";
 import { isOpenInATab, type Step, sendPayment } from "./send.ts";
 import {
@@ -55,8 +55,10 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
     } else if (!kept.isArrived && (await arrivals.hasArrived(payment, kept, watcher.fate()))) {
       // If the payment was found on the chain before the wallet responded, the request may still be
       // open in the wallet.
-      if (findKept(address)?.hash === kept.hash)
-        keep(address, kept.isFound ? { ...kept, isArrived: true } : undefined);
+      if (findKept(address)?.hash === kept.hash) {
+        if (kept.isFound) keep(address, { ...kept, isArrived: true });
+        else forgetKept(address);
+      }
     }
     watcher.look(wallets);
   };
@@ -83,7 +85,7 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
       const kept = findKept(address);
       const fate = watcher.fate();
       const forget = () => {
-        keep(address, undefined);
+        forgetKept(address);
         requests.cancel();
       };
       if (kept?.hash) return makeSentView(payment, kept, fate, forget);

@@ -30,9 +30,13 @@ export type Kept = {
 const writeKey = (address: Hex) => `payment:${address.toLowerCase()}`;
 const listeners = new Set<() => void>();
 
-export function keep(address: Hex, payment: Kept | undefined): void {
-  if (payment) remember(writeKey(address), JSON.stringify(payment));
-  else forget(writeKey(address));
+export function keep(address: Hex, payment: Kept): void {
+  remember(writeKey(address), JSON.stringify(payment));
+  for (const listener of listeners) listener();
+}
+
+export function forgetKept(address: Hex): void {
+  forget(writeKey(address));
   for (const listener of listeners) listener();
 }
 

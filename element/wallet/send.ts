@@ -3,7 +3,7 @@
 
 import { type AddressRecord, encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
-import { findKept, type Kept, keep } from "./kept.ts";
+import { findKept, forgetKept, type Kept, keep } from "./kept.ts";
 import {
   ask,
   askQuantity,
@@ -81,7 +81,7 @@ async function sendAlone(provider: WalletProvider, rdns: string, order: Order): 
   } catch (error) {
     // After any other error, it is unknown whether something was sent, so the payment stays stored.
     const isDeclined = error instanceof PaymentRefused && error.refusal.kind !== "failed";
-    if (isDeclined && findKept(address)?.sinceMs === sinceMs) keep(address, undefined);
+    if (isDeclined && findKept(address)?.sinceMs === sinceMs) forgetKept(address);
     throw error;
   }
 }

@@ -6,6 +6,7 @@ import { afterEach, describe, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
 import {
   findKept,
+  forgetKept,
   type Kept,
   keep,
   type Order,
@@ -42,7 +43,7 @@ const refuseWith = (code: number) => () => {
 
 type Answers = Record<string, () => unknown>;
 
-afterEach(() => keep(address, undefined));
+afterEach(() => forgetKept(address));
 
 /** A wallet that can pay. `answers` replaces responses of single methods. */
 function openWallet(answers: Answers) {
@@ -143,7 +144,7 @@ describe("sendPayment", () => {
     const paysFrom = async (account: Hex) => {
       assert.deepEqual(await pay(), sent);
       assert.equal(findKept(address)?.from, account);
-      keep(address, undefined);
+      forgetKept(address);
     };
     await paysFrom(buyer);
     able.eth_requestAccounts = () => [another];
