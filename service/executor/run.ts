@@ -5,7 +5,7 @@
 // between two steps loses nothing. A pass that fails does not end the loop.
 
 import type { Hex } from "executable-address";
-import { type BlockPace, openBlockPace } from "../chain/rpc/heads.ts";
+import { type BlockPace, openBlockPace } from "../chain/rpc/block-pace.ts";
 import { type Network, openNetwork, openRelays, type Relays } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";

@@ -2,7 +2,7 @@
 // sends. A failing job delays other jobs only by the time that it takes to read its balances.
 
 import { keccak256 } from "viem/utils";
-import type { BlockPace } from "../../chain/rpc/heads.ts";
+import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf, daySeconds } from "../../flow/days.ts";
 import type { LatePlace } from "../ledger/due.ts";
