@@ -15,7 +15,7 @@ import { networkOf } from "../../flow/networks.ts";
 import { requestMsMax } from "../limits.ts";
 import type { Parts } from "../parts.ts";
 import { refuseConnect, refuseExpectation, refuseHost } from "../refuse.ts";
-import { corsHeaders } from "../routes.ts";
+import { corsHeaders, headerValues } from "../routes.ts";
 import { type Admission, tooMany } from "./admission.ts";
 
 type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
@@ -72,13 +72,9 @@ const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
  * Returns false if the request has an invalid `Host` header or several. A request with several is
  * refused, because a proxy in front of this server may use one header and this server the other.
  */
-function hasOneHost({ rawHeaders, headers }: IncomingMessage): boolean {
-  let found = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]!;
-    if (name.length === 4 && name.toLowerCase() === "host") found += 1;
-  }
-  return found === 0 || (found === 1 && host.test(headers.host ?? ""));
+function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+  const [value, ...others] = headerValues(rawHeaders, "host");
+  return value === undefined || (others.length === 0 && host.test(value));
 }
 
 /** With this encoding, Node writes headers and body together. It is safe because both are ASCII. */
