@@ -98,10 +98,10 @@ true try type typedef typeof ufixed uint unchecked unicode using var view virtua
 years`;
 
 /** Functions can have these names, and parameters cannot. */
-const functionWords = "_ fallback receive super this";
+const parameterOnlyWords = "_ fallback receive super this";
 
 const everywhere: ReadonlySet<string> = new Set(words.split(/\s+/));
-const ofParameters: ReadonlySet<string> = new Set(functionWords.split(" "));
+const ofParameters: ReadonlySet<string> = new Set(parameterOnlyWords.split(" "));
 
 /**
  * Sized types such as `uint8`, `bytes32`, and `fixed128x18`. Other widths, as in `uint7`, are not
