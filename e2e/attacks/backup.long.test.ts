@@ -49,7 +49,7 @@ for (const kind of deployments) {
       const email = "backup2@example.com";
       await browser.signUp(email);
       const { apiKey } = await service.newKey();
-      const made = await service.parts.accounts.signIn.makeResetToken(email, { atMs: Date.now() });
+      const made = await service.parts.accounts.signIn.makeResetSecret(email, { atMs: Date.now() });
       const tables = ["api_keys", "auth_sessions", "auth_passwords", "auth_tokens", "audit"];
       let copy = "";
       for (const table of tables) {

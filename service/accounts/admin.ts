@@ -81,7 +81,7 @@ const ofAccounts: Command[] = [
     async run({ store, publicUrl }, { options }) {
       const secret = await findOrDrawSecret(store.db);
       const signIn = openSignIn(store, { publicUrl, signup: "closed", secret });
-      const token = await signIn.makeResetToken(options.email as string, operator());
+      const token = await signIn.makeResetSecret(options.email as string, operator());
       if (!token) throw new Error(`no account has the email ${options.email}`);
       // The token follows the #, so browsers do not send it to servers, and it does not appear in
       // logs.

@@ -52,7 +52,7 @@ export type SignIn = {
     change: { currentPassword: string; newPassword: string },
     actor: Actor,
   ): Promise<SetCookies>;
-  /** Ends every session of the account. @throws {SignInError} `invalid_token` */
+  /** Ends every session of the account. @throws {SignInError} `invalid_reset_link` */
   resetPassword(reset: { token: string; newPassword: string }, actor: Actor): Promise<void>;
   /**
    * Finds the session of these cookies. Each call reads the store, so that an ended session is
@@ -65,7 +65,7 @@ export type SignIn = {
    * Creates a token that is valid for one call of resetPassword within a day. The account may never
    * have had a password.
    */
-  makeResetToken(email: string, actor: Actor): Promise<string | undefined>;
+  makeResetSecret(email: string, actor: Actor): Promise<string | undefined>;
 };
 
 /** Maps better-auth's codes to ours. */
@@ -76,13 +76,13 @@ const codes: Record<string, SignInErrorCode> = {
   PASSWORD_TOO_SHORT: "password_too_short",
   PASSWORD_TOO_LONG: "password_too_long",
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "user_already_exists",
-  INVALID_TOKEN: "invalid_token",
-  USER_NOT_FOUND: "invalid_token",
+  INVALID_TOKEN: "invalid_reset_link",
+  USER_NOT_FOUND: "invalid_reset_link",
   CREDENTIAL_ACCOUNT_NOT_FOUND: "invalid_password",
 };
 
 const sessionSeconds = 7 * 24 * 3600;
-const resetTokenMs = 24 * 3600 * 1000;
+const resetLinkMs = 24 * 3600 * 1000;
 
 type SignInOptions = {
   /**
@@ -190,7 +190,7 @@ function sessions({ db, loadAuth }: Context): Pick<SignIn, "signOut" | "findSess
 function passwords({
   db,
   loadAuth,
-}: Context): Pick<SignIn, "changePassword" | "resetPassword" | "makeResetToken"> {
+}: Context): Pick<SignIn, "changePassword" | "resetPassword" | "makeResetSecret"> {
   return {
     async changePassword({ cookie }, change, actor) {
       await refuseGuessable(change.newPassword, "");
@@ -215,7 +215,7 @@ function passwords({
       if (verification) await appendAudit(db, verification.value, "password_reset", actor);
     },
 
-    async makeResetToken(email, actor) {
+    async makeResetSecret(email, actor) {
       const account = await findAccount(db, { email });
       if (!account) return undefined;
       await ensureUser(db, account);
@@ -225,7 +225,7 @@ function passwords({
       await internalAdapter.createVerificationValue({
         value: account.accountId,
         identifier: resetIdentifier(token),
-        expiresAt: new Date(Date.now() + resetTokenMs),
+        expiresAt: new Date(Date.now() + resetLinkMs),
       });
       await appendAudit(db, account.accountId, "reset_link_made", actor);
       return token;

@@ -377,25 +377,25 @@ for (const [name, database] of Object.entries(databases)) {
       await refuses(await stranger.post("/auth/change-password", right), 401, "unauthorized");
     });
 
-    test("a reset link ends every session, and is then refused with invalid_token", async () => {
+    test("a reset link ends every session, and then returns invalid_reset_link", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });
       const browser = openBrowser(service);
       await refuses(await browser.signIn(email), 401, "invalid_email_or_password");
-      assert.equal(await accounts.signIn.makeResetToken(newEmail(), { atMs: 0 }), undefined);
-      const token = await accounts.signIn.makeResetToken(email, { atMs: Date.now() });
+      assert.equal(await accounts.signIn.makeResetSecret(newEmail(), { atMs: 0 }), undefined);
+      const token = await accounts.signIn.makeResetSecret(email, { atMs: Date.now() });
       const reset = (body: object) => openBrowser(service).post("/auth/reset-password", body);
       const newPassword = "set by a link, this one";
-      await refuses(await reset({ token: `${token}x`, newPassword }), 400, "invalid_token");
+      await refuses(await reset({ token: `${token}x`, newPassword }), 400, "invalid_reset_link");
       await refuses(await reset({ token, newPassword: "short" }), 400, "password_too_short");
       const guessable = { token, newPassword: "passwordpassword" };
       await refuses(await reset(guessable), 400, "password_guessable");
       assert.equal((await reset({ token, newPassword })).statusCode, 200);
-      await refuses(await reset({ token, newPassword }), 400, "invalid_token");
+      await refuses(await reset({ token, newPassword }), 400, "invalid_reset_link");
       assert.equal((await browser.signIn(email, newPassword)).statusCode, 200);
 
-      const again = await accounts.signIn.makeResetToken(email, { atMs: Date.now() });
+      const again = await accounts.signIn.makeResetSecret(email, { atMs: Date.now() });
       await reset({ token: again, newPassword: "set by a second link" });
       assert.equal((await browser.get("/dashboard/api/account")).statusCode, 401);
     });
@@ -404,7 +404,7 @@ for (const [name, database] of Object.entries(databases)) {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });
-      const token = await accounts.signIn.makeResetToken(email, { atMs: Date.now() });
+      const token = await accounts.signIn.makeResetSecret(email, { atMs: Date.now() });
       const asked = [1, 2, 3, 4].map((i) =>
         openBrowser(service).post("/auth/reset-password", {
           token,
@@ -419,7 +419,7 @@ for (const [name, database] of Object.entries(databases)) {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });
-      const token = await accounts.signIn.makeResetToken(email, { atMs: Date.now() });
+      const token = await accounts.signIn.makeResetSecret(email, { atMs: Date.now() });
       const rows = await store.db.selectFrom("auth_tokens").selectAll().execute();
       assert.ok(rows.length > 0 && !JSON.stringify(rows).includes(token!));
     });

@@ -24,7 +24,7 @@ const keys: Readonly<Record<string, Key>> = {
   password_too_long: "problemPasswordLong",
   password_guessable: "problemPasswordGuessable",
   user_already_exists: "problemUserExists",
-  invalid_token: "problemToken",
+  invalid_reset_link: "problemResetLink",
   signup_closed: "signupClosedAsk",
 };
 

@@ -80,7 +80,7 @@ async function signInAndOut(signIn: SignIn, db: Db): Promise<void> {
   const session = await signIn.findSession(cookies);
   const newPassword = "another password";
   await signIn.changePassword(cookies, { currentPassword: login.password, newPassword }, actor);
-  const token = await signIn.makeResetToken(login.email, actor);
+  const token = await signIn.makeResetSecret(login.email, actor);
   await signIn.resetPassword({ token: token!, newPassword: login.password }, actor);
   await signIn.signOut(cookieOf(await signIn.signIn(login, actor)), actor);
   await endSession(db, account.accountId, session!.sessionId, actor);
