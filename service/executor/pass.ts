@@ -29,7 +29,10 @@ export type Pass<Memory = unknown> = {
   view: View;
   /** The chain's clock. */
   nowSeconds: number;
-  /** The key that the functions of transactions/ work with. */
+  /**
+   * The key that transactions/ works with. `openKey` gets a pass for each key, and `work` the key
+   * with the most money. In any other pass, it is the first key.
+   */
   signer: Signer;
 };
 

@@ -1,6 +1,10 @@
 // Stores one job for each address that has received money, with its state, its failures, and the
 // time at which it is due. The cost of a pass depends on the number of jobs, not on the number of
 // addresses.
+//
+// A job becomes due after a payment (`wakeJobs`), after a hint (`hintJobs`), after a reorganization
+// (`makeDue`), for an operator (`retryJob`), or at the time that the executor chose (`updateJobs`).
+// `wakeJobs` and `makeDue` change only the due time, so a job that is idle or given up can be due.
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
