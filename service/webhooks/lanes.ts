@@ -16,7 +16,7 @@
 // with ten endpoints each occupied all slots for seconds. With 1,024 slots, a thousand accounts
 // leave eight slots free. It was not enough to reserve a sixteenth of the slots for accounts
 // without recent use: next to a thousand accounts, an endpoint that responds in 1.2 s waited 4 s,
-// because its account has some recent use.
+// because its account has some recent use. lanes.test.ts simulates both crowds.
 
 /**
  * 0 is the fast lane, 1 is the lane of new endpoints and of endpoints that respond slowly, and 2 is
