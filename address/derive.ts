@@ -53,7 +53,10 @@ function factoryBytes(factory: Hex | undefined, keccak: Keccak): Uint8Array {
   return trusted === factoryAddress ? defaultFactory : fromHex(trusted);
 }
 
-/** Parses a factory, with the default {@link factoryAddress}. @throws {InvalidError} */
+/**
+ * Parses a factory, with the default {@link factoryAddress}.
+ * @throws {InvalidError}
+ */
 export function parseFactory(factory: Hex | undefined, keccak: Keccak): Hex {
   if (factory === undefined || factory === factoryAddress) return factoryAddress;
   return parseAddress(factory, { path: ["factory"], keccak });

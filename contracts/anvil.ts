@@ -46,8 +46,8 @@ export const anvilKeys = [
 ] as const satisfies Hex[];
 
 /**
- * Returns the path of a Foundry program ("anvil", "forge") for this machine. @throws if npm has no
- * program for this machine
+ * Returns the path of a Foundry program ("anvil", "forge") for this machine.
+ * @throws if npm has no program for this machine
  */
 export function foundryBinary(program: "anvil" | "forge"): string {
   const os = platform === "win32" ? "win32" : platform;

@@ -144,4 +144,18 @@ describe("files", () => {
     });
     assert.deepEqual(wrong, []);
   });
+
+  test("each block tag of a comment starts a line", () => {
+    const isTagInside = /[^\s*/].* @(param|returns?|throws|dev|notice)\b/;
+    const wrong = files
+      .filter((path) => /\.(ts|tsx|js|cjs|sol)$/.test(path))
+      .flatMap((path) =>
+        readFileSync(join(root, path), "utf8")
+          .split("\n")
+          .flatMap((line, at) =>
+            isComment.test(line) && isTagInside.test(line) ? [`${path}:${at + 1}`] : [],
+          ),
+      );
+    assert.deepEqual(wrong, []);
+  });
 });

@@ -96,7 +96,10 @@ export function openWork(parts: WorkParts) {
   };
 }
 
-/** Proves and applies an event. @returns whether the event is done */
+/**
+ * Proves and applies an event.
+ * @returns whether the event is done
+ */
 async function processEvent(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
   const { address } = event.data;
   const order = (await parts.store.findByAddress(address)) ?? (await parts.restoreOne(event.data));

@@ -6,7 +6,10 @@ import type { Hex } from "./hex.ts";
 /** Means the chain's native coin where a token address is expected. */
 export const zeroAddress: Hex = "0x0000000000000000000000000000000000000000";
 
-/** Encodes calldata for `balanceOf(address)`, in lowercase. @param owner 20 bytes, in any case */
+/**
+ * Encodes calldata for `balanceOf(address)`, in lowercase.
+ * @param owner 20 bytes, in any case
+ */
 export const encodeBalanceOf = (owner: Hex): Hex =>
   `0x70a08231${padWord(owner.slice(2).toLowerCase())}`;
 
@@ -25,7 +28,10 @@ const padWord = (digits: string): string => digits.padStart(64, "0");
 export const transferTopic: Hex =
   "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-/** Encodes an indexed address as a topic, in lowercase. @param address in any case */
+/**
+ * Encodes an indexed address as a topic, in lowercase.
+ * @param address in any case
+ */
 export const topicOf = (address: Hex): Hex => `0x${padWord(address.slice(2).toLowerCase())}`;
 
 type Transfer = { from: Hex; to: Hex; amount: bigint };

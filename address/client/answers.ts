@@ -55,7 +55,10 @@ export const chainList = immutable(
 );
 export type ChainList = TypeOf<typeof chainList>;
 
-/** Checks an answer against a shape. @throws {UnprovenError} whose message contains `what` */
+/**
+ * Checks an answer against a shape.
+ * @throws {UnprovenError} whose message contains `what`
+ */
 export function shaped<S extends Shape>(shape: S, answer: unknown, what: string): TypeOf<S> {
   if (fits(shape, answer)) return answer;
   throw new UnprovenError(`the response is not a valid ${what}`);
@@ -95,7 +98,10 @@ export function proveSimulation(answer: unknown, requested: Hex): Simulation {
   return expectAddress(shaped(simulation, answer, `simulation of ${requested}`), requested);
 }
 
-/** Checks that an answer has the requested ID. @throws {UnprovenError} with both IDs */
+/**
+ * Checks that an answer has the requested ID.
+ * @throws {UnprovenError} with both IDs
+ */
 export function expectId<T extends { readonly id: string }>(found: T, id: string, what: string): T {
   if (found.id === id) return found;
   throw new UnprovenError(`expected ${what} ${id}, found ${describeValue(found.id)}`);

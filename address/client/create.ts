@@ -89,7 +89,10 @@ function submit({ credential }: Settings, call: Call, path: string, intent: obje
   return send(transport, { method: "POST", path, headers, body: JSON.stringify(intent), signal });
 }
 
-/** Proves the record of an intent whose salt the service computed. @throws {UnprovenError} */
+/**
+ * Proves the record of an intent whose salt the service computed.
+ * @throws {UnprovenError}
+ */
 function proveSalted(
   answer: unknown,
   requested: Omit<Intent, "salt">,

@@ -303,7 +303,10 @@ export function proveEventById(answer: unknown, id: string): ServiceEvent {
   return expectId(shaped(serviceEvent, answer, "event"), id, "event");
 }
 
-/** Reads an event of a type that this library knows. @throws {UnprovenError} */
+/**
+ * Reads an event of a type that this library knows.
+ * @throws {UnprovenError}
+ */
 export const proveEventShape = (event: unknown): ServiceEvent => {
   const found = shaped(serviceEvent, event, "event");
   if (eventTypes.includes(found.type)) return found;

@@ -92,7 +92,10 @@ export function parseOptions(options: ClientOptions): Settings {
   };
 }
 
-/** Parses an integer from `least` to `most`, with a default. @throws {TypeError} */
+/**
+ * Parses an integer from `least` to `most`, with a default.
+ * @throws {TypeError}
+ */
 export function parseCount<Name extends string>(
   options: { readonly [name in Name]?: number | undefined },
   name: Name,

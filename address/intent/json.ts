@@ -63,7 +63,10 @@ function countKeys(value: unknown): number {
 
 const stringOrBracketOrColon = /"(?:[^"\\]|\\.)*"|[{}:]/g;
 
-/** Finds the first repeated key of an object, quoted as in the text. @param text valid JSON */
+/**
+ * Finds the first repeated key of an object, quoted as in the text.
+ * @param text valid JSON
+ */
 function findRepeatedKey(text: string): string | undefined {
   const open: Set<string>[] = [];
   let last = "";

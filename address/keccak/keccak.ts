@@ -39,7 +39,10 @@ export const keccak256: Keccak = (bytes) => {
   return digest;
 };
 
-/** Returns the keccak of `options`, or the default. @throws {TypeError} if it is not a function */
+/**
+ * Returns the keccak of `options`, or the default.
+ * @throws {TypeError} if it is not a function
+ */
 export function chooseKeccak(options: { readonly keccak?: Keccak | undefined }): Keccak {
   const { keccak = keccak256 } = options;
   if (typeof keccak !== "function") throw new TypeError("keccak: expected a function");

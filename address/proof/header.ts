@@ -18,7 +18,10 @@ export type Header = BlockReference & {
 const fieldsMin = 15;
 const fieldsMax = 64;
 
-/** Decodes a header. @throws {ProofError} `invalid_proof` if `bytes` are not a header */
+/**
+ * Decodes a header.
+ * @throws {ProofError} `invalid_proof` if `bytes` are not a header
+ */
 export function readHeader(bytes: Uint8Array, keccak: Keccak): Header {
   const fields = expectList(decodeRlp(bytes), "header", fieldsMin, fieldsMax);
   const take = (index: number, what: string, length: number) =>

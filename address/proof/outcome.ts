@@ -99,7 +99,10 @@ function decodeCodeHash(account: Uint8Array): Uint8Array {
   return expectBytes(codeHash, "account's code hash", 32);
 }
 
-/** Decodes hex. @throws {ProofError} `invalid_proof` for anything else */
+/**
+ * Decodes hex.
+ * @throws {ProofError} `invalid_proof` for anything else
+ */
 export function parseHexIn(value: unknown, what: string): Uint8Array {
   if (typeof value === "string" && /^0x([0-9a-f]{2})*$/i.test(value)) return fromHex(value);
   throw invalidProof(`${what}: expected hex, found ${describeValue(value)}`);
@@ -108,7 +111,10 @@ export function parseHexIn(value: unknown, what: string): Uint8Array {
 /** The longest path in a trie has one node per nibble of the key, and one final node. */
 const nodesMax = 65;
 
-/** Decodes a list of hex. @throws {ProofError} `invalid_proof` for anything else */
+/**
+ * Decodes a list of hex.
+ * @throws {ProofError} `invalid_proof` for anything else
+ */
 export function parseNodes(value: unknown, what: string): Uint8Array[] {
   if (!Array.isArray(value) || value.length > nodesMax)
     throw invalidProof(`${what}: expected a list of at most ${nodesMax} nodes`);

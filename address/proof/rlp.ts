@@ -11,7 +11,10 @@ export type Rlp = Uint8Array | readonly Rlp[];
  */
 const depthMax = 8;
 
-/** Decodes one item. @throws {ProofError} `invalid_proof` unless it is the canonical encoding */
+/**
+ * Decodes one item.
+ * @throws {ProofError} `invalid_proof` unless it is the canonical encoding
+ */
 export function decodeRlp(bytes: Uint8Array): Rlp {
   const [item, end] = readItem(bytes, 0, 0);
   if (end !== bytes.length)
@@ -90,13 +93,19 @@ export function decodeCount(item: Rlp | undefined, what: string): number {
   return value;
 }
 
-/** Returns `item` if it is bytes (of `length` if given). @throws {ProofError} otherwise */
+/**
+ * Returns `item` if it is bytes (of `length` if given).
+ * @throws {ProofError} otherwise
+ */
 export function expectBytes(item: Rlp | undefined, what: string, length?: number): Uint8Array {
   if (item instanceof Uint8Array && item.length === (length ?? item.length)) return item;
   throw invalidProof(`${what}: expected ${length ?? "some"} bytes`);
 }
 
-/** Returns `item` if it is a list of `least` to `most` items. @throws {ProofError} otherwise */
+/**
+ * Returns `item` if it is a list of `least` to `most` items.
+ * @throws {ProofError} otherwise
+ */
 export function expectList(
   item: Rlp | undefined,
   what: string,

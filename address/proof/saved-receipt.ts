@@ -151,7 +151,10 @@ const serialize = (value: unknown): string =>
       : each,
   );
 
-/** Checks the fields of a receipt. @throws {ProofError} `invalid_proof` */
+/**
+ * Checks the fields of a receipt.
+ * @throws {ProofError} `invalid_proof`
+ */
 function parseReceipt(value: unknown): SavedReceipt {
   const { format, record, proof, payments } = (value ?? {}) as Partial<SavedReceipt>;
   if (format !== receiptFormat)

@@ -102,7 +102,10 @@ export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: numbe
 
 type Envelope = { result: unknown; error: { code: unknown; message: unknown } };
 
-/** Parses hex, of `bytes` bytes if given. @throws {StatusError} `rpc_inconsistent` */
+/**
+ * Parses hex, of `bytes` bytes if given.
+ * @throws {StatusError} `rpc_inconsistent`
+ */
 export function parseHex(value: unknown, what: string, bytes?: number): Hex {
   const hex = lowerHex(value);
   if (hex && countBytes(hex) === (bytes ?? countBytes(hex))) return hex;
@@ -111,14 +114,20 @@ export function parseHex(value: unknown, what: string, bytes?: number): Hex {
   );
 }
 
-/** Parses a quantity such as `0x1b4`. @throws {StatusError} `rpc_inconsistent` */
+/**
+ * Parses a quantity such as `0x1b4`.
+ * @throws {StatusError} `rpc_inconsistent`
+ */
 export function parseQuantity(value: unknown, what: string): bigint {
   const quantity = fromQuantity(value);
   if (quantity !== undefined) return quantity;
   throw inconsistent(`${what}: expected a hex quantity, found ${describeValue(value)}`);
 }
 
-/** Parses a quantity below 2^53. @throws {StatusError} `rpc_inconsistent` */
+/**
+ * Parses a quantity below 2^53.
+ * @throws {StatusError} `rpc_inconsistent`
+ */
 export function parseNumber(value: unknown, what: string): number {
   const count = Number(parseQuantity(value, what));
   if (Number.isSafeInteger(count)) return count;

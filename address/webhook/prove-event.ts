@@ -186,7 +186,10 @@ const isLasting = ({ type, data: { payment } }: ServiceEvent) =>
     ? payment?.transactionHash != null
     : type === "address.executed" || type === "address.recovered";
 
-/** Returns whether the event's block is still canonical. @throws {ProofError} */
+/**
+ * Returns whether the event's block is still canonical.
+ * @throws {ProofError}
+ */
 async function isCanonical(
   { number, hash }: Pick<BlockReference, "number" | "hash">,
   { rpcs, ...options }: ChainOptions,

@@ -59,7 +59,10 @@ async function startHardhat(options: NodeOptions): Promise<LocalNode> {
   };
 }
 
-/** The URL that the node prints when it listens. @throws with its output, if it ends before */
+/**
+ * The URL that the node prints when it listens.
+ * @throws with its output, if it ends before
+ */
 function urlOf({ stdout, stderr }: ChildProcess, gone: Promise<void>): Promise<string> {
   let said = "";
   return new Promise((found, failed) => {

@@ -34,7 +34,10 @@ function exportsOf([name, folder]) {
   ]);
 }
 
-/** @param path of a request @returns the module's text, or undefined if there is none */
+/**
+ * @param path of a request
+ * @returns the module's text, or undefined if there is none
+ */
 export async function readModule(path) {
   const name = Object.keys(folders).find((each) => path.startsWith(`/lib/${each}/`));
   if (!name || !/\.(m?js|json)$/.test(path)) return undefined;

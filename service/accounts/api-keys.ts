@@ -99,7 +99,10 @@ export async function rotateApiKey(
   return isRotated ? { apiKey, prefix: next.prefix } : undefined;
 }
 
-/** Revokes a key. @returns false if the account has no such key */
+/**
+ * Revokes a key.
+ * @returns false if the account has no such key
+ */
 export async function revokeApiKey(
   db: Kysely<Tables>,
   accountId: string,

@@ -36,7 +36,10 @@ export const policies = {
 /** The name of the operator's limit of creates per account and day. */
 export const dailyCreates = "addresses-day";
 
-/** Returns a limit in words. @param what the plural of what it counts */
+/**
+ * Returns a limit in words.
+ * @param what the plural of what it counts
+ */
 export function describePolicy({ burst, intervalMs }: Policy, what = "requests"): string {
   const then =
     intervalMs <= 1_000 ? `${1_000 / intervalMs} per second` : `one every ${intervalMs / 1_000} s`;

@@ -117,7 +117,10 @@ export function findEvents(
   return rows.execute();
 }
 
-/** Deletes events that are too old. @returns the number of deleted events */
+/**
+ * Deletes events that are too old.
+ * @returns the number of deleted events
+ */
 export const pruneEvents = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
   prune({
     find: (limit) =>

@@ -21,7 +21,10 @@ import type { Reason } from "./ledger/reasons.ts";
 import { findRecoveredElsewhere } from "./ledger/settlements.ts";
 import { findAccountGas } from "./ledger/spending.ts";
 
-/** Implements ExecutorDesk of http/parts.ts. @param nowMs milliseconds of a monotonic clock */
+/**
+ * Implements ExecutorDesk of http/parts.ts.
+ * @param nowMs milliseconds of a monotonic clock
+ */
 export function openDesk(
   { db }: Pick<Store, "db">,
   log: Pick<Logger, "warn">,

@@ -53,7 +53,10 @@ const pollMsUsual = 2_000;
 /** The time until the address expires. Late money is returned to the wallet. */
 const expirySeconds = 86_400;
 
-/** Finds the chain in the chains file. @throws an error that lists the names of the chains */
+/**
+ * Finds the chain in the chains file.
+ * @throws an error that lists the names of the chains
+ */
 export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions): Chain {
   const chains = readChains(config.chainsFile);
   const chain = chains.find(

@@ -275,7 +275,10 @@ async function settle(sending: Sending, nonce: number): Promise<Sent | undefined
   return undefined;
 }
 
-/** Returns false if the endpoint requires a higher fee. @throws {SendRefused} for other refusals */
+/**
+ * Returns false if the endpoint requires a higher fee.
+ * @throws {SendRefused} for other refusals
+ */
 async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> {
   try {
     await request("eth_sendRawTransaction", [raw]);

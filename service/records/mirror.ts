@@ -135,7 +135,10 @@ export async function writeMirror(
   return { written, corrupt: corrupt.length };
 }
 
-/** Reads a note. @returns `fresh` if the file does not exist */
+/**
+ * Reads a note.
+ * @returns `fresh` if the file does not exist
+ */
 export async function readNote<Note>(file: string, fresh: Note): Promise<Note> {
   try {
     return JSON.parse(await readFile(file, "utf8"));

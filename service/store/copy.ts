@@ -129,7 +129,10 @@ async function copyTable(source: Database.Database, db: Kysely<any>, table: stri
   return count;
 }
 
-/** Calls `act` for the address of each record. @returns the number of records */
+/**
+ * Calls `act` for the address of each record.
+ * @returns the number of records
+ */
 async function eachAddress(
   source: Database.Database,
   act: (address: Buffer) => Promise<void>,

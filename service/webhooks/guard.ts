@@ -36,7 +36,10 @@ export function isPublic(address: string): boolean {
   return ip.range() === "unicast";
 }
 
-/** Validates a URL without resolving its host name. @throws {TargetError} */
+/**
+ * Validates a URL without resolving its host name.
+ * @throws {TargetError}
+ */
 export function parseTarget(text: string, targets: Targets): URL {
   const { length } = text;
   if (length > urlMax)

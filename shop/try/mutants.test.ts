@@ -322,7 +322,10 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
   },
 };
 
-/** Runs the checks named in `only`, or all. @returns the checks that fail */
+/**
+ * Runs the checks named in `only`, or all.
+ * @returns the checks that fail
+ */
 async function tryAll(
   open: (settings: Record<string, string>) => Receiver,
   only?: readonly string[],

@@ -180,7 +180,10 @@ function strangeOrder(reference: string | null): Made {
   return { record, reference, isStrange: true };
 }
 
-/** Serves HTTP on 127.0.0.1. @returns a function that closes the server */
+/**
+ * Serves HTTP on 127.0.0.1.
+ * @returns a function that closes the server
+ */
 async function serve(port: number, answer: (asked: TryRequest) => Promise<TryAnswer>) {
   const server = createServer(async (request, response) => {
     const { method = "GET", url = "/" } = request;

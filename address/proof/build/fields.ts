@@ -9,7 +9,10 @@ import { encodeCount, encodeRlp, type Rlp } from "../rlp.ts";
 /** A JSON object from a node. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Encodes hex as bytes. @throws {InvalidError} if it is not hex */
+/**
+ * Encodes hex as bytes.
+ * @throws {InvalidError} if it is not hex
+ */
 const data = (value: unknown): Uint8Array => fromHex(value);
 /** Encodes a quantity such as `0x1b4` as an RLP integer. */
 const quantity = (value: unknown): Uint8Array => encodeCount(BigInt(value as string));

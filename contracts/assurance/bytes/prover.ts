@@ -72,7 +72,10 @@ const declarations = [
 const unknownBytes = (name: string, bytes: Word) => (index: Word) =>
   chooseByte(less(index, bytes), `(${name}Byte ${smtWord(index)})`, 0n);
 
-/** Returns a case with free variables. @param codeBytes the length of the code, if known */
+/**
+ * Returns a case with free variables.
+ * @param codeBytes the length of the code, if known
+ */
 export const everything = (codeBytes: Word = "codeBytes"): Case => ({
   caller: "caller",
   self: "self",

@@ -6,7 +6,8 @@ pragma solidity 0.8.37;
 // any order. It checks each of the two contracts separately.
 
 /// @notice A vault executes once, in time and fully funded, or is closed. It then never executes
-/// again. @dev The vault's balance and the success of its calls are arbitrary.
+/// again.
+/// @dev The vault's balance and the success of its calls are arbitrary.
 contract Life {
     uint256 private immutable AMOUNT;
     uint256 private immutable EXPIRY;

@@ -69,7 +69,8 @@ type Laboratory = {
 /**
  * Makes a compiled copy of the tests in `folder`.
  *
- * @param original the sources without a mutation @throws if the tests fail on `original`
+ * @param original the sources without a mutation
+ * @throws if the tests fail on `original`
  */
 export function openLaboratory(folder: string, original: Sources): Laboratory {
   rmSync(folder, { recursive: true, force: true });

@@ -46,13 +46,19 @@ export type SignIn = {
   signIn(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /** Ends the session of these cookies, if there is one. */
   signOut(cookies: Cookies, actor: Actor): Promise<SetCookies>;
-  /** Ends every other session of the account. @throws {SignInError} `invalid_password` */
+  /**
+   * Ends every other session of the account.
+   * @throws {SignInError} `invalid_password`
+   */
   changePassword(
     cookies: Cookies,
     change: { currentPassword: string; newPassword: string },
     actor: Actor,
   ): Promise<SetCookies>;
-  /** Ends every session of the account. @throws {SignInError} `invalid_reset_link` */
+  /**
+   * Ends every session of the account.
+   * @throws {SignInError} `invalid_reset_link`
+   */
   resetPassword(reset: { token: string; newPassword: string }, actor: Actor): Promise<void>;
   /**
    * Finds the session of these cookies. Each call reads the store, so that an ended session is

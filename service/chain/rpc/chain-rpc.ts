@@ -170,7 +170,8 @@ export async function askAt(
  * Encodes a call of a contract's function. The text has the same form as in an intent. Unlike in an
  * intent, every address is allowed.
  *
- * @param text such as `allowance(address owner, address spender)`; @param args as in an intent
+ * @param text such as `allowance(address owner, address spender)`
+ * @param args as in an intent
  */
 export function encodeViewCall(to: Hex, text: string, args: string[] = []): { to: Hex; data: Hex } {
   return { to, data: toHex(encodeCall({ target: factoryAddress, function: text, args })) };

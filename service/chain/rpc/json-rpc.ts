@@ -86,7 +86,10 @@ export function resultOf(answer: Answer | undefined): unknown {
   throw new ChainUnavailable(answer ? answer.error.message : "no answer");
 }
 
-/** Parses a JSON-RPC quantity. @throws {ChainUnavailable} for any other value */
+/**
+ * Parses a JSON-RPC quantity.
+ * @throws {ChainUnavailable} for any other value
+ */
 export function quantity(value: unknown): bigint {
   const found = fromQuantity(value);
   if (found !== undefined) return found;
@@ -139,7 +142,8 @@ export function blockCall(number: number | "latest" | "finalized"): Call {
 }
 
 /**
- * Converts any error of a read to the error that readers expect. @throws {ChainUnavailable} always
+ * Converts any error of a read to the error that readers expect.
+ * @throws {ChainUnavailable} always
  */
 export function unread(error: unknown): never {
   if (error instanceof ChainUnavailable) throw error;

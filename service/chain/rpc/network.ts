@@ -44,7 +44,10 @@ import { lateAfterMs, lateMsMin, openRound, type Round } from "./round.ts";
 import { agreed, type View, viewOf } from "./view.ts";
 
 export type Network = {
-  /** Asks every endpoint for its head. @throws {ChainUnavailable} if none is on this chain */
+  /**
+   * Asks every endpoint for its head.
+   * @throws {ChainUnavailable} if none is on this chain
+   */
   openView(): Promise<View>;
   /**
    * Asks one endpoint, a different one each time, for its newest block. If that block is still
@@ -91,7 +94,10 @@ const openHeadRound = (state: NetworkState): Round<Reached> =>
     findWhere(state, record, { isOver }),
   );
 
-/** @param round the endpoints that were already asked @param endpoints the other endpoints */
+/**
+ * @param round the endpoints that were already asked
+ * @param endpoints the other endpoints
+ */
 async function openView(
   state: NetworkState,
   round: Round<Reached>,

@@ -34,7 +34,10 @@ export type Round<Value> = {
   ask(record: EndpointRecord): void;
   /** Returns the endpoints that were asked, in this order, with their values. */
   entries: readonly Readonly<Entry<Value>>[];
-  /** Resolves at the next change of an entry. @throws the error of a request */
+  /**
+   * Resolves at the next change of an entry.
+   * @throws the error of a request
+   */
   next(): Promise<void>;
   /**
    * Waits for all endpoints that were asked, or until enough have answered and all others are late

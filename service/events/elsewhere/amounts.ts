@@ -86,7 +86,10 @@ export async function keepBalances(
   }
 }
 
-/** Deletes balances that were read in replaced blocks above `number`. @returns their addresses */
+/**
+ * Deletes balances that were read in replaced blocks above `number`.
+ * @returns their addresses
+ */
 export async function forgetBalancesAbove(
   db: Kysely<Tables>,
   chainId: number,

@@ -171,7 +171,10 @@ function fits(items: readonly Ready[], limits: BatchLimits): boolean {
   );
 }
 
-/** Returns the gas limit of a transaction. @param items in ascending order of gas */
+/**
+ * Returns the gas limit of a transaction.
+ * @param items in ascending order of gas
+ */
 export function computeGasLimit(items: readonly Pick<Ready, "gas">[]): number {
   return Math.ceil(baseGas + items.length * items.at(-1)!.gas * gasMargin);
 }

@@ -75,7 +75,10 @@ function readRows(transaction: Transaction<Tables>, chainId: number, address: He
 
 type NamedRow = Awaited<ReturnType<typeof readRows>>[number];
 
-/** Returns undefined if the token can be reported again. @param rows the rows of one token */
+/**
+ * Returns undefined if the token can be reported again.
+ * @param rows the rows of one token
+ */
 function fateOf(rows: readonly NamedRow[]): NamedFate | undefined {
   if (rows.some(({ due_at, state }) => due_at !== null || state === "pending")) return "queued";
   return rows.some(({ kind }) => kind !== null && kind !== "recovered") ? "failed" : undefined;

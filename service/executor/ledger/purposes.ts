@@ -80,7 +80,10 @@ export const purposeId = (
   { sender, nonce }: Pick<NewPurpose, "sender" | "nonce">,
 ) => `${chainId}:${sender}:${nonce}`;
 
-/** Saves a purpose. @returns the number of its jobs that were free */
+/**
+ * Saves a purpose.
+ * @returns the number of its jobs that were free
+ */
 export async function insertPurpose(
   transaction: Transaction<Tables>,
   fence: Fence,

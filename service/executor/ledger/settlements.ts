@@ -32,7 +32,10 @@ export type VaultOutcome =
   | { kind: "recovery_failed"; vault: Hex; token: Hex; reason: string }
   | { kind: "failed"; vault: Hex; reason: string };
 
-/** Settles a purpose. @returns false, without a change, if the purpose was already final */
+/**
+ * Settles a purpose.
+ * @returns false, without a change, if the purpose was already final
+ */
 export function settlePurpose(
   db: Kysely<Tables>,
   fence: Fence,

@@ -86,7 +86,10 @@ export type KeySource = {
   executorAddress?: string | undefined;
 };
 
-/** Opens one key. @throws an error that names the wrong setting, and never shows its value */
+/**
+ * Opens one key.
+ * @throws an error that names the wrong setting, and never shows its value
+ */
 export function openSigner(source: KeySource): Signer {
   refuseTwo(source);
   const { executorSignerUrl } = source;
@@ -176,7 +179,10 @@ type Keystore = {
  */
 const work = { n: 262_144, r: 8, p: 1, dklen: 32 };
 
-/** Returns the text of a keystore. @param key `0x` and 64 hex digits */
+/**
+ * Returns the text of a keystore.
+ * @param key `0x` and 64 hex digits
+ */
 function encryptKey(key: Hex, password: string): string {
   const kdfparams = { ...work, salt: randomBytes(32).toString("hex") };
   const iv = randomBytes(16);

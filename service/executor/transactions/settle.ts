@@ -57,7 +57,10 @@ const absentPassesMin = 3;
 /** The time until an address is examined again after a fill replaced its transaction. */
 const freedSeconds = 60;
 
-/** Settles or confirms mined purposes. @param usedBelow the key's nonce on chain */
+/**
+ * Settles or confirms mined purposes.
+ * @param usedBelow the key's nonce on chain
+ */
 export async function settle(
   pass: SettlePass,
   pending: readonly Purpose[],

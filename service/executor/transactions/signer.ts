@@ -27,7 +27,10 @@ export const signerTimeoutMs = 2000;
  */
 const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
-/** Signs with `key`, which never leaves this process. @param key `0x` and 64 hex digits */
+/**
+ * Signs with `key`, which never leaves this process.
+ * @param key `0x` and 64 hex digits
+ */
 export function localSigner(key: Hex): Signer {
   const account = privateKeyToAccount(key);
   return {
@@ -36,7 +39,10 @@ export function localSigner(key: Hex): Signer {
   };
 }
 
-/** Signs with a remote signer. @param url can contain a password, so it is never shown */
+/**
+ * Signs with a remote signer.
+ * @param url can contain a password, so it is never shown
+ */
 export function remoteSigner(
   url: string,
   address: Hex,

@@ -59,7 +59,10 @@ export function findSession({ accounts }: Pick<Parts, "accounts">) {
   };
 }
 
-/** Runs after findSession. @throws {SignInError} `unauthorized` if there is no session */
+/**
+ * Runs after findSession.
+ * @throws {SignInError} `unauthorized` if there is no session
+ */
 export async function requireSession({ account }: FastifyRequest): Promise<void> {
   if (!account) throw new SignInError("unauthorized");
 }
@@ -67,7 +70,10 @@ export async function requireSession({ account }: FastifyRequest): Promise<void>
 /** The limit of one account's requests to the dashboard: a burst of 200, and then 10 per second. */
 const perAccount: Policy = { name: "dashboard", intervalMs: 100, burst: 200 };
 
-/** Runs after requireSession. @throws {Refusal} 429 `rate_limited` */
+/**
+ * Runs after requireSession.
+ * @throws {Refusal} 429 `rate_limited`
+ */
 export function limitSession({ accounts: { limiter } }: Pick<Parts, "accounts">) {
   return (request: FastifyRequest) =>
     spend(limiter, perAccount, requireAccountId(request), "too many requests");
