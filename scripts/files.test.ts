@@ -54,7 +54,8 @@ describe("files", () => {
   });
 
   test("no file has more than 450 lines", () => {
-    const long = production.filter((path) => countLines(path) > 450);
+    const written = sources.filter((path) => !path.startsWith("contracts/snapshots/"));
+    const long = written.filter((path) => countLines(path) > 450);
     assert.deepEqual(long, []);
   });
 

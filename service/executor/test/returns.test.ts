@@ -8,15 +8,7 @@ import { type AddressRecord, type Hex, makeRecord, zeroAddress } from "executabl
 import type { MoneyReturn, PaymentReturns } from "executable-address/status";
 import { demoToken, factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import { pino } from "pino";
-import {
-  type Address,
-  decodeAbiParameters,
-  encodeFunctionData,
-  getAbiItem,
-  getAddress,
-  keccak256,
-  stringToHex,
-} from "viem";
+import { getAddress, keccak256, stringToHex } from "viem";
 import {
   fiatTokenData,
   initializeFiatToken,
@@ -27,7 +19,7 @@ import { onlyLong } from "../../../scripts/long.ts";
 import { parseChains } from "../../chain/chains.ts";
 import { chainsOf, startApp } from "../../testing/app.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
-import { recoverData, startWorld } from "../../testing/chain/world.ts";
+import { recoverData, rescueData, startWorld, transferData } from "../../testing/chain/world.ts";
 import { saveRecords, unit, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore, twoKeys } from "../../testing/executor/executor.ts";
 import { openDesk } from "../desk.ts";
@@ -395,7 +387,7 @@ describe("the money of a token that", () => {
     await pay(one, 26n * unit);
     await until("it is executed", () => isExecuted(one));
     const safe = addressOf("another address of the owner of recovery");
-    const data = rescueData(one, encodeTransfer(safe, unit));
+    const data = rescueData(one.record, transferData(safe, unit));
     await assert.rejects(client.call({ account: stranger, to: factoryAddress, data }), /reverted/);
     assert.ok(rowOf(one, "blocked_recovery").by.includes("recovery"));
     await send(intent.recovery, factoryAddress, data);
@@ -415,20 +407,16 @@ describe("the money of a token that", () => {
     await assertReturned(one, "paused_token", 25n * unit);
   });
 
-  test(
-    "blocks the address: the payment waits, and is executed when it is unblocked",
-    onlyLong,
-    async () => {
-      const one = await order({ token: fiat });
-      await payThenChange(one, fiatTokenData.block(one.record.address));
-      await until("the execution failed", () => hasFailed(one));
-      assert.equal(await world.balanceOf(one.record.address, fiat), 25n * unit);
-      await changeFiat(fiatTokenData.unblock(one.record.address));
-      await pass(backoffSeconds);
-      await until("it is executed", () => isExecuted(one));
-      assert.equal(await world.balanceOf(one.recipient, fiat), 25n * unit);
-    },
-  );
+  test("blocks the address: the payment is executed when it is unblocked", onlyLong, async () => {
+    const one = await order({ token: fiat });
+    await payThenChange(one, fiatTokenData.block(one.record.address));
+    await until("the execution failed", () => hasFailed(one));
+    assert.equal(await world.balanceOf(one.record.address, fiat), 25n * unit);
+    await changeFiat(fiatTokenData.unblock(one.record.address));
+    await pass(backoffSeconds);
+    await until("it is executed", () => isExecuted(one));
+    assert.equal(await world.balanceOf(one.recipient, fiat), 25n * unit);
+  });
 });
 
 const coin = 3n * 10n ** 17n;
@@ -438,12 +426,9 @@ async function payCoin({ record }: Order): Promise<void> {
   await client.waitForTransactionReceipt({ hash });
 }
 
-const encodeTransfer = (to: Address, amount: bigint) =>
-  encodeFunctionData({ abi: demoToken.abi, functionName: "transfer", args: [to, amount] });
-
 /** Withdraws from an exchange, whose key no payer has. */
 const withdraw = (exchange: Hex, { record }: Order, amount: bigint) =>
-  send(exchange, record.intent.token, encodeTransfer(record.address, amount));
+  send(exchange, record.intent.token, transferData(record.address, amount));
 
 /**
  * Opens an address whose call pays `amount` to the address of `one`, so that the payer is a
@@ -460,13 +445,4 @@ async function paymentTo(one: Order, amount: bigint): Promise<AddressRecord> {
   });
   await saveRecords(store, [record]);
   return record;
-}
-
-const intentInput = getAbiItem({ abi: paymentFactoryAbi, name: "execute" }).inputs;
-
-/** Returns calldata for `rescue`, which makes the vault call its token with `data`. */
-function rescueData({ record }: Order, data: Hex): Hex {
-  const [intent] = decodeAbiParameters(intentInput, record.terms);
-  const args = [intent, record.intent.token, 0n, data] as const;
-  return encodeFunctionData({ abi: paymentFactoryAbi, functionName: "rescue", args });
 }

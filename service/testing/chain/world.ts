@@ -170,3 +170,14 @@ export function recoverData(record: AddressRecord, tokens: Hex[]): Hex {
     args: [intent, tokens],
   });
 }
+
+/** Returns calldata for `rescue`, which makes the vault call its token with `data`. */
+export function rescueData({ terms, intent: { token } }: AddressRecord, data: Hex): Hex {
+  const [intent] = decodeAbiParameters(intentInput, terms);
+  const args = [intent, token, 0n, data] as const;
+  return encodeFunctionData({ abi: paymentFactoryAbi, functionName: "rescue", args });
+}
+
+/** Returns calldata for a transfer of a token. */
+export const transferData = (to: Hex, amount: bigint): Hex =>
+  encodeFunctionData({ abi: demoToken.abi, functionName: "transfer", args: [to, amount] });
