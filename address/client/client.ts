@@ -49,8 +49,9 @@ export type ClaimedStatus = ServiceStatus;
 /**
  * Every method rejects with a {@link ClientError}: a {@link ServiceError} for a refusal, a {@link
  * NetworkError} if no complete response arrived, or an {@link UnprovenError} for an invalid answer.
- * If the caller's signal aborts, the method rejects with the signal's reason. Addresses can be in
- * any case. For an invalid address, the method throws an `InvalidError` and sends nothing.
+ * If the caller's signal aborts, the method rejects with the signal's reason. Addresses can be
+ * lowercase, uppercase, or checksummed. For an invalid address, the method throws an `InvalidError`
+ * and sends nothing.
  */
 export type Client = Account & {
   /**

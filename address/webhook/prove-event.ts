@@ -25,7 +25,7 @@ import type { AddressState, BlockReference, TokenAmount } from "../status/shape.
 /**
  * A fact about an address, `depth` blocks below the newest block on which the nodes agree.
  * `executed`, `recovered`, `payment`, and `expired` are proved with headers, accounts, and
- * receipts. Balances are the values that a quorum of nodes reports. Amounts are in base units.
+ * receipts. Balances and `reverted` are what a quorum of nodes reports. Amounts are in base units.
  *
  * - `payment`: the total that one transaction paid in `token` according to that token's logs; check
  *   `token`, because any contract can log anything

@@ -50,7 +50,10 @@ export type Executor = {
  * not lose the lease while it waits for an endpoint.
  */
 const rpcTimeoutMs = 4000;
-/** The longest wait between passes while a socket announces new blocks. */
+/**
+ * The longest wait between two polls while a socket is open but announces no block, unless `pollMs`
+ * is longer.
+ */
 const quietMsMax = 10_000;
 
 export type ExecutorParts = {

@@ -1,6 +1,7 @@
 // Builds the HTTP service: the table of routes, and the rules that apply to every response.
 //
-// Every /v1 response, regardless of its status, has CORS `*` and X-Request-Id. Every refusal,
+// Every /v1 response, regardless of its status, has CORS `*`. All but refusals at the socket have
+// X-Request-Id. Every refusal,
 // including the framework's own, has the form that spec/service.md §7 defines.
 
 import { METHODS } from "node:http";

@@ -113,7 +113,10 @@ type BodyProps = {
   children: ReactNode;
 };
 
-/** Shows the outcome, or the payment options with their warnings. */
+/**
+ * Shows the receipt if the calls can no longer run. Otherwise shows what happened to a received
+ * payment, and the payment options with their warnings.
+ */
 function Body({ standing, hazards, receipt, children }: BodyProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();

@@ -1,5 +1,6 @@
 // Turns due jobs into transactions: examines vaults, decides, estimates gas, forms batches, and
-// sends. A failing job delays other jobs only by the time that it takes to read its balances.
+// sends. A failing job delays other jobs only by the time that it takes to read its balances and to
+// simulate it.
 
 import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/block-pace.ts";
