@@ -16,7 +16,7 @@ export const statuses = {
   password_too_short: 400,
   password_too_long: 400,
   password_guessable: 400,
-  invalid_reset_link: 400,
+  invalid_token: 400,
   unauthorized: 401,
   invalid_email_or_password: 401,
   api_key_in_browser: 403,

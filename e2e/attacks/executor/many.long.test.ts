@@ -1,6 +1,6 @@
 // Tests thousands of addresses of an account with a small budget. The account's budget bounds the
-// gas, regardless of the number of addresses. An address that waits for the budget causes only a few
-// simulations per hour.
+// gas, regardless of the number of addresses. An address that waits for the budget causes only a
+// few simulations per hour.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";

@@ -13,7 +13,7 @@ export const signInRefusals = {
   password_too_long: `use at most ${passwordCharactersMax} characters`,
   password_guessable: "this password is easy to guess: use several unrelated words",
   user_already_exists: "an account with this email already exists: sign in instead",
-  invalid_reset_link: "this link has expired or was already used: ask the operator for a new one",
+  invalid_token: "this link has expired or was already used: ask the operator for a new one",
   signup_closed: "sign-up is closed on this server: ask the operator for an account",
 } as const;
 

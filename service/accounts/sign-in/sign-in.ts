@@ -57,7 +57,7 @@ export type SignIn = {
   ): Promise<SetCookies>;
   /**
    * Ends every session of the account.
-   * @throws {SignInError} `invalid_reset_link`
+   * @throws {SignInError} `invalid_token`
    */
   resetPassword(reset: { token: string; newPassword: string }, actor: Actor): Promise<void>;
   /**
@@ -82,8 +82,8 @@ const codes: Record<string, SignInErrorCode> = {
   PASSWORD_TOO_SHORT: "password_too_short",
   PASSWORD_TOO_LONG: "password_too_long",
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "user_already_exists",
-  INVALID_TOKEN: "invalid_reset_link",
-  USER_NOT_FOUND: "invalid_reset_link",
+  INVALID_TOKEN: "invalid_token",
+  USER_NOT_FOUND: "invalid_token",
   CREDENTIAL_ACCOUNT_NOT_FOUND: "invalid_password",
 };
 

@@ -377,7 +377,7 @@ for (const [name, database] of Object.entries(databases)) {
       await refuses(await stranger.post("/auth/change-password", right), 401, "unauthorized");
     });
 
-    test("a reset link ends every session, and then returns invalid_reset_link", async () => {
+    test("a reset link ends every session, and then returns invalid_token", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });
@@ -387,12 +387,12 @@ for (const [name, database] of Object.entries(databases)) {
       const token = await accounts.signIn.makeResetSecret(email, { atMs: Date.now() });
       const reset = (body: object) => openBrowser(service).post("/auth/reset-password", body);
       const newPassword = "set by a link, this one";
-      await refuses(await reset({ token: `${token}x`, newPassword }), 400, "invalid_reset_link");
+      await refuses(await reset({ token: `${token}x`, newPassword }), 400, "invalid_token");
       await refuses(await reset({ token, newPassword: "short" }), 400, "password_too_short");
       const guessable = { token, newPassword: "passwordpassword" };
       await refuses(await reset(guessable), 400, "password_guessable");
       assert.equal((await reset({ token, newPassword })).statusCode, 200);
-      await refuses(await reset({ token, newPassword }), 400, "invalid_reset_link");
+      await refuses(await reset({ token, newPassword }), 400, "invalid_token");
       assert.equal((await browser.signIn(email, newPassword)).statusCode, 200);
 
       const again = await accounts.signIn.makeResetSecret(email, { atMs: Date.now() });

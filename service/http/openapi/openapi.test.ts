@@ -94,7 +94,7 @@ describe("the document", () => {
 test("documents every error code of the API with its status from the table", () => {
   const dashboardOnly = new Set(
     `invalid_email invalid_password password_too_short password_too_long password_guessable
-    invalid_reset_link invalid_email_or_password signup_closed user_already_exists`.split(/\s+/),
+    invalid_token invalid_email_or_password signup_closed user_already_exists`.split(/\s+/),
   );
   const unowned = {
     UnknownPath: 404,

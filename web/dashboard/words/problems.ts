@@ -24,7 +24,7 @@ const keys: Readonly<Record<string, Key>> = {
   password_too_long: "problemPasswordLong",
   password_guessable: "problemPasswordGuessable",
   user_already_exists: "problemUserExists",
-  invalid_reset_link: "problemResetLink",
+  invalid_token: "problemResetLink",
   signup_closed: "signupClosedAsk",
 };
 
