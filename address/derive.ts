@@ -20,7 +20,7 @@ const prefix = fromHex(initCodePrefix);
  * decodeTerms}.
  *
  * @param terms at most 24,576 bytes, as {@link encodeTerms} lays them out
- * @param options.factory in any case; default {@link factoryAddress}
+ * @param options.factory in any letter case; default {@link factoryAddress}
  * @throws {InvalidError} `terms_too_long`, `wrong_type`, `malformed_hex`, or a fault of `factory`
  */
 export function deriveAddress(

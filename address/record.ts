@@ -11,7 +11,7 @@ import { chooseKeccak, type Keccak } from "./keccak/keccak.ts";
 /**
  * Returns the record of `intent` under `factory`.
  *
- * @param options.factory in any case; default {@link factoryAddress}
+ * @param options.factory in any letter case; default {@link factoryAddress}
  * @throws {InvalidError} with every fault of the intent
  */
 export function makeRecord(

@@ -1,6 +1,6 @@
-// Parses functions. An intent contains a function as `name(type name, type name)`. Its terms
-// contain the signature, whose hash is the selector, and separately the parameter names. Both forms
-// have exactly one spelling.
+// Parses functions. An intent spells a function as `name(type name, type name)`. Its terms contain
+// the signature, whose hash gives the selector, and, separately, the parameter names. In both
+// forms, a function has exactly one spelling.
 
 import { addFault, addFaults, type Fault, type Faults, quoted } from "../errors.ts";
 import { type AbiFunction, type Cache, remember, slotOfSignature } from "./cache.ts";
@@ -19,8 +19,8 @@ import {
 export function readFunction(faults: Faults, text: string, cache: Cache): AbiFunction | undefined {
   const known = cache.functions.get(text);
   if (known) return known;
-  // The terms contain the signature and the names. Together, the two have only one character less
-  // per name than the text: the space before the name.
+  // The terms contain the signature and the names. Together, they are shorter than the text only by
+  // the space before each name.
   if (text.length > termsBytesMax) {
     addFault(
       faults,
@@ -70,7 +70,8 @@ export function findFunction(
 }
 
 /**
- * Parses the function that terms contain as `signature` and `names`. Returns undefined if invalid.
+ * Parses a function from the two parts that terms contain: its `signature` and its `names`. Returns
+ * undefined if invalid.
  */
 export function joinFunction(
   faults: Faults,

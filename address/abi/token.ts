@@ -8,7 +8,7 @@ export const zeroAddress: Hex = "0x0000000000000000000000000000000000000000";
 
 /**
  * Encodes calldata for `balanceOf(address)`, in lowercase.
- * @param owner 20 bytes, in any case
+ * @param owner 20 bytes, in any letter case
  */
 export const encodeBalanceOf = (owner: Hex): Hex =>
   `0x70a08231${padWord(owner.slice(2).toLowerCase())}`;
@@ -16,7 +16,7 @@ export const encodeBalanceOf = (owner: Hex): Hex =>
 /**
  * Encodes calldata for `transfer(address to, uint256 amount)`, in lowercase.
  *
- * @param to 20 bytes, in any case
+ * @param to 20 bytes, in any letter case
  * @param amount base units
  */
 export const encodeTransfer = (to: Hex, amount: bigint): Hex =>
@@ -30,7 +30,7 @@ export const transferTopic: Hex =
 
 /**
  * Encodes an indexed address as a topic, in lowercase.
- * @param address in any case
+ * @param address in any letter case
  */
 export const topicOf = (address: Hex): Hex => `0x${padWord(address.slice(2).toLowerCase())}`;
 

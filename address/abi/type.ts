@@ -27,7 +27,7 @@ type ListType = {
 };
 type TupleType = { readonly kind: "tuple"; readonly components: readonly AbiType[] };
 
-/** The maximum length of terms. A type whose head is longer has no value that fits. */
+/** The maximum length of terms. No value of a type with a longer head would fit. */
 export const termsBytesMax = 24_576;
 
 /** The maximum depth of nested arrays and tuples. */

@@ -46,7 +46,7 @@ export function encodeExecution(intent: Intent, options: TermsOptions = {}): Uin
   return executeCalldata(encodeTerms(intent, options));
 }
 
-/** A call of the factory with its intent, or the error of a call that cannot be decoded. */
+/** A call of the factory and its intent, or an error if the call cannot be decoded. */
 export type DecodedCall =
   | { readonly name: "execute" | "recover" | "rescue"; readonly intent: Intent }
   | { readonly error: InvalidError };
@@ -126,8 +126,8 @@ function readRescue(calldata: Uint8Array, options: TermsOptions): Intent {
 }
 
 /**
- * Takes the intent as terms. The intent ends at the offset that is written `next` bytes after
- * `head`.
+ * Takes the intent from the calldata and returns it as terms. The intent ends at the offset that is
+ * written `next` bytes after `head`.
  */
 function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
   takeOffset(reader, head, 0);

@@ -162,9 +162,10 @@ export function payWithTolerance({
 }
 
 /**
- * Returns the amount that a payer is asked for, in base units. It is the sum of `most` of all calls
- * that collect the intent's token, or the intent's amount if that is higher. A sum of 2^255 or more
- * means that the calls collect everything; then the payer is asked for the intent's amount.
+ * Returns the amount that a payer is asked for, in base units. It is the sum of the `most` values
+ * of all calls that collect the intent's token, or the intent's amount if the amount is higher. A
+ * sum of 2^255 or more means that the calls collect everything; then the payer is asked for the
+ * intent's amount.
  */
 export function askedAmount({ token, amount, calls }: Pick<Intent, "token" | "amount" | "calls">) {
   const most = calls.reduce((sum, call) => {

@@ -50,7 +50,7 @@ export async function act(name: Action, given: OnChain, actor: Actor) {
   return { ...plan, sent: true, transactionHash, state: after.state, status: after };
 }
 
-/** Returns the balances of the tokens that the options name, as reported by a quorum of nodes. */
+/** Returns the balances that a quorum of nodes reports for the tokens in the options. */
 async function findNamed(given: OnChain, { address }: AddressRecord): Promise<TokenAmount[]> {
   const { one, many } = given.options;
   const { rpcs, ...nodes } = nodesOf(given);
@@ -77,7 +77,7 @@ async function findNamed(given: OnChain, { address }: AddressRecord): Promise<To
   );
 }
 
-/** Returns the tokens that a receipt's logs show as sent to `address`, in order. */
+/** Returns, in order, the tokens that `address` received according to a receipt's logs. */
 function tokensTo(address: Hex, receipt: unknown): Hex[] {
   const { logs } = receipt as { logs: (TransferLog & { address: Hex })[] };
   const sent = logs.filter((log) => {
@@ -209,7 +209,7 @@ async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
     middle("eth_estimateGas", [{ ...call, from }]),
     middle("eth_gasPrice", []),
   ]);
-  // Allows 1.375 times the estimate of a node, like the executor.
+  // Sets the gas limit to 1.375 times a node's estimate, like the executor.
   return {
     nonce: Number(nonce),
     gas: (gas * 11n) / 8n,

@@ -103,7 +103,10 @@ export async function readNow(given: OnChain, record: AddressRecord) {
 export const isReceipt = (input: unknown): boolean =>
   typeof input === "object" && (input as { format?: unknown } | null)?.format === receiptFormat;
 
-/** Verifies a receipt. Without nodes, the output lists its blocks for the user to compare. */
+/**
+ * Verifies a receipt. If no nodes are given, the output lists the receipt's blocks for the user to
+ * compare.
+ */
 export async function verifyKept({ input, factory, options }: OnChain) {
   const isAlone = options.many.rpc.length === 0;
   const hashes = isAlone ? "its own" : await agreeOnReceipt(input, nodesOf({ factory, options }));

@@ -106,8 +106,8 @@ describe("commands without the service, if one of three nodes lies", () => {
   const isLong = process.env.TESTS === "long";
   let turns = 0;
   /**
-   * In the long form, runs with the false node at each position. In the short form, each task runs
-   * with the false node at the next position.
+   * The long form runs each command with the false node at each position. The short form runs it
+   * once, and moves the false node to the next position for each command.
    */
   const everywhere = async (args: string[], check: (found: never) => void) => {
     for (const place of isLong ? [0, 1, 2] : [turns++ % 3])
@@ -323,7 +323,7 @@ describe("commands without the service, if one of three nodes lies", () => {
 
 const keystoreAccount: Hex = "0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b";
 
-/** The test vector of the format's own description: password `testpassword`. */
+/** The test vector in the description of the keystore format: password `testpassword`. */
 const keystore = {
   crypto: {
     cipher: "aes-128-ctr",

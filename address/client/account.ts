@@ -104,8 +104,8 @@ export function openAccount(settings: Settings): Account {
 const methods = "list create get pause resume rotate test replay deliveries remove".split(" ");
 
 /**
- * Returns functions that send the requests of endpoints.ts, because endpoints.ts must not import
- * the client's code.
+ * Returns the functions with which endpoints.ts sends requests, because endpoints.ts must not
+ * import the client's code.
  */
 function openSending({ credential, transport }: Settings): Sending {
   return {

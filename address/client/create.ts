@@ -21,8 +21,8 @@ export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
 /**
  * `reference`: the account's own ID for the address, 1 to 128 printable characters. With an API
  * key, the reference determines the salt of an intent that has none, so a repeated call returns the
- * same address. If you pass the salt of `saltFor`, you know the address before the service answers.
- * `again`: allows a reference that another address already has. `signature`: the result of
+ * same address. If you pass the salt from `saltFor`, you know the address before the service
+ * answers. `again`: allows a reference that another address already has. `signature`: the result of
  * `signatureFor`, for a client ID that requires signatures.
  */
 export type CreateOptions = CallOptions & {

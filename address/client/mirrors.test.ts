@@ -1,5 +1,5 @@
-// Tests lookups if the service is down and a mirror lies. Every lookup returns the correct record
-// or none, with at most one additional round trip.
+// Tests lookups while the service is down and a mirror lies. Every lookup returns the correct
+// record or none, with at most one additional round trip.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

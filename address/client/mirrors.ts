@@ -94,8 +94,8 @@ function openRecords(baseUrls: readonly string[], trust: Parameters<typeof prove
 }
 
 /**
- * Returns the record behind an address, from the service or a mirror. Returns undefined if neither
- * the service nor a mirror returns a record.
+ * Returns the record of an address, from the service or a mirror. Returns undefined if neither the
+ * service nor a mirror returns a record.
  */
 export function lookupIn({ transport, mirrors, trust }: Settings) {
   const find = openRecords([transport.baseUrl, ...mirrors], trust);

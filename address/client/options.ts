@@ -29,9 +29,14 @@ export type ClientOptions = {
   readonly keccak?: Keccak;
   /** Replaces the global `fetch`. */
   readonly fetch?: Fetch;
-  /** The maximum number of retries after a network error or a request to wait. Default 3. */
+  /**
+   * The maximum number of retries after network errors and after responses that ask the client to
+   * wait. Default 3.
+   */
   readonly retriesMax?: number;
-  /** The maximum delay between attempts. A longer `Retry-After` throws. Default 30. */
+  /**
+   * The maximum delay between attempts. If `Retry-After` is longer, the call throws. Default 30.
+   */
   readonly waitSecondsMax?: number;
   /** The maximum time of one attempt, until the last byte of the response. Default 20,000. */
   readonly timeoutMs?: number;

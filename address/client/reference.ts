@@ -1,7 +1,7 @@
 // `executable-address/reference`: derives salts from references. Two parties with the account's
-// reference key derive the same address for an order, and without the key nobody can create another
-// address that seems to belong to the order. The key also signs the addresses that a page may
-// create with a client ID that requires signatures.
+// reference key derive the same address for an order. Without the key, nobody can create a
+// different address that seems to belong to the order. The key also signs the addresses that a page
+// may create with a client ID that requires signatures.
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -51,10 +51,10 @@ function cutSalt(mac: Uint8Array): Hex {
 }
 
 /**
- * Signs that a page may create `address` with a client ID that requires signatures. The signature
- * is HMAC-SHA256 under the key's 32 bytes. Its message is `create`, the lowercase address, and the
- * reference, separated by line feeds. A reference has no line feed, so the message of a signature
- * never equals the message of a salt.
+ * Signs the permission for a page to create `address` with a client ID that requires signatures.
+ * The signature is HMAC-SHA256 under the key's 32 bytes. Its message is `create`, the lowercase
+ * address, and the reference, separated by line feeds. A reference has no line feed, so the message
+ * of a signature never equals the message of a salt.
  *
  * @param address derived with the intent's own salt; it commits to every byte of the intent
  * @param reference the reference that the page may use, if any

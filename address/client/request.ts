@@ -202,7 +202,7 @@ function discard(response: HttpResponse): void {
   response.body?.cancel().catch(() => {});
 }
 
-/** Reads the body. Returns an empty text if it is longer than any valid answer. */
+/** Reads the body. Returns an empty text if the body is longer than any valid answer. */
 export async function readText(response: HttpResponse): Promise<string> {
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();

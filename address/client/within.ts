@@ -12,7 +12,8 @@ export type Found<Name extends string, Shape> = typeof globalThis extends {
 export type Signal = Found<"AbortSignal", { readonly aborted: boolean; readonly reason: unknown }>;
 
 /**
- * Waits up to `millis` for `work`. Returns its result or error, or undefined if it has not ended.
+ * Waits up to `millis` for `work`. Returns the result of `work` or throws its error, or returns
+ * undefined if `work` has not ended.
  */
 export async function within<Found>(millis: number, work: Promise<Found>) {
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,5 +1,5 @@
-// Compares the lists of rules for new intents with their sources, and tests the rules and the
-// suggestions for functions in a different spelling.
+// Compares the lists in the rules for new intents with their sources. Also tests the rules, and the
+// suggestions for functions that are spelled differently.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";

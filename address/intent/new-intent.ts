@@ -137,7 +137,7 @@ const signature = "uint8,bytes32,bytes32";
 const pool = "(address,address,address,address,uint256,uint256,uint256)";
 const userOperation = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)";
 
-/** Signatures by their source. A test compares each selector with viem. */
+/** The signatures, grouped by source. A test compares each selector with viem. */
 export const wellKnown: Readonly<Record<string, string>> = {
   "ERC-20 and extensions": `
     transfer(address,uint256) transferFrom(address,address,uint256) approve(address,uint256)

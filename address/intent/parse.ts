@@ -22,7 +22,10 @@ import { callsMax } from "./rules.ts";
 import { type RawCall, type RawIntent, writeIntent } from "./write.ts";
 
 export type TermsOptions = {
-  /** The factory's address, in any case. Default {@link factoryAddress}. `recovery` must differ. */
+  /**
+   * The factory's address, in any letter case. Default {@link factoryAddress}. `recovery` must
+   * differ.
+   */
   readonly factory?: Hex;
   readonly keccak?: Keccak;
 };

@@ -16,7 +16,7 @@ export function paymentLink({ address, intent }: AddressRecord, amount: string):
   return `ethereum:${intent.token}@${intent.chainId}/transfer?address=${address}&uint256=${amount}`;
 }
 
-/** Returns the amount that remains to be paid in base units, or "0". */
+/** Returns, in base units, the amount that remains to be paid, or "0". */
 export function owed(amount: string, balance: string): string {
   const left = BigInt(amount) - BigInt(balance);
   return (left > 0n ? left : 0n).toString();

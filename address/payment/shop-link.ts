@@ -1,6 +1,7 @@
-// Links to the payment page that name a shop and an order. Anybody can create such a link, so the
-// shop's origin must confirm it. A file at that origin lists the addresses or parties that are
-// paid, or the keys that sign links. The page shows the shop's name together with its domain.
+// Creates and reads links to the payment page. A link can name a shop and an order. Anybody can
+// create such a link, so the shop's origin must confirm it. A file at that origin lists the
+// addresses or parties that are paid, or the keys that sign links. The page shows the shop's name
+// together with its domain.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { isSame } from "../abi/hex.ts";
@@ -57,7 +58,7 @@ type LinkOptions = {
 };
 
 /**
- * Signs a link to the payment page of an address that shows the shop and the order.
+ * Signs a link to an address's payment page. With this link, the page shows the shop and the order.
  *
  * @param page `https://pay.example/a/0x…`
  * @throws {InvalidError} if the page has no address; {TypeError} if the shop, the order, or the key
@@ -135,7 +136,7 @@ export async function proveShop(
   return { shop, name, order, logo: resolveLogo(logo, shop) };
 }
 
-/** The only functions of the token whose calls identify a party. */
+/** Of the token's functions, only these identify a party. */
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
 
 /**

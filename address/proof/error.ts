@@ -1,4 +1,4 @@
-// The error of proofs. Its code says what a program can do about it.
+// The error of proofs. The error's code determines what a program can do about it.
 
 /**
  * - `invalid_proof`: the proof is invalid for this block hash

@@ -171,7 +171,7 @@ export async function fromAny<T>(rpcs: Rpcs, ask: (rpc: Rpc) => Promise<T>): Pro
 }
 
 /**
- * Reads the status of `record` at a block, if a quorum of nodes returns the same one.
+ * Reads the status of `record` at a block, if a quorum of nodes returns the same status.
  *
  * @throws {ProofError} `no_quorum`
  */

@@ -151,7 +151,8 @@ const sumPayment = ({ payments }: PaymentProof) =>
 const readAmount = ({ amount }: Candidate) => amount;
 
 /**
- * Returns the `paymentsMax` largest items in their original order. Prefers later items if equal.
+ * Returns the `paymentsMax` largest items in their original order. Among equal items, prefers later
+ * ones.
  */
 const largest = <T>(all: readonly T[], sizeOf: (each: T) => bigint): T[] => {
   const ranks = all.map((each, at) => ({ amount: sizeOf(each), at }));

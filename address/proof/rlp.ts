@@ -7,7 +7,8 @@ import { invalidProof } from "./error.ts";
 export type Rlp = Uint8Array | readonly Rlp[];
 
 /**
- * The topics in a receipt are at the fourth level, and no structure of Ethereum is deeper than 8.
+ * The topics in a receipt are at the fourth level, and no structure of Ethereum has more than 8
+ * levels.
  */
 const depthMax = 8;
 

@@ -30,8 +30,8 @@ export type SavedReceipt = {
 };
 
 /**
- * A verified receipt. It proves its outcome only if each of `blocks` belongs to the chain
- * `record.intent.chainId`.
+ * A verified receipt. The receipt proves its outcome only if each block in `blocks` belongs to the
+ * chain `record.intent.chainId`.
  */
 export type ProvedReceipt = ProvedAddress & {
   readonly record: AddressRecord;

@@ -114,7 +114,7 @@ export type VaultEvent = EventReference & {
   values: bigint[];
 };
 
-/** Addresses in any case, and an inclusive range of blocks. */
+/** Addresses in any letter case, and an inclusive range of blocks. */
 export type VaultEventSearch = { factory: Hex; vaults: readonly Hex[]; from: number; to: number };
 
 /** Returns the parameter of `eth_getLogs` for a search. */

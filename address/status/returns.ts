@@ -1,7 +1,7 @@
-// Derives where money goes that an address cannot use: one row for each mistake of a payer. The
-// rows follow from the record and the factory's rules. Only the service knows whether it has an
-// executor. service/executor/test/returns.test.ts makes each mistake on a real chain and compares
-// the result with the row. docs/returns.md shows the same rows.
+// Derives the return of money that an address cannot use: one row for each mistake that a payer can
+// make. The rows follow from the record and the factory's rules. Only the service knows whether it
+// has an executor. service/executor/test/returns.test.ts makes each mistake on a real chain and
+// compares the result with the row. docs/returns.md shows the same rows.
 
 import { isSame } from "../abi/hex.ts";
 import type { AddressRecord, Intent } from "../intent/intent.ts";

@@ -56,7 +56,7 @@ export class RpcError extends Error {
 
 /** JSON-RPC's code for invalid parameters. */
 export const invalidParameters = -32602;
-/** The code of nodes for a call that reverted. */
+/** The code that nodes return for a call that reverted. */
 export const executionReverted = 3;
 
 type Reply = { ok: boolean; status: number; json(): Promise<unknown> };

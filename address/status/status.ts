@@ -158,8 +158,8 @@ async function readHolding(
   };
 
   /**
-   * Returns whether the token is the native coin. A node without state overrides cannot answer;
-   * then both balances are reported.
+   * Returns whether the token is the native coin. A node that does not support state overrides
+   * cannot answer. In that case, both balances are reported.
    */
   async function isOneBalance(balance: bigint) {
     const params = withoutCoinParams(intent.token, address, at);

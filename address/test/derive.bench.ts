@@ -1,12 +1,12 @@
 // Measures how many records per second the library derives from intents, and how many viem derives
 // in the same way. The work begins with the result of JSON.parse, and ends with checked fields with
-// checksums, and with the terms and the address as hex. The output also shows how often per second
-// the library's keccak can compute only the hashes of a record, which is the upper bound for any
-// library. "noble's keccak" is the library with noble's complete keccak instead of its own sponge.
-// A second benchmark decodes terms to intents, as a lookup does. It runs with terms whose addresses
-// and functions recur, and with terms in which none recurs, so that the caches do not help. Results
-// are medians. `npm run bench` builds the package first, because users run the built package, and
-// not the TypeScript sources.
+// checksums, and with the terms and the address as hex. The output also shows for how many records
+// per second the library's keccak can compute the hashes, which is the upper bound for any library.
+// "noble's keccak" is the library with noble's complete keccak instead of its own sponge. A second
+// benchmark decodes terms to intents, as a lookup does. It runs once with terms that share
+// addresses and functions, and once with terms that share none, so that the caches do not help.
+// Results are medians. `npm run bench` builds the package first, because users run the built
+// package, and not the TypeScript sources.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";

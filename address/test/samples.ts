@@ -22,7 +22,7 @@ export const sample: Intent = {
   chainId: 8453,
 };
 
-/** {@link sample} with a call of `text` on `args` instead of its own. */
+/** Returns {@link sample} with a single call: the function `text` with `args`. */
 export const withCall = (text: string, ...args: unknown[]): unknown => ({
   ...sample,
   calls: [{ target: shop, function: text, args }],

@@ -94,7 +94,7 @@ function faultsOf(run: () => unknown): Fault[] {
   assert.fail("nothing was refused");
 }
 
-/** Replaces the old factory's address in an intent or terms by the current address. */
+/** Replaces the old factory's address in an intent or terms with the current address. */
 function update(): void {
   const named = <T extends { name: string }>(list: T[], name: string): T =>
     list.find((vector) => vector.name === name)!;

@@ -100,8 +100,8 @@ type RpcsByChain = Rpcs | Readonly<Record<number, Rpcs>>;
 
 /**
  * `confirmations` is the number of blocks that must follow the block of a fact. `rpcs` is a list of
- * nodes of the intent's chain, or an object with one list for each chain ID. Only with an object
- * can events about money on other chains than the intent's be proved.
+ * nodes of the intent's chain, or an object with one list for each chain ID. Events about money on
+ * chains other than the intent's can be proved only with an object.
  */
 export type ProveEventOptions = Omit<GatherOptions, "rpcs"> & {
   readonly rpcs: RpcsByChain;
@@ -240,8 +240,8 @@ type RuleInput = {
 };
 
 /**
- * One function per event type. It returns the fact at the agreed block, or undefined if the event
- * is not true at that block.
+ * One function per event type. It returns the fact at the agreed block, or undefined if the fact is
+ * not true at that block.
  */
 const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | undefined>> = {
   async "address.payment"(input) {

@@ -73,7 +73,10 @@ type Prove<Found> = (
   options: ProofOptions,
 ) => Found;
 
-/** Builds both tries of the block, because nodes have no method for their proofs. */
+/**
+ * Builds the block's tries of transactions and receipts, because no JSON-RPC method returns proofs
+ * from these tries.
+ */
 async function askTransaction(
   rpc: Rpc,
   { blockHash, transactionHash }: Place,
