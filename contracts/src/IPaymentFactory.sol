@@ -13,7 +13,8 @@ struct Call {
 }
 
 /// @notice Defines the purpose of the money that is sent to an address. `amount` is in base units
-/// of `token`. `expirationTimestamp` is in Unix seconds of the chain's clock, inclusive.
+/// of `token`. `expirationTimestamp` is the last second in which the calls can run, in Unix time by
+/// the chain's clock.
 struct Intent {
     address token;
     uint256 amount;
@@ -99,9 +100,9 @@ struct Intent {
 /// Amounts in events are measured, so each event follows the external calls whose effect the event
 /// reports. A reentrant call gains nothing from this order: the factory has no storage that an
 /// event could lag behind, CREATE2 creates a vault once, and a balance that was sent is gone. A
-/// token with false balances can make amounts false. If the hook of a token recovers the whole
-/// balance and the transfer then returns true, two {Recovered} events report one movement: the
-/// event of the recovery within the hook, and the event of the recovery around it.
+/// token with false balances can make amounts false. If a token's hook recovers the whole balance
+/// during a transfer, and the transfer then returns true, two {Recovered} events report the same
+/// movement: one for the recovery within the hook, and one for the recovery around it.
 interface IPaymentFactory {
     /// @notice The calls of `vault` ran. `held` and `left` are the vault's balances of the intent's
     /// token before and after the calls.
@@ -109,8 +110,8 @@ interface IPaymentFactory {
     /// @notice The item at `index` (from 0) of a batch of `caller` failed and had no effect. The
     /// other items are not affected. If an item got too little gas, `reason` is usually empty.
     event ItemFailed(address indexed caller, uint256 indexed index, bytes reason);
-    /// @notice `vault`, whose intent had expired or is of another chain, is over now: the calls can
-    /// never run.
+    /// @notice `vault` is over now, because its intent had expired or is for a different chain: the
+    /// calls can never run.
     event Closed(address indexed vault);
     /// @notice `amount` of `token` (zero address: native coin) left `vault` for its `recovery`.
     event Recovered(address indexed vault, address indexed token, uint256 amount);
@@ -172,7 +173,7 @@ interface IPaymentFactory {
         external
         returns (address vault);
 
-    /// @notice Runs each item, which is the calldata of {execute} or {recover}, on its own. A
+    /// @notice Runs the items separately. An item is the calldata of {execute} or {recover}. A
     /// failing item emits {ItemFailed}.
     /// @dev Each item gets an equal share of the remaining gas, so that no item can starve another
     /// item. A gas estimate is too low, because failing items do not revert the batch: set the gas

@@ -21,7 +21,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         vault = _addressOf(initCode);
         // Creating the vault again would also fail, but would burn all the gas.
         if (vault.code.length != 0) {
-            // An item of a batch that was executed before its turn.
+            // This is an item of a batch, and its vault was executed before the item's turn.
             if (msg.sender == address(this) && vault.code.length == EXECUTED_BYTES) return vault;
             revert AlreadyOver(vault);
         }
@@ -47,8 +47,9 @@ contract PaymentFactory is IPaymentFactory, Vault {
         // Argument 0 is the intent, and argument 1 is the tokens after the intent.
         vault = _settle(intent, _argument(1));
         for (uint256 i = 0; i < tokens.length; ++i) {
-            // A separate call reverts all effects of a failing token. With an equal share of the
-            // remaining gas, a token that burns all its gas cannot starve the tokens after it.
+            // Each token gets a separate call, so that all effects of a failing token are reverted.
+            // With an equal share of the remaining gas, a token that burns all its gas cannot
+            // starve the tokens after it.
             uint256 share = gasleft() / (tokens.length - i);
             try this.sweepToken{gas: share}(vault, tokens[i], intent.recovery) {}
             catch (bytes memory reason) {
@@ -132,10 +133,10 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return (false, abi.encodeWithSelector(NotAnItem.selector, selector));
     }
 
-    /// @dev Returns the vault, which is already over or is closed here without its calls. The
-    /// vault's terms are the offset 32, with which all terms start, and the calldata from the start
-    /// of the intent to `end`. Words beyond `end` do not belong to the terms, so the intent's first
-    /// seven words must be before `end`.
+    /// @dev Returns the vault. If the vault is not over yet, closes it without running its calls.
+    /// The vault's terms are the offset 32, with which all terms start, and the calldata from the
+    /// start of the intent to `end`. Words beyond `end` do not belong to the terms, so the intent's
+    /// first seven words must be before `end`.
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
         uint256 start = _argument(0);
         if (end < start + INTENT_BYTES_MIN) revert NotCanonical(start, end);

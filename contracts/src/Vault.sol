@@ -55,8 +55,8 @@ abstract contract Vault {
     /// @dev The maximum number of bytes that are copied of a target's result. An `Error(string)`
     /// with 188 bytes of text fits.
     uint256 private constant RESULT_BYTES_MAX = 256;
-    /// @dev If a frame d calls below a target runs out of gas, the frames above it keep 1 -
-    /// (63/64)^(d+1) of the target's gas, which is less than a quarter up to d = 17.
+    /// @dev If a call frame that is d calls below a target runs out of gas, the frames above it
+    /// keep 1 - (63/64)^(d+1) of the target's gas, which is less than a quarter up to d = 17.
     uint256 private constant GAS_LEFT_DIVISOR = 4;
 
     address private immutable FACTORY = address(this);
@@ -99,7 +99,8 @@ abstract contract Vault {
         }
     }
 
-    /// @notice Internal protocol: a call from a vault that is over. Never reverts for the target.
+    /// @notice Internal protocol: a call from a vault that is over. If the target fails, returns
+    /// false and does not revert.
     function act(address target, uint256 value, bytes calldata data)
         external
         onlyVault
