@@ -11,7 +11,7 @@ describe("isAddress", () => {
     for (const value of [...others, ...texts]) assert.equal(isAddress(value), false, `${value}`);
   });
 
-  test("returns true for digits in either case, regardless of the checksum", () => {
+  test("returns true for digits in either letter case, regardless of the checksum", () => {
     assert.ok(isAddress(`0x${digits}`) && isAddress(`0x${digits.toLowerCase()}`));
   });
 });

@@ -11,7 +11,7 @@ const byCodec = (text: string, ...args: string[]) =>
   toHex(encodeCall({ target: token, function: text, args }));
 
 describe("matches the codec of intents", () => {
-  test("encodes a call to balanceOf", () => {
+  test("encodes a call to `balanceOf`", () => {
     const owner = other.toLowerCase() as Hex;
     assert.equal(encodeBalanceOf(other), byCodec("balanceOf(address owner)", owner));
   });

@@ -39,7 +39,7 @@ for (const build of [requireExecuted, requireClosed]) {
 }
 
 describe("requirementOf", () => {
-  test("returns undefined for another contract or another function", () => {
+  test("returns undefined for a different contract or function", () => {
     const call = requireExecuted(record, 1);
     assert.equal(requirementOf({ ...call, target: one }), undefined);
     assert.equal(requirementOf({ ...call, target: periphery.guards.address }), undefined);
@@ -83,7 +83,7 @@ const call = (text: string, target = tipAddress): Call => ({
 });
 
 describe("tipOf", () => {
-  test("returns undefined for another contract or another function", () => {
+  test("returns undefined for a different contract or function", () => {
     assert.equal(tipOf(call("tip(address token, uint256 amount)", token)), undefined);
     assert.equal(tipOf(call("tip(address token, uint128 amount)")), undefined);
     assert.equal(tipOf(call("tips(address token, uint256 amount)")), undefined);
@@ -111,13 +111,13 @@ describe("payWithTolerance", () => {
       issues: [{ path: [path], code: codes[path], message }],
     });
 
-  test("throws InvalidError if `least` is greater than `most`", () =>
+  test("throws `InvalidError` if `least` is greater than `most`", () =>
     refused({ least: most + 1n }, "least", "expected 1 to 25000000 (most), found 25000001"));
 
-  test("throws InvalidError if `least` is zero", () =>
+  test("throws `InvalidError` if `least` is zero", () =>
     refused({ least: 0n }, "least", "expected 1 to 25000000 (most), found 0"));
 
-  test("throws InvalidError if the recipient is the Collector, in any letter case", () => {
+  test("throws `InvalidError` if the recipient is the Collector, in any letter case", () => {
     const lower = collectorAddress.toLowerCase() as Hex;
     const message = `expected an address other than the Collector's, found ${lower}`;
     refused({ recipient: lower }, "recipient", message);
@@ -144,13 +144,13 @@ describe("askedAmount", () => {
     assert.equal(askedAmount({ ...parts, token: recipient }), "24750000");
   });
 
-  test("returns the intent's amount if the calls collect less", () =>
+  test("returns the intent's amount if the calls collect less than this amount", () =>
     assert.equal(askedAmount({ ...parts, amount: "26000000" }), "26000000"));
 
   test("returns the maximum that the calls collect", () =>
     assert.equal(askedAmount(parts), "25000000"));
 
-  test("returns the sum of two collections, and ignores a collection of another token", () => {
+  test("returns the sum of two collections and ignores a collection of a different token", () => {
     const fee = payWithTolerance({ token, recipient: token, least: 10n, most: 12n });
     const other = payWithTolerance({ ...payment, token: recipient });
     const intent = {
@@ -172,7 +172,7 @@ describe("askedAmount", () => {
 describe("collectionOf", () => {
   const [approval, collect] = payWithTolerance(payment).calls as [Call, Call];
 
-  test("returns undefined for another contract or function", () => {
+  test("returns undefined for a different contract or function", () => {
     assert.equal(collectionOf(approval), undefined);
     assert.equal(collectionOf({ ...collect, target: token }), undefined);
     const other = collect.function.replace("collect", "collects");

@@ -46,7 +46,7 @@ describe("executable-address", () => {
     }
   });
 
-  test("exits with 2 and names the missing option, before it calls a node", async () => {
+  test("exits with 2 and names the missing option before it calls a node", async () => {
     const intent = JSON.stringify(sample);
     const misuses: [string[], RegExp][] = [
       [["lookup", shop], /missing --url: the base URL of the service/],
@@ -68,13 +68,13 @@ describe("executable-address", () => {
     assert.match(err, /^usage: executable-address/);
   });
 
-  test("exits with 0 and prints the package version for --version", async () => {
+  test("exits with 0 and prints the package version for `--version`", async () => {
     const file = new URL("../package.json", import.meta.url);
     const { version } = JSON.parse(readFileSync(file, "utf8"));
     assert.deepEqual(await runProgram(["--version"]), { status: 0, out: `${version}\n`, err: "" });
   });
 
-  test("exits with 0 and prints the usage to stdout for --help and -h", async () => {
+  test("exits with 0 and prints the usage to stdout for `--help` and `-h`", async () => {
     for (const args of [["--help"], ["-h"], ["derive", "--help"], ["verify", "{}", "-h"]]) {
       const { status, out, err } = await run(args);
       assert.deepEqual([status, err], [0, ""], args.join(" "));
@@ -95,7 +95,7 @@ describe("executable-address", () => {
     );
   });
 
-  test("exits with 1 for invalid JSON and repeated fields, as the service does", async () => {
+  test("exits with 1 for invalid JSON and for repeated fields", async () => {
     assert.match((await run(["derive", "{"])).err, /\(not_json\)\n$/);
     const twice = JSON.stringify(sample).replace("{", '{"amount":"5",');
     const { status, out, err } = await run(["derive"], twice);
@@ -103,7 +103,7 @@ describe("executable-address", () => {
     assert.equal(err, 'field "amount" is repeated (repeated_field)\n');
   });
 
-  test("reads input from a named .json file", async () => {
+  test("reads input from a named `.json` file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "cli-"));
     const file = join(folder, "intent.json");
     writeFileSync(file, JSON.stringify(sample));
@@ -125,7 +125,7 @@ describe("executable-address", () => {
     assert.equal((await run(["verify", JSON.stringify(record), "--factory", shop])).status, 1);
   });
 
-  test("derives, verifies, and decodes offline, from arguments or stdin", async () => {
+  test("`derive`, `verify`, and `decode` work offline and read arguments or stdin", async () => {
     const text = JSON.stringify(record);
     assert.deepEqual(JSON.parse((await run(["derive", JSON.stringify(sample)])).out), record);
     assert.deepEqual(JSON.parse((await run(["verify"], `${text}\n`)).out), record);
@@ -149,7 +149,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(theirs.out), makeRecord(sample, { factory: shop }));
   });
 
-  test("derives returns offline, or uses the rules of a service's executor", async () => {
+  test("`returns` works offline or uses the rules of a service's executor", async () => {
     const offline = await run(["returns"], JSON.stringify(record));
     assert.deepEqual(JSON.parse(offline.out), deriveReturns(record));
     assert.equal((await run(["returns", record.terms])).out, offline.out);
@@ -175,7 +175,7 @@ describe("executable-address", () => {
     assert.equal((await run(["returns", record.address])).status, 2);
   });
 
-  test("create and lookup call the service", async () => {
+  test("`create` and `lookup` call the service", async () => {
     const keys: (string | undefined)[] = [];
     const server = await serve((request, response) => {
       keys.push(request.headers.authorization);
@@ -211,7 +211,7 @@ describe("executable-address", () => {
     assert.equal((await run(["verify"], list)).out, list);
   });
 
-  test("prints cautions to stderr for a valid intent that create would refuse", async () => {
+  test("prints cautions to stderr for a valid intent that `create` would refuse", async () => {
     const intent = withCall("f(bool memory)", "true");
     const { status, err } = await run(["derive"], JSON.stringify(intent));
     assert.equal(status, 0);
@@ -226,13 +226,13 @@ describe("executable-address", () => {
   /** Matches everything except visible text, spaces, and line feeds. */
   const active = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u2800]|\ufe0f/u;
 
-  test("escapes hidden characters in an intent, and keeps the same JSON value", async () => {
+  test("escapes hidden characters in an intent and does not change its JSON value", async () => {
     const { out } = await run(["derive"], JSON.stringify(withCall("f(string a)", hostile)));
     assert.doesNotMatch(out, active);
     assert.equal(JSON.parse(out).intent.calls[0].args[0], hostile);
   });
 
-  test("escapes hidden characters in a service's error; prints one line per fault", async () => {
+  test("escapes hidden characters in a service's error and prints one line per fault", async () => {
     const issues = [
       null,
       7,
@@ -254,7 +254,7 @@ describe("executable-address", () => {
     assert.equal(err.split("\n").length, 3);
   });
 
-  test("prints the salt if a create request fails, so that you can repeat it", async () => {
+  test("prints the salt if a create request fails, so the request can be repeated", async () => {
     const server = await serve((_, response) => {
       response.statusCode = 500;
       response.end("{}");
@@ -270,7 +270,7 @@ describe("executable-address", () => {
     assert.match(err, /to create the same address again, send "salt": "0x[0-9a-f]{64}"\n$/);
   });
 
-  test("check exits with 0, or exits with 1 and prints findings with path and remedy", async () => {
+  test("`check` exits with 0, or with 1 and the path and remedy of each finding", async () => {
     const honest = checkOf(record);
     const bodies = [honest, { ...honest, findings: [] }].map((body) => JSON.stringify(body));
     const server = await serve((_, response) => void response.end(bodies.shift()));
@@ -285,7 +285,7 @@ describe("executable-address", () => {
     await server.close();
   });
 
-  test("report prints the response, and refuses a response about another address", async () => {
+  test("`report` prints the response, but refuses one about a different address", async () => {
     const { address } = record;
     const answers = [sentOf(address), sentOf(shop)].map((answer) => JSON.stringify(answer));
     const asked: string[] = [];

@@ -201,7 +201,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
     assert.equal(state, "executed");
   });
-  test("detects a node that lies about a transaction, and does not send it again", async () => {
+  test("detects a node that lies about a transaction, and sends nothing again", async () => {
     const nonce = () => world.client.getTransactionCount({ address: payer });
     const before = await nonce();
     const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);
@@ -213,7 +213,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });
-  test("reports a transaction that was mined but failed, even with a single node", async () => {
+  test("reports that a mined transaction failed, even if there is only one node", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const all = lying;
@@ -236,7 +236,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     assert.deepEqual(status.recoverable, []);
     assert.equal(status.recoveries.length, 1);
   });
-  test("recovers another token, named by its contract or the payer's transaction", async () => {
+  test("recovers a different token that is named by its contract or by a transaction", async () => {
     for (const name of ["token", "transaction"]) {
       const token = await world.newToken();
       const { transactionHash } = await world.pay(records.done!.address, 77n, token);
@@ -313,7 +313,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     });
   });
 
-  test("docs/without-us.md lists the same 16 tasks", () => {
+  test("docs/without-us.md lists the 16 tasks of these tests", () => {
     const page = readFileSync(new URL("../../docs/without-us.md", import.meta.url), "utf8");
     const rows = [...page.matchAll(/^\| ([0-9]+) \| (.*?) \|/gm)].map(([, , name]) => name);
     assert.deepEqual(rows, tasks);

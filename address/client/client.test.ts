@@ -50,7 +50,7 @@ describe("createClient", () => {
     return value === null ? "null" : "a number";
   };
 
-  test("refuses both credentials together, and an invalid base URL", () => {
+  test("refuses two credentials together and refuses an invalid base URL", () => {
     wrong(credentials, "expected an API key or a client ID, found both");
     for (const url of ["", "pay.example", "ftp://x/v1", "https://u:p@x/v1", "https://x/?a=1", 5])
       wrong(
@@ -74,7 +74,7 @@ describe("createClient", () => {
       );
   });
 
-  test("refuses an API key over HTTP, except to this machine", () => {
+  test("refuses to send an API key over HTTP to any other machine", () => {
     const { apiKey, clientId } = credentials;
     const sentence = "baseUrl: expected https for an API key, found http";
     for (const host of ["pay.example", "10.0.0.1", "127.0.0.1.example", "localhost.example"])
@@ -117,13 +117,13 @@ describe("createClient", () => {
 });
 
 describe("create", () => {
-  test("throws InvalidError before it sends an invalid intent", async () => {
+  test("throws `InvalidError` before it sends an invalid intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     await assert.rejects(client.create({ ...sample, amount: "0" }), InvalidError);
     assert.equal(seen.length, 0);
   });
 
-  test("throws ServiceError with code and issues for a refusal", async () => {
+  test("throws `ServiceError` with the code and the issues of a refusal", async () => {
     const client = createClient({ baseUrl });
     once(refusal(401, "unauthorized"));
     const error = await client.create(sample).catch((error) => error);
@@ -131,14 +131,14 @@ describe("create", () => {
     assert.deepEqual(error.issues, [{ path: ["token"], code: "x", message: "y" }]);
   });
 
-  test("throws UnprovenError for a valid record of a different intent", async () => {
+  test("throws `UnprovenError` for a valid record of a different intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
     const message = `expected a valid record of ${record.address}`;
     await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
-  test("every ClientError contains the sent intent, so you can repeat the request", async () => {
+  test("every `ClientError` contains the sent intent, so you can repeat the request", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 0 });
     for (const answer of [refusal(500, "internal_error"), { body: {} }, { body: hangUp }]) {
@@ -178,7 +178,7 @@ describe("create", () => {
 describe("lookup", () => {
   const client = () => createClient({ baseUrl });
 
-  test("throws UnprovenError for an inconsistent record, or a different address", async () => {
+  test("throws `UnprovenError` for an inconsistent record or a different address", async () => {
     const forged = { ...record, intent: { ...sample, recovery: shop } };
     const other = makeRecord({ ...sample, recovery: shop });
     const theirs = makeRecord(sample, { factory: shop });
@@ -189,19 +189,19 @@ describe("lookup", () => {
     }
   });
 
-  test("throws InvalidError for an invalid address and sends nothing", async () => {
+  test("throws `InvalidError` for an invalid address and sends nothing", async () => {
     await assert.rejects(client().lookup("0x12"), InvalidError);
     assert.equal(seen.length, 0);
   });
 
-  test("throws ServiceError unexpected_answer if the body is too long or not JSON", async () => {
+  test("throws `ServiceError` `unexpected_answer` if the body is long or not JSON", async () => {
     once({ body: "<html>" });
     await assert.rejects(client().lookup(record.address), isService(200, "unexpected_answer"));
     once({ body: `"${"x".repeat(5 * 1024 * 1024)}"` });
     await assert.rejects(client().lookup(record.address), isService(200, "unexpected_answer"));
   });
 
-  test("throws ServiceError unknown_path for a base URL without /v1", async () => {
+  test("throws `ServiceError` `unknown_path` for a base URL without /v1", async () => {
     const { origin } = new URL(baseUrl);
     once(refusal(404, "unknown_path"));
     await assert.rejects(
@@ -214,7 +214,7 @@ describe("lookup", () => {
     });
   });
 
-  test("if the service has no record, lookup returns undefined and prove throws", async () => {
+  test("`lookup` returns undefined and `prove` throws if the service has no record", async () => {
     assert.equal(await client().lookup(shop), undefined);
     await assert.rejects(client().prove(shop, { rpcs: [baseUrl] }), {
       ...{ name: "UnprovenError", message: `the service has no record of ${shop}` },
@@ -230,7 +230,7 @@ describe("lookup", () => {
 describe("lists and references", () => {
   const { apiKey } = credentials;
 
-  test("throws ServiceError for a refusal, and UnprovenError for an invalid page", async () => {
+  test("throws `ServiceError` for a refusal or `UnprovenError` for an invalid page", async () => {
     const client = createClient({ baseUrl, apiKey });
     once(refusal(403, "forbidden"));
     await assert.rejects(client.events(), isService(403, "forbidden"));
@@ -269,7 +269,7 @@ describe("lists and references", () => {
     assert.equal(await client.event("e3"), undefined);
   });
 
-  test("accepts events that an earlier version stored, and kinds of a later version", async () => {
+  test("accepts events of an earlier version and payment kinds of a later version", async () => {
     const client = createClient({ baseUrl, apiKey });
     const page = eventPageOf(record.address);
     const [{ data, ...event }] = page.items as [(typeof page.items)[0]];
@@ -282,7 +282,7 @@ describe("lists and references", () => {
     assert.equal(`${(await client.events()).items[0]?.data.payment?.kind}`, "later_kind");
   });
 
-  test("throws UnprovenError for a response about a different endpoint or address", async () => {
+  test("throws `UnprovenError` for a response about a different endpoint or address", async () => {
     const client = createClient({ baseUrl, apiKey });
     const createdAt = "2026-11-01T10:00:00.000Z";
     const endpoint: Endpoint = {
@@ -317,7 +317,7 @@ describe("lists and references", () => {
     });
   });
 
-  test("throws UnprovenError if the service does not return the generated salt", async () => {
+  test("throws `UnprovenError` if the service does not return the generated salt", async () => {
     const client = createClient({ baseUrl, apiKey });
     const { salt, ...rest } = sample;
     const ofSalt = (seen: unknown) => ({ ...record, intent: { ...rest, salt: seen } });
@@ -338,7 +338,7 @@ describe("lists and references", () => {
     assert.deepEqual(JSON.parse(seen.at(-1)!.body), rest);
   });
 
-  test("create sends the reference beside the intent, not inside the intent", async () => {
+  test("`create` sends the reference beside the intent, not inside the intent", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: record });
     await client.create(sample, { reference: "order-42" });
@@ -348,7 +348,7 @@ describe("lists and references", () => {
 });
 
 describe("check", () => {
-  test("throws UnprovenError for a different address's record or simulation", async () => {
+  test("throws `UnprovenError` for a different address's record or simulation", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const other = makeRecord({ ...sample, amount: "7" });
     const honest = checkOf(record);
@@ -365,7 +365,7 @@ describe("check", () => {
     }
   });
 
-  test("generates the salt, and returns a record whose intent you can create", async () => {
+  test("generates the salt and returns a record whose intent you can create", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const { salt: _, ...rest } = sample;
     const { record: checked, findings } = await client.check(rest);
@@ -381,7 +381,7 @@ describe("check", () => {
 });
 
 describe("chains, status, and simulation", () => {
-  test("throws UnprovenError for a different factory or address, or invalid data", async () => {
+  test("throws `UnprovenError` for a wrong factory, a wrong address, or invalid data", async () => {
     const client = createClient({ baseUrl });
     const list = chainListOf(factoryAddress);
     const lists: [unknown, RegExp][] = [

@@ -97,7 +97,7 @@ describe("mirrors", () => {
     }
   });
 
-  test("returns the third mirror's record if other sources fail, or throws if all do", async () => {
+  test("returns the third mirror's record if only that mirror works, or else throws", async () => {
     const { client } = open({ "pay.example": "silent", "a.example": liar, "c.example": truth });
     const [{ address }] = records as [AddressRecord];
     assert.equal((await client.lookup(address))?.address, address);
@@ -105,7 +105,7 @@ describe("mirrors", () => {
     for (const _ of lies) await assert.rejects(lost.lookup(address), NetworkError);
   });
 
-  test("rejects with UnprovenError if the service lies and no mirror answers", async () => {
+  test("rejects with `UnprovenError` if the service lies and no mirror answers", async () => {
     const [{ address }] = records as [AddressRecord];
     const { client } = open({ "pay.example": (_, at) => lies[at % 3]!(records[0]!, at) });
     await assert.rejects(client.lookup(address), UnprovenError);
@@ -160,7 +160,7 @@ describe("findRecord, for pages", () => {
     response.write("{", () => response.destroy());
   };
 
-  test("returns a record that belongs to the address", async () => {
+  test("returns the record if it belongs to the address", async () => {
     assert.deepEqual(await find(say(record)), { kind: "record", record });
   });
 

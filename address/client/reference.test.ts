@@ -26,7 +26,7 @@ const again = { ...sample, salt: `0x${"9".repeat(64)}` as Hex };
 const other = `svc_ref_${"7".repeat(64)}`;
 
 describe("parseReference", () => {
-  test("throws malformed_reference for empty, long, or invisible text, and for other types", () => {
+  test("throws `malformed_reference` for empty, long, or invisible text, or another type", () => {
     for (const text of [...refused, 7, null, ["order-1"]])
       assert.throws(() => parseReference(text), InvalidError, JSON.stringify(text));
   });
@@ -36,7 +36,7 @@ describe("saltFor", () => {
   test("returns the salts of spec/references.json", () => {
     for (const { key, reference, salt } of salts) assert.equal(saltFor(reference, key), salt);
   });
-  test("throws TypeError for a misspelled key, and does not show the key", () => {
+  test("throws a `TypeError` that does not contain the misspelled key", () => {
     for (const wrong of ["", key.toUpperCase(), key.slice(0, -1), `svc_sk_${"0".repeat(64)}`])
       assert.throws(
         () => saltFor("order-1", wrong),
@@ -46,7 +46,7 @@ describe("saltFor", () => {
 });
 
 describe("signatureFor", () => {
-  test("returns the signatures of spec/references.json, in any letter case of the address", () => {
+  test("returns the signatures of spec/references.json for addresses in any letter case", () => {
     for (const { key, address, reference, signature } of signatures)
       assert.equal(signatureFor(address, key, reference ?? undefined), signature);
   });
@@ -93,7 +93,7 @@ describe("saltForOrder", () => {
     assert.equal(new Set(salts).size, 4 + changes.length);
     assert.equal(saltForOrder("order-1", again, key), salts[0], "whatever salt is given");
   });
-  test("throws InvalidError for a malformed intent", () => {
+  test("throws `InvalidError` for a malformed intent", () => {
     assert.throws(() => saltForOrder("order-1", { ...sample, amount: "01" }, key), InvalidError);
   });
 });
@@ -106,7 +106,7 @@ describe("verifyReference", () => {
   const refusedAs = (code: string) => (error: unknown) =>
     error instanceof InvalidError && error.issues[0]!.code === code;
 
-  test("throws reference_mismatch for a different order or key, and for a random salt", () => {
+  test("throws `reference_mismatch` for a different order or key, and for a random salt", () => {
     for (const [made, reference, keys] of [
       [record, "order-2", key],
       [record, "order-1", other],
@@ -119,21 +119,21 @@ describe("verifyReference", () => {
         refusedAs("reference_mismatch"),
       );
   });
-  test("throws reference_mismatch if a cheap intent has the salt of an expensive order", () => {
+  test("throws `reference_mismatch` if a cheap intent has the salt of an expensive order", () => {
     const cheap = makeRecord({ ...record.intent, amount: "1" });
     assert.throws(() => verifyReference(cheap, "order-1", key), refusedAs("reference_mismatch"));
   });
-  test("throws reference_only without `accepts` if the salt proves only the reference", () => {
+  test("throws `reference_only` without `accepts` if the salt proves only the reference", () => {
     assert.throws(() => verifyReference(loose, "order-1", key), refusedAs("reference_only"));
   });
-  test("throws order_mismatch if `accepts` returns false", () => {
+  test("throws `order_mismatch` if `accepts` returns false", () => {
     const accepts = ({ amount }: { amount: string }) => amount === "another";
     assert.throws(
       () => verifyReference(loose, "order-1", key, { accepts }),
       refusedAs("order_mismatch"),
     );
   });
-  test("throws TypeError for an unknown option", () => {
+  test("throws `TypeError` for an unknown option", () => {
     const options = { accept: () => false };
     assert.throws(() => verifyReference(loose, "order-1", key, options as object), {
       name: "TypeError",

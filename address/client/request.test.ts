@@ -37,7 +37,7 @@ function hasten({ mock }: TestContext, waitMs: number) {
 }
 
 describe("a refusal with Retry-After", () => {
-  test("throws rate_limited immediately if the wait is too long or not specified", async () => {
+  test("throws `rate_limited` immediately if the wait is too long or not specified", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     once(refusal(429, "rate_limited", { "Retry-After": "6" }));
     const error = await client.chains().catch((error) => error);
@@ -47,7 +47,7 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 2);
   });
 
-  test("throws rate_limited after the allowed number of retries", async () => {
+  test("throws `rate_limited` after the allowed number of retries", async () => {
     const client = createClient({ baseUrl, retriesMax: 2 });
     for (let i = 0; i < 3; i++) once(refusal(429, "rate_limited", { "Retry-After": "0" }));
     await assert.rejects(client.chains(), isService(429, "rate_limited"));
@@ -71,7 +71,7 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 3);
   });
 
-  test("accepts an HTTP date, and compares the date with the response's Date header", async () => {
+  test("accepts an HTTP date and compares the date with the response's `Date` header", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000).toUTCString();
     once(refusal(503, "service_unavailable", { Date: at(0), "Retry-After": at(60) }));
@@ -84,7 +84,7 @@ describe("a refusal with Retry-After", () => {
 });
 
 describe("transient failures", () => {
-  test("throws NetworkError unreachable, with the cause, if no server listens", async () => {
+  test("throws `NetworkError` `unreachable` with its cause if no server listens", async () => {
     const gone = await serve(() => {});
     await gone.close();
     const client = createClient({ baseUrl: `${gone.origin}/v1`, retriesMax: 1 });
@@ -94,7 +94,7 @@ describe("transient failures", () => {
     assert.ok(error.cause instanceof Error);
   });
 
-  test("throws NetworkError redirected, and sends no credential to the new URL", async () => {
+  test("throws `NetworkError` `redirected` and sends no credential to the new URL", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     for (const status of [301, 302, 303, 307, 308]) {
       once({ status, headers: { Location: "/v1/chains" }, body: "" });
@@ -124,7 +124,7 @@ describe("transient failures", () => {
     await assert.rejects(createClient({ baseUrl }).chains({ signal: controller.signal }), reason);
   });
 
-  test("retries after a broken connection, 502, 503, or 504, even to create", async () => {
+  test("retries `create` and other calls after a lost connection, 502, 503, or 504", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 4 });
     once({ body: hangUp });
     once({ status: 502, body: "bad gateway" });
@@ -139,7 +139,7 @@ describe("options", () => {
   const { apiKey } = credentials;
   const open = (more: Partial<ClientOptions> = {}) => createClient({ baseUrl, apiKey, ...more });
 
-  test("throws TypeError that lists the valid names for an unknown option or field", async () => {
+  test("throws a `TypeError` that lists the valid names of options or fields", async () => {
     const unknown = (name: string, what: string, known: string) => ({
       name: "TypeError",
       message: `${name}: unknown ${what}, expected one of ${known}`,
@@ -190,7 +190,7 @@ describe("options", () => {
     assert.equal(seen.length, 0);
   });
 
-  test("throws TypeError for a header that the client sets, or one with a line break", async () => {
+  test("throws `TypeError` for a header that the client sets or with a line break", async () => {
     const message = (name: string) =>
       `headers.${name}: expected printable ASCII, and a name that the client does not set`;
     const refused = {
@@ -228,7 +228,7 @@ describe("options", () => {
     assert.doesNotMatch(String(seen[0]?.headers["user-agent"]), /executable-address/);
   });
 
-  test("accepts retries, timeout, and signal as options of one call", async () => {
+  test("accepts `retries`, `timeoutMs`, and `signal` as options of a call", async () => {
     const client = open({ retriesMax: 3 });
     once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
     await assert.rejects(client.chains({ retries: 0 }), isService(503, "service_unavailable"));
@@ -241,7 +241,7 @@ describe("options", () => {
     await assert.rejects(slow.chains({ signal: AbortSignal.abort(reason) }), reason);
   });
 
-  test("throws NetworkError timeout after deadlineMs, including attempts and waits", async () => {
+  test("throws `NetworkError` `timeout` if attempts and waits exceed `deadlineMs`", async () => {
     const slow = open({ fetch: (_, init) => aborted(init?.signal), retriesMax: 100 });
     const message = "no answer within 30 ms";
     const timeout = { name: "NetworkError", kind: "timeout", message };
@@ -260,7 +260,7 @@ describe("options", () => {
     assert.equal(seen.length, 1, "no wait that would end after the deadline");
   });
 
-  test("withResponse returns the request ID for a success and for a missing record", async () => {
+  test("`withResponse` returns the request ID for a success and for a missing record", async () => {
     once({ headers: { "X-Request-Id": "req-1" }, body: chainListOf(factoryAddress) });
     const { data, response } = await open().chains().withResponse();
     assert.equal(data.factory, factoryAddress);
@@ -281,7 +281,7 @@ describe("options", () => {
     );
   });
 
-  test("hooks see every attempt but no credential, and cannot fail a call", async () => {
+  test("hooks receive every attempt but no credential, and cannot make a call fail", async () => {
     const seen: unknown[] = [];
     const client = open({
       onRequest: (request) => {
@@ -306,7 +306,7 @@ describe("options", () => {
     assert.ok(!JSON.stringify(seen).includes(apiKey));
   });
 
-  test("for await requests every page once, one page at a time", async () => {
+  test("`for await` requests every page once, one page at a time", async () => {
     const [event] = eventPageOf(record.address).items;
     const page = (at: number) => {
       const items = [{ ...event, id: `e${at}` }];
@@ -325,7 +325,7 @@ describe("options", () => {
     );
   });
 
-  test("for await ends at the last page, even if the list always has a next cursor", async () => {
+  test("`for await` ends at the last page even if the list always has a next cursor", async () => {
     const body = (next: string | null) => ({ body: { items: [], next } });
     once(body("9"));
     for await (const _ of open().addresses({ order: "oldest" })) assert.fail("no item");
@@ -339,7 +339,7 @@ describe("options", () => {
     for await (const _ of open().webhooks.deliveries("w")) assert.fail("no item");
   });
 
-  test("accepts Date and bigint in a query, and says what an intent needs instead", async () => {
+  test("accepts `Date` and `bigint` in queries, but suggests other types in intents", async () => {
     once({ body: { items: [], next: null } });
     const createdFrom = new Date("2026-01-02T03:04:05Z");
     await open().addresses({ createdFrom, chainId: 8453n });
@@ -374,7 +374,7 @@ const aborted = (signal: AbortSignal | null | undefined) =>
     signal?.addEventListener("abort", () => reject(signal.reason));
   });
 
-test("readRetryAfterSeconds returns seconds for a number or a date, else undefined", () => {
+test("`readRetryAfterSeconds` returns seconds for a number or date, or else undefined", () => {
   const date = "Mon, 23 Nov 2026 05:00:00 GMT";
   for (const [retryAfter, wanted] of [
     ["", undefined],

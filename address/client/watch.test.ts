@@ -68,7 +68,7 @@ async function states(count: number): Promise<string[]> {
 }
 
 describe("watch", () => {
-  test("throws ServiceError not_found if the service has no record", async () => {
+  test("throws `ServiceError` `not_found` if the service has no record", async () => {
     turns = [refusing(404, "not_found")];
     await assert.rejects(
       client().watch(address).next(),
@@ -76,7 +76,7 @@ describe("watch", () => {
     );
   });
 
-  test("throws UnprovenError for an event about a different address or no address", async () => {
+  test("throws `UnprovenError` for an event about a different address or no address", async () => {
     const other = JSON.stringify(statusOf(shop, "funded"));
     for (const data of [other, "{}", "no JSON", "null"]) {
       turns = [streaming(`event: status\ndata: ${data}\n\n`)];
@@ -84,7 +84,7 @@ describe("watch", () => {
     }
   });
 
-  test("yields the status, and then each change except new blocks", async () => {
+  test("yields the status and then each change except new blocks", async () => {
     const later = {
       ...statusOf(address, "unfunded"),
       block: { ...statusOf(address, "funded").block, number: 8 },
@@ -106,7 +106,7 @@ describe("watch", () => {
     );
   });
 
-  test("reads events in any fragments, with lines that end in CR, LF, or CRLF", async () => {
+  test("reads events that are split anywhere and lines that end in CR, LF, or CRLF", async () => {
     const both = eventOf("unfunded").replaceAll("\n", "\r\n");
     const text = `: hello\r\n\r\n${both}${eventOf("funded").replaceAll("\n", "\r")}`;
     turns = [
@@ -142,7 +142,7 @@ describe("watch", () => {
     }
   });
 
-  test("ends the stream at an oversized event, and requests the status instead", async () => {
+  test("ends the stream at an oversized event and then requests the status", async () => {
     turns = [streaming(`data: ${"x".repeat(3_000_000)}`), telling("funded")];
     assert.deepEqual(await states(1), ["funded"]);
   });
@@ -158,7 +158,7 @@ describe("watch", () => {
     await assert.rejects(next, reason);
   });
 
-  test("throws TypeError for an invalid time", async () => {
+  test("throws `TypeError` for an invalid time", async () => {
     await assert.rejects(client().watch(address, { pollMs: Number.NaN }).next(), {
       name: "TypeError",
       message: "pollMs: expected an integer from 1 to 86400000, found NaN",
@@ -167,7 +167,7 @@ describe("watch", () => {
 });
 
 describe("waitFor", () => {
-  test("throws WaitError never, with the status, if the state became impossible", async () => {
+  test("throws `WaitError` `never` with the status if the state became impossible", async () => {
     const cases: [AddressState, AddressState][] = [
       ["recovered", "executed"],
       ["expired", "executed"],
@@ -185,7 +185,7 @@ describe("waitFor", () => {
     }
   });
 
-  test("throws WaitError timeout, with the last status, if the state is not reached", async () => {
+  test("throws `WaitError` `timeout` with the last status after the time limit", async () => {
     turns = [streaming(eventOf("unfunded"))];
     const error = await client()
       .waitFor(address, "executed", { timeoutMs: 200 })
@@ -193,7 +193,7 @@ describe("waitFor", () => {
     assert.ok(error instanceof WaitError && error.reason === "timeout", String(error));
   });
 
-  test("throws TypeError for an unknown state", async () => {
+  test("throws `TypeError` for an unknown state", async () => {
     const known = addressStates.join(", ");
     for (const [wanted, found] of [
       ["paid", '["paid"]'],
@@ -207,7 +207,7 @@ describe("waitFor", () => {
     }
   });
 
-  test("throws TypeError if a proof is requested for a state that cannot be proved", async () => {
+  test("throws `TypeError` if a proof is requested for a state that cannot be proved", async () => {
     const waiting = client().waitFor(address, "funded", {
       proof: { rpcs: ["http://127.0.0.1:9"] },
     });
@@ -215,7 +215,7 @@ describe("waitFor", () => {
     await assert.rejects(waiting, { name: "TypeError", message });
   });
 
-  test("throws WaitError timeout if the reported status is not proved in time", async () => {
+  test("throws `WaitError` `timeout` if the reported status is not proved in time", async () => {
     turns = [
       (response, { url }) =>
         url!.endsWith("/events")
@@ -231,7 +231,7 @@ describe("waitFor", () => {
     assert.equal(error.status?.state, "executed");
   });
 
-  test("returns the first status that has a requested state", async () => {
+  test("returns the first status whose state was requested", async () => {
     turns = [streaming(eventOf("unfunded"), eventOf("funded"), eventOf("executed"))];
     const { state, execution } = await client().waitFor(address, ["executed", "recovered"]);
     assert.equal(state, "executed");

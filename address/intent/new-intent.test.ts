@@ -98,7 +98,7 @@ describe("selector_clash", () => {
     assert.equal(findSelectorOwner("0x00000000"), undefined);
   });
 
-  test("applies only to new intents, and accepts the well-known function itself", () => {
+  test("applies only to new intents and allows the well-known function itself", () => {
     const intent = withCall("many_msg_babbage(bytes1 a)", "0x11");
     assert.doesNotThrow(() => parseIntent(intent));
     assert.throws(() => encodeNewIntent(intent), /0xa9059cbb belongs to .*transfer\(address,uint/);
@@ -149,7 +149,7 @@ describe("findCautions", () => {
     assert.deepEqual(findCautions(sample), []);
   });
 
-  test("does not affect terms: they decode, and their record verifies", () => {
+  test("does not affect terms: the terms decode, and their record verifies", () => {
     const intent = parseIntent(withCall("constructor(bool return)", "true"));
     assert.equal(findCautions(intent).length, 2);
     assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);

@@ -64,7 +64,7 @@ describe("parseIntent, if an intent is invalid,", () => {
     ]);
   });
 
-  test("refuses a different spelling, and suggests the right spelling if there is one", () => {
+  test("refuses a wrong spelling and suggests the right spelling if there is one", () => {
     const spelling = (value: unknown) => issuesOf(value)[0]!.message;
     assert.match(spelling({ ...sample, amount: "1e6" }), /write "1000000"/);
     assert.equal(
@@ -86,7 +86,7 @@ describe("parseIntent, if an intent is invalid,", () => {
     assert.match(spelling({ ...sample, token: usdc.replace("A0b", "a0B") }), new RegExp(usdc));
   });
 
-  test("refuses arguments that are not strings, and suggests the string", () => {
+  test("refuses arguments that are not strings and suggests each argument as a string", () => {
     const tuple = "f((uint8 a, (bool b, int8 c) d, bool[] e) s)";
     const spelled: [string, unknown, string][] = [
       ["f(uint8 a)", 7, '"7"'],
@@ -102,7 +102,7 @@ describe("parseIntent, if an intent is invalid,", () => {
     }
   });
 
-  test("suggests no string that would be unsafe or long", () => {
+  test("does not suggest an unsafe or long string", () => {
     const circle: unknown[] = [];
     circle.push(circle, circle);
     let wide: unknown = "1";
@@ -117,7 +117,7 @@ describe("parseIntent, if an intent is invalid,", () => {
     }
   });
 
-  test("refuses array values that are not strings, and suggests the string if it is valid", () => {
+  test("refuses array values that are not strings and suggests each valid string", () => {
     const taken: [string, string, string][] = [
       ["uint8", "255", "255"],
       ["int8", "-128", "-128"],
@@ -157,7 +157,7 @@ describe("parseIntent, if an intent is invalid,", () => {
     }
   });
 
-  test("refuses a decimal point without a suggestion, because amounts are in base units", () => {
+  test("refuses a decimal point and suggests nothing, because amounts are in base units", () => {
     const pointed = ["25.0", "25.", "1.5", ".5", "1,000.00", "2.5e1", "25.0 USDC"];
     const values = [
       ...pointed.map((amount) => ({ ...sample, amount })),
@@ -190,21 +190,21 @@ describe("parseIntent, if an intent is invalid,", () => {
     }
   });
 
-  test("reports not_an_integer for -0, NaN, Infinity, and half a second", () => {
+  test("reports `not_an_integer` for -0, `NaN`, Infinity, and half a second", () => {
     for (const expirationTimestamp of [-0, Number.NaN, Number.POSITIVE_INFINITY, 0.5])
       assert.deepEqual(codesOf({ ...sample, expirationTimestamp }), [
         "expirationTimestamp not_an_integer",
       ]);
   });
 
-  test("reports missing for fields that only the prototype has", () => {
+  test("reports `missing` for fields that only the prototype has", () => {
     const inherited = Object.create(sample);
     assert.equal(issuesOf(inherited).filter(({ code }) => code === "missing").length, 7);
     const { salt, ...rest } = sample;
     assert.deepEqual(codesOf(Object.assign(Object.create({ salt }), rest)), ["salt missing"]);
   });
 
-  test("reports wrong_type for holes, boxed strings, and objects with a toString", () => {
+  test("reports `wrong_type` for holes, boxed strings, and objects with a `toString`", () => {
     const holes = new Array(2);
     assert.deepEqual(codesOf({ ...sample, calls: holes }), [
       "calls.0 wrong_type",
@@ -215,13 +215,13 @@ describe("parseIntent, if an intent is invalid,", () => {
     assert.deepEqual(codesOf({ ...sample, amount: 1n }), ["amount wrong_type"]);
   });
 
-  test("reports too_many for an array that claims four billion calls", () => {
+  test("reports `too_many` for an array that claims four billion calls", () => {
     const calls: unknown[] = [];
     calls.length = 4_294_967_295;
     assert.deepEqual(codesOf({ ...sample, calls }), ["calls too_many"]);
   });
 
-  test("reports invalid_unicode for a lone surrogate", () => {
+  test("reports `invalid_unicode` for a lone surrogate", () => {
     for (const text of ["a\ud800b", "\udc00", "\ud800"])
       assert.deepEqual(codesOf(withCall("f(string a)", text)), ["calls.0.args.0 invalid_unicode"]);
   });
@@ -231,7 +231,7 @@ describe("parseIntent, if an intent is invalid,", () => {
     assert.deepEqual(issue?.path, ["factory"]);
   });
 
-  test("reports recovery_is_factory if recovery is options.factory", () => {
+  test("reports `recovery_is_factory` if recovery is options.factory", () => {
     assert.doesNotThrow(() =>
       parseIntent({ ...sample, recovery: factoryAddress }, { factory: shop }),
     );
@@ -239,7 +239,7 @@ describe("parseIntent, if an intent is invalid,", () => {
     assert.equal(issue?.code, "recovery_is_factory");
   });
 
-  test("reports unknown_field and missing for an intent inside another object", () => {
+  test("reports `unknown_field` and `missing` for an intent inside another object", () => {
     const [first, ...others] = codesOf({ intent: sample });
     assert.equal(first, "intent unknown_field");
     assert.equal(others.length, 7);
@@ -370,7 +370,7 @@ describe("parseIntent", () => {
     assert.deepEqual(encodeNewIntent(value, { check }).terms, encodeTerms(sample));
   });
 
-  test("returns only the intent's fields, addresses in EIP-55, and other hex in lowercase", () => {
+  test("returns only the intent's fields; addresses are in EIP-55, other hex in lowercase", () => {
     const spelled = {
       ...sample,
       token: usdc.toLowerCase(),
@@ -396,7 +396,7 @@ describe("parseIntent", () => {
     assert.notEqual(intent.calls[0]?.args, sample.calls[0]?.args);
   });
 
-  test("a wrong keccak does not affect callers that pass a different keccak", () => {
+  test("a wrong `keccak` does not affect callers that pass a different `keccak`", () => {
     const keccak = () => new Uint8Array(32).fill(0xff);
     const token: Hex = "0xdac17f958d2ee523a2206206994597c13d831ec7";
     const wrong = `0x${token.slice(2).toUpperCase()}`;

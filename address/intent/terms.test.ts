@@ -37,7 +37,7 @@ const execute = paymentFactoryAbi.find(
 );
 
 describe("encodeTerms and decodeTerms", () => {
-  test("throws malformed_terms with the path if the layout is not canonical", () => {
+  test("throws `malformed_terms` with the path if the layout is not canonical", () => {
     const terms = encodeTerms(sample);
     const wordAt = (index: number) => 32 * index + 31;
     const cases: [string, Uint8Array, (string | number)[]][] = [
@@ -54,7 +54,7 @@ describe("encodeTerms and decodeTerms", () => {
     }
   });
 
-  test("throws InvalidError, and no other error, for any bytes that are not terms", () => {
+  test("throws only `InvalidError` for bytes that are not terms", () => {
     const bytes = fc.uint8Array({ maxLength: 2048 });
     fc.assert(
       fc.property(bytes, (terms) => assert.throws(() => decodeTerms(terms), InvalidError)),
@@ -62,7 +62,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("throws InvalidError for changed bytes, or decodes an intent that has these terms", () => {
+  test("throws `InvalidError` for changed bytes, or decodes an intent that has these terms", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     const changes = fc.array(change, { minLength: 1, maxLength: 3 });
     fc.assert(
@@ -75,7 +75,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("throws InvalidError if words of the terms are removed, doubled, swapped, or added", () => {
+  test("throws `InvalidError` if words of terms are removed, doubled, swapped, or added", () => {
     const edit = fc.record({
       kind: fc.constantFrom("cut", "double", "swap", "append", "offset", "trim"),
       at: fc.nat(),
@@ -91,7 +91,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("throws terms_too_long above 24,576 bytes, although such terms decode", () => {
+  test("throws `terms_too_long` above 24,576 bytes, although such terms decode", () => {
     const withBytes = (count: number): Intent => ({
       ...sample,
       calls: [{ target: shop, function: "f(bytes a)", args: [`0x${"11".repeat(count)}`] }],
@@ -204,7 +204,7 @@ describe("decodeExecutions", () => {
   const bytesOf = (drawn: readonly { item: library.Hex }[]) =>
     batchOf(drawn.map(({ item }) => item));
 
-  test("throws not_an_execution for calldata of another function, even in a batch", () => {
+  test("throws `not_an_execution` for calldata of another function, even in a batch", () => {
     const refused = [
       new Uint8Array(),
       fromHex("0x095ea7b3"),
@@ -215,7 +215,7 @@ describe("decodeExecutions", () => {
       assert.throws(() => intentsOf(calldata), /expected calldata that begins with/);
   });
 
-  test("throws InvalidError, and no other error, for any bytes after a selector", () => {
+  test("throws only `InvalidError` for random bytes after a selector", () => {
     const selectors = fc.constantFrom(library.batchSelector, library.recoverSelector);
     const words = fc.array(
       fc.oneof(fc.constantFrom(0n, 32n, 64n, 1n << 53n, (1n << 256n) - 1n), fc.bigInt(0n, 512n)),
@@ -232,7 +232,7 @@ describe("decodeExecutions", () => {
     );
   });
 
-  test("throws InvalidError for a changed batch, or decodes it without losing a byte", () => {
+  test("throws `InvalidError` for a changed batch or decodes every byte of the batch", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     fc.assert(
       fc.property(batches, change, (drawn, { at, by }) => {
@@ -257,7 +257,7 @@ describe("decodeExecutions", () => {
     );
   });
 
-  test("throws InvalidError if items or tokens overlap, have gaps, or are cut or extended", () => {
+  test("throws `InvalidError` if items or tokens overlap, have gaps, or change length", () => {
     const word = (value: number) => fromHex(`0x${value.toString(16).padStart(64, "0")}`);
     const [drawn] = fc.sample(intents, { numRuns: 1, seed });
     const spoilt = (calldata: Uint8Array, at: number, value: number) => {

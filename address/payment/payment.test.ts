@@ -21,7 +21,7 @@ describe("the payment", () => {
     );
   });
 
-  test("requests the missing amount, and never a negative amount", () => {
+  test("requests the missing amount and never requests a negative amount", () => {
     assert.equal(owed("25", "10"), "15");
     assert.equal(owed("25", "25"), "0");
     assert.equal(owed("25", "40"), "0");

@@ -88,7 +88,7 @@ describe("the shop of a link", () => {
   });
 });
 
-test("originOf returns undefined for an IP address, path, user, or uppercase letters", () => {
+test("`originOf` returns undefined for an IP address, path, user, or uppercase letters", () => {
   for (const text of [
     ...["", "shop", "10.0.0.1", "169.254.169.254", "[::1]", "shop.example/x", "a@shop.example"],
     ...[
@@ -105,7 +105,7 @@ test("originOf returns undefined for an IP address, path, user, or uppercase let
   assert.equal(originOf("localhost:3000"), "http://localhost:3000");
 });
 
-test("signShopLink refuses input that a page would not show, without showing the key", async () => {
+test("`signShopLink` refuses input that no page would show; no error shows the key", async () => {
   const options = { shop, order: "77", privateKey };
   const page = pageOf(sold);
   await assert.rejects(signShopLink("https://pay.example/a/0x12", options), {
@@ -154,7 +154,7 @@ describe("the shop of a link", () => {
     assert.deepEqual(await proveShop({ ...naming, accounts: [itself] }, unsigned, sold), proved);
   });
 
-  test("is shown with a logo only if the logo is from the shop's origin", async () => {
+  test("is shown with its logo only if the logo is from the shop's origin", async () => {
     const logoOf = async (logo: unknown) =>
       (await proveShop({ ...naming, logo }, unsigned, sold))?.logo;
     for (const logo of ["https://evil.example/logo.png", "//evil.example/x", "data:,x", 7])

@@ -32,7 +32,7 @@ describe("headers of other chains", () => {
       }
     });
 
-    test(`${chain}: throws invalid_proof if a different block is trusted`, () => {
+    test(`${chain}: throws \`invalid_proof\` if a different block is trusted`, () => {
       const other = `0x${"ab".repeat(32)}`;
       assert.throws(() => readTrustedHeader(findHeader(block)!, other, keccak), {
         code: "invalid_proof",

@@ -186,7 +186,7 @@ describe("spec/receipt-vectors.json", () => {
     assert.equal(verifyReceipt(receipts[1], "its own").outcome, "never");
   });
 
-  test("computes an execution's depth from the headers between its block and a trusted one", () => {
+  test("computes an execution's depth from the headers up to a trusted block", () => {
     const { proof, payments } = receipts[2]!;
     const { execution, block } = proof;
     // The last header is the outcome's block, so the execution's own block need not be trusted.
@@ -198,7 +198,7 @@ describe("spec/receipt-vectors.json", () => {
 
 const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
 
-test("agreeOnReceipt's TypeError shows the invalid value, unless it is a node's URL", async () => {
+test("the error of `agreeOnReceipt` shows an invalid value, but never a node's URL", async () => {
   const node = "https://node.example/key";
   for (const [options, message] of [
     [{ rpcs: node }, "rpcs: expected a list, found a string"],
@@ -235,7 +235,7 @@ test("refuses unknown options before it calls a node", async () => {
     });
 });
 
-test("agreeOnReceipt accepts nodes that have the same blocks, and refuses others", async () => {
+test("`agreeOnReceipt` accepts nodes that have the same blocks and refuses others", async () => {
   const world = await startWorld();
   const record = await world.newRecord();
   await world.pay(record.address, 100n);

@@ -72,7 +72,7 @@ describe("throws for nodes that no trie contains", () => {
     ["no list", Uint8Array.of(1), "trie: expected a node, found 1 bytes"],
   ];
   for (const [name, node, message] of nodes) {
-    test(`invalid_proof: ${name}`, () => {
+    test(`\`invalid_proof\`: ${name}`, () => {
       const bytes = encodeRlp(node);
       assert.throws(() => proveInTrie(keccak256(bytes), Uint8Array.of(0x12), [bytes], keccak256), {
         code: "invalid_proof",
@@ -82,7 +82,7 @@ describe("throws for nodes that no trie contains", () => {
   }
 });
 
-test("throws invalid_proof with both hashes if a node does not match the root", () => {
+test("throws `invalid_proof` with both hashes if a node does not match the root", () => {
   const [bytes, root] = [Uint8Array.of(0x80), new Uint8Array(32).fill(7)];
   assert.throws(() => proveInTrie(root, Uint8Array.of(0x12), [bytes], keccak256), {
     code: "invalid_proof",
@@ -90,7 +90,7 @@ test("throws invalid_proof with both hashes if a node does not match the root", 
   });
 });
 
-test("throws invalid_proof with the status for the receipt of a failed transaction", () => {
+test("throws `invalid_proof` with the status for the receipt of a failed transaction", () => {
   for (const [status, found] of [
     [new Uint8Array(), "0x"],
     [Uint8Array.of(2), "0x02"],

@@ -24,7 +24,7 @@ const spentBy = (calls: readonly Call[], change: Partial<Intent> = {}) =>
   deriveReturns(makeRecord({ ...sample, ...change, calls: [...calls] })).spent;
 
 describe("deriveReturns", () => {
-  test("returns one row for each mistake, in order, with the shape of the API", () => {
+  test("returns one row for each mistake in the order and the format of the API", () => {
     const found = deriveReturns(makeRecord(sample), policy);
     assert.deepEqual(
       found.returns.map(({ mistake }) => mistake),
@@ -35,7 +35,7 @@ describe("deriveReturns", () => {
     assert.deepEqual([...times].sort(), [...returnTimes].sort());
   });
 
-  test("names the recovery address in EIP-55 case, and the chain, for every mistake", () => {
+  test("names the chain and the recovery address in EIP-55 case for every mistake", () => {
     const lower = { ...sample, recovery: sample.recovery.toLowerCase() as typeof buyer };
     for (const { mistake, to, chainId } of deriveReturns(makeRecord(lower), policy).returns) {
       assert.equal(to, buyer, mistake);
@@ -90,7 +90,7 @@ describe("docs/returns.md", () => {
   const page = readFileSync(new URL("../../docs/returns.md", import.meta.url), "utf8");
   const codesIn = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code!);
 
-  test("has the rows of the API, in the same order", () => {
+  test("has the rows of the API in the same order", () => {
     const shown = [...page.matchAll(/^\| `(\w+)` \| .* \| `(\w+)` \| `(\w+)` \| (.*) \|$/gm)].map(
       ([, mistake, returned, when, by]) => ({ mistake, returned, when, by: codesIn(by!) }),
     );
@@ -101,7 +101,7 @@ describe("docs/returns.md", () => {
     );
   });
 
-  test("explains every code, and spec/service.md names every code", () => {
+  test("explains every code; spec/service.md names every code", () => {
     const spec = readFileSync(new URL("../../spec/service.md", import.meta.url), "utf8");
     const explained = [...page.matchAll(/^- (`[^:]*):/gm)].flatMap(([, codes]) => codesIn(codes!));
     for (const codes of [returnedParts, returnTimes, returnTriggers])

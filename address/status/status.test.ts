@@ -94,7 +94,7 @@ describe("readStatus", () => {
     await assert.rejects(readStatus(record, { rpc }), { code: "block_unknown" });
   });
 
-  test("throws token_unreadable if balanceOf returns less than 32 bytes", async () => {
+  test("throws `token_unreadable` if `balanceOf` returns less than 32 bytes", async () => {
     const block = { number: "0x1", hash: `0x${"1".repeat(64)}`, timestamp: "0x1" };
     const answers: typeof ofNothing = {
       ...ofNothing,
@@ -107,7 +107,7 @@ describe("readStatus", () => {
     });
   });
 
-  test("throws rpc_unavailable if the node exceeds the timeout", async () => {
+  test("throws `rpc_unavailable` if the node exceeds the timeout", async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -146,7 +146,7 @@ describe("httpRpc, if the node closes the connection", () => {
       node.stop();
     });
 
-  test("repeats a read once, and throws if the second attempt is interrupted too", async () => {
+  test("repeats a read once and throws if the second attempt is interrupted too", async () => {
     const [once, twice] = [await startClosing(1), await startClosing(2)];
     assert.equal(await once.rpc("eth_blockNumber", []), "0x1");
     assert.equal(once.countRequests(), 2);
@@ -192,7 +192,7 @@ describe("statusOf", () => {
     ],
     ["a vault closed in time", closed, noPast, `${address}: closed before its expiry`],
   ] as const)
-    test(`rpc_inconsistent: ${why}`, () => {
+    test(`\`rpc_inconsistent\`: ${why}`, () => {
       const { expirationTimestamp: timestamp } = record.intent;
       const block = { number: 8, hash: place.transactionHash, timestamp };
       const holding = { codeBytes, native: 0n, balance: 0n };
@@ -203,7 +203,7 @@ describe("statusOf", () => {
 });
 
 describe("parseVaultEvents", () => {
-  test("throws rpc_inconsistent if the response is not a list", () => {
+  test("throws `rpc_inconsistent` if the response is not a list", () => {
     const search = { factory: record.factory, vaults: [record.address], from: 1, to: 2 };
     assert.throws(() => parseVaultEvents(null, search), {
       ...{ code: "rpc_inconsistent", message: "eth_getLogs: expected a list, found null" },
@@ -212,7 +212,7 @@ describe("parseVaultEvents", () => {
 });
 
 describe("readEvents", () => {
-  test("throws evidence_unavailable if the allowed calls do not cover the range", async () => {
+  test("throws `evidence_unavailable` if the allowed calls do not cover the range", async () => {
     const rpc: status.Rpc = async (method, params) => {
       if (method !== "eth_getLogs") throw new status.RpcError(-32000, "no old state");
       const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
@@ -240,7 +240,7 @@ describe("addEvents", () => {
   } as const satisfies Parameters<typeof addEvents>[2][number];
   const message = (text: string) => ({ code: "rpc_inconsistent", message: text });
 
-  test("throws rpc_inconsistent for an execution with a different token", () => {
+  test("throws `rpc_inconsistent` for an execution with a different token", () => {
     const other: Hex = `0x${"9".repeat(40)}`;
     assert.throws(
       () => addEvents(record, noPast, [{ ...executed, token: other }]),
@@ -251,7 +251,7 @@ describe("addEvents", () => {
     );
   });
 
-  test("throws rpc_inconsistent for an execution after another execution or a recovery", () => {
+  test("throws `rpc_inconsistent` for an execution after another execution or a recovery", () => {
     const refusal = message(
       `${record.address}: expected the execution first, found it later in block 8`,
     );

@@ -63,7 +63,7 @@ const misuses: Record<string, [() => unknown, code: string]> = {
 
 describe("misuse", () => {
   for (const [name, [run, code]] of Object.entries(misuses))
-    test(`InvalidError ${code}: ${name}`, () => {
+    test(`\`InvalidError\` ${code}: ${name}`, () => {
       assert.throws(run, (error) => {
         assert.ok(error instanceof library.InvalidError, String(error));
         assert.ok(
@@ -74,7 +74,7 @@ describe("misuse", () => {
       });
     });
 
-  test("throws TypeError for an invalid keccak, and for a value to hash that is not bytes", () => {
+  test("throws `TypeError` for an invalid `keccak` and if the value to hash is not bytes", () => {
     for (const keccak of ["keccak", {}, null]) {
       assert.throws(() => lib.deriveAddress(terms, { keccak }), TypeError);
       assert.throws(() => lib.makeRecord(sample, { keccak }), TypeError);

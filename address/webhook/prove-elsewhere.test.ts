@@ -68,7 +68,7 @@ describe("proveEvent of an event about a different chain", () => {
     data: { ...event.data, ...change },
   });
 
-  test("throws WebhookError for a payment that the other chain does not have", async () => {
+  test("throws `WebhookError` for a payment that the other chain does not have", async () => {
     const { payment } = paid.data;
     const { transactionHash } = returned.data;
     for (const lie of [{ transactionHash }, { token: record.address }]) {
@@ -80,7 +80,7 @@ describe("proveEvent of an event about a different chain", () => {
     }
   });
 
-  test("throws TypeError without nodes of the intent's chain", async () => {
+  test("throws `TypeError` if no node of the intent's chain is given", async () => {
     const event = await eventOf("address.funded", { chainId: own.chain.chainId });
     await assert.rejects(prove(event, { rpcs: { [otherId]: [other.rpcUrl] } }), {
       name: "TypeError",
@@ -88,13 +88,13 @@ describe("proveEvent of an event about a different chain", () => {
     });
   });
 
-  test("throws ProofError if the nodes of the other chain are of a third chain", async () => {
+  test("throws `ProofError` if the nodes of the other chain are of a third chain", async () => {
     const rpcs = { ...both(), [otherId]: [own.rpcUrl] };
     for (const event of [paid, returned])
       await assert.rejects(prove(event, { rpcs }), { name: "ProofError", code: "no_quorum" });
   });
 
-  test("returns paidElsewhere with the proved amount, payer, and chain", async () => {
+  test("returns `paidElsewhere` with the proved amount, payer, and chain", async () => {
     const lie = { ...paid.data.payment!, amount: "999", payer: record.address };
     for (const event of [paid, changed(paid, { payment: lie })]) {
       const { depth, ...fact } = (await prove(event)) as { depth: number };
@@ -108,7 +108,7 @@ describe("proveEvent of an event about a different chain", () => {
     }
   });
 
-  test("returns returnedElsewhere with every amount that the transaction returned", async () => {
+  test("returns `returnedElsewhere` with every amount that the transaction returned", async () => {
     const { depth, ...fact } = (await prove(returned)) as { depth: number };
     assert.ok(depth >= 3);
     assert.deepEqual(fact, {
@@ -122,7 +122,7 @@ describe("proveEvent of an event about a different chain", () => {
     });
   });
 
-  test("returns notYet without the requested confirmations on the other chain", async () => {
+  test("returns `notYet` until the other chain has the requested confirmations", async () => {
     const { logs } = await other.pay(record.address, 25n);
     const newest = { ...paid.data.payment!, ...placeOf(logs[0]!) };
     const event = changed(paid, { payment: newest });
@@ -131,14 +131,14 @@ describe("proveEvent of an event about a different chain", () => {
     assert.equal((await prove(event, { confirmations: 2 })).fact, "paidElsewhere");
   });
 
-  test("returns outdated for a return or a payment that is not in the chain", async () => {
+  test("returns `outdated` for a return or a payment that is not in the chain", async () => {
     const transactionHash = `0x${"5".repeat(64)}` as const;
     assert.equal((await prove(changed(returned, { transactionHash }))).fact, "outdated");
     const payment = { ...paid.data.payment!, transactionHash, blockHash: transactionHash };
     assert.equal((await prove(changed(paid, { payment }))).fact, "outdated");
   });
 
-  test("returns unknown without nodes of the other chain, in both forms of rpcs", async () => {
+  test("returns `unknown` if `rpcs` has no node of the other chain, in both forms", async () => {
     for (const rpcs of [[own.rpcUrl], { [own.chain.chainId]: [own.rpcUrl] }]) {
       for (const event of [paid, returned]) {
         assert.deepEqual(await prove(event, { rpcs }), {
@@ -148,12 +148,12 @@ describe("proveEvent of an event about a different chain", () => {
     }
   });
 
-  test("returns unknown for other types, because they need the intent's chain", async () => {
+  test("returns `unknown` for other types, because these need the intent's chain", async () => {
     for (const type of ["address.executed", "address.funded", "address.reverted"] as const)
       assert.equal((await prove(await eventOf(type, {}))).fact, "unknown");
   });
 
-  test("proves events of the intent's chain with either form of rpcs", async () => {
+  test("proves events of the intent's chain with either form of `rpcs`", async () => {
     const { logs } = await own.pay(record.address, 130n);
     const payment = { ...paid.data.payment!, ...placeOf(logs[0]!), token: own.token };
     for (const chainId of [own.chain.chainId, undefined]) {

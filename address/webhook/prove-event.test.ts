@@ -107,7 +107,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("returns no fact if the payment's block, token, or transaction is different", async () => {
+  test("returns no fact if the chain shows a different block, token, or transaction", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const elsewhere = paid[records.executed!.address]!;
@@ -132,7 +132,7 @@ describe("proveEvent", () => {
     assert.match(await resultOf(bare, record), /^(outdated|WebhookError)$/);
   });
 
-  test("returns the balance as a fact for a payment without a log, if it is not zero", async () => {
+  test("returns a nonzero balance as a fact for a payment without a log", async () => {
     const [record, unpaid] = [records.funded!, records.unpaid!];
     const without = { transactionHash: null, logIndex: null, payer: null, amount: "999" };
     const proveChanged = async (of: AddressRecord, change: object) => {
@@ -154,7 +154,7 @@ describe("proveEvent", () => {
     assert.equal("token" in fact && fact.token, other);
   });
 
-  test("returns notYet for a payment that does not have the requested depth", async () => {
+  test("returns `notYet` for a payment that does not have the requested depth", async () => {
     const record = await world.newRecord();
     await pay(record, 7n);
     const event = await eventOf(record, "address.payment");
@@ -163,7 +163,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, record, options(3)), "payment");
   });
 
-  test("throws WebhookError if an unpaid order is reported as executed", async () => {
+  test("throws `WebhookError` if an unpaid order is reported as executed", async () => {
     const real = await eventOf(records.executed!, "address.executed");
     const lie = structuredClone(real);
     lie.data.address = records.unpaid!.address;
@@ -178,7 +178,7 @@ describe("proveEvent", () => {
       await assert.rejects(proveEvent(event, record, options()), { name, message });
   });
 
-  test("throws TypeError for an unknown option, even for an unknown event type", async () => {
+  test("throws `TypeError` for an unknown option, even for an unknown event type", async () => {
     const event = { ...(await eventOf(records.executed!, "address.executed")), type: "later" };
     const wrong = { ...options(), quorm: 2 };
     await assert.rejects(proveEvent(event as never, records.executed!, wrong), {
@@ -188,7 +188,7 @@ describe("proveEvent", () => {
     });
   });
 
-  test("returns unknown for a type that this version does not know", async () => {
+  test("returns `unknown` for a type that this version does not know", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const { address } = record;
@@ -202,7 +202,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("returns outdated for reverted events if the address is executed or recovered", async () => {
+  test("returns `outdated` for `reverted` if the address is executed or recovered", async () => {
     for (const name of ["executed", "returned", "surplus", "closed"] as const) {
       const record = records[name]!;
       const reverted = await eventOf(record, "address.reverted");
@@ -210,7 +210,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("returns no fact for a reverted event if the chain shows a different state", async () => {
+  test("returns no fact for a `reverted` event if the chain shows a different state", async () => {
     const lie = await eventOf(records.executed!, "address.reverted");
     lie.data.status.state = "unfunded";
     assert.equal(await resultOf(lie, records.executed!), "outdated");
@@ -239,7 +239,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("throws WebhookError for malformed events and events of a different chain", async () => {
+  test("throws `WebhookError` for malformed events and events of a different chain", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const elsewhere = structuredClone(real);
@@ -255,7 +255,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("throws WebhookError if the lookup finds no record or a different address", async () => {
+  test("throws `WebhookError` if the lookup finds no record or a different address", async () => {
     const { address } = records.executed!;
     const event = await eventOf(records.executed!, "address.executed");
     const of = (record: AddressRecord | undefined) =>
@@ -268,7 +268,7 @@ describe("proveEvent", () => {
     await assert.rejects(of(other), { name, message });
   });
 
-  test("throws ProofError unproved if a node reports an unknown block or no logs", async () => {
+  test("throws `ProofError` `unproved` if a node reports an unknown block or no logs", async () => {
     const record = records.executed!;
     const withLogs =
       (change: (logs: object[]) => object[]): Rpc =>
@@ -296,7 +296,7 @@ describe("proveEvent", () => {
     await assert.rejects(proof, { code: "unproved", message });
   });
 
-  test("throws InvalidError for a forged record or a different factory's record", async () => {
+  test("throws `InvalidError` for a forged record or a different factory's record", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const theirs = makeRecord(record.intent, { factory: world.token });
@@ -307,7 +307,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(real, forged), "InvalidError");
   });
 
-  test("returns notYet if the event lacks depth or nodes have not reached its block", async () => {
+  test("returns `notYet` if the event's block is not deep enough or not reached", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -321,7 +321,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, records.unpaid!, options()), "notYet");
   });
 
-  test("returns outdated after a reorganization, and a fact for the reverted event", async () => {
+  test("returns `outdated` after a reorganization, and a fact for `reverted`", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(3);
@@ -333,11 +333,11 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(await eventOf(record, "address.reverted"), record), "reverted");
   });
 
-  test("returns outdated for an event if the state has changed since the event", async () => {
+  test("returns `outdated` for an event if the state has changed since the event", async () => {
     assert.equal(await resultOf(past.funded, records.executed!), "outdated");
   });
 
-  test("returns the same result if one node of three lies, is behind, or is silent", async () => {
+  test("returns the same result if one of three nodes lies, is behind, or is silent", async () => {
     const lie: Record<string, unknown> = {
       eth_getProof: { accountProof: ["0xc0"] },
       eth_getBlockByHash: null,
@@ -373,7 +373,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("throws ProofError if too few nodes agree, and TypeError for wrong options", async () => {
+  test("throws `ProofError` if too few nodes agree, or `TypeError` for wrong options", async () => {
     const record = records.executed!;
     const event = await eventOf(record, "address.executed");
     const silent: Rpc = async () => Promise.reject(new Error("silent"));

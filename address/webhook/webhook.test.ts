@@ -55,11 +55,11 @@ describe("verifyWebhook", () => {
     ],
   ];
   for (const [why, text, headers, message] of refusals) {
-    test(`throws WebhookError if ${why}`, () =>
+    test(`throws \`WebhookError\` if ${why}`, () =>
       assert.rejects(verifyWebhook(text, headers, options), { name: "WebhookError", message }));
   }
 
-  test("throws TypeError unless exactly one of secret and key is given and valid", async () => {
+  test("throws `TypeError` unless either `secret` or `key` is given and valid", async () => {
     const wrong: [WebhookOptions, string][] = [
       [{}, "expected a secret or a publicKey, found neither"],
       [{ secret, publicKey: "whpk_" }, "expected a secret or a publicKey, found both"],
