@@ -53,7 +53,7 @@ describe("the deterministic deployer", () => {
     assert.equal(gasMax * deterministicDeployer.gasPrice, fundingWei);
   });
 
-  test("is deployed by this transaction only, on a chain that lacks the deployer", async () => {
+  test("is deployed by only this transaction on a chain without the deployer", async () => {
     const { address } = deterministicDeployer;
     assert.equal(await bare.client.getCode({ address }), undefined);
     await bringDeployer(bare.client);
@@ -120,7 +120,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
     await assertUnspent(chain);
   });
 
-  test("deployOnce sends nothing to an address without the deployer's code", async (t) => {
+  test("`deployOnce` sends nothing to an address without the deployer's code", async (t) => {
     const chain = await open(t);
     await assert.rejects(deployFactory(chain.client), /0x4e59.* has no code/);
     assert.equal(await chain.client.getBlockNumber(), 0n);
@@ -145,7 +145,7 @@ async function startExpensive(rpcUrl: string, gas: Hex) {
 }
 
 describe("the factory", () => {
-  test("is deployed to its address by the deployer, with the code of the snapshot", async () => {
+  test("is deployed by the deployer to its address and has the snapshot's code", async () => {
     assert.equal(await bare.client.getCode({ address: factoryAddress }), undefined);
     assert.equal(await deployFactory(bare.client), factoryAddress);
     const code = await bare.client.getCode({ address: factoryAddress });

@@ -12,13 +12,13 @@ describe("gas", () => {
     assert.deepEqual(figures, committed, "npm run bench -w contracts -- --write, if meant");
   });
 
-  test("with USDC stays below three limits, for one, two, and five calls", () => {
+  test("with USDC stays below a limit for one call, for two calls, and for five calls", () => {
     assert.ok(committed["one call"].USDC <= 98_200);
     assert.ok(committed["approve+pay"].USDC <= 113_500);
     assert.ok(committed["five calls"].USDC <= 154_400);
   });
 
-  test("per item of a batch with a plain token stays below a limit, for 5 and 20 items", () => {
+  test("per item with a plain token stays below a limit in batches of 5 and 20 items", () => {
     assert.ok(committed["batch of 5, each"].plain <= 64_900);
     assert.ok(committed["batch of 20, each"].plain <= 60_500);
   });

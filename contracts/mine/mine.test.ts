@@ -13,7 +13,7 @@ const count = Number(factorySalt);
 const program = new URL("./mine.ts", import.meta.url).pathname;
 
 describe("the salt of the factory", () => {
-  test("is not searched for if the value of --from is not a number", () => {
+  test("is not searched for if the value of `--from` is not a number", () => {
     for (const from of ["-1", "1.5", "near"]) {
       const { stderr } = spawnSync(process.execPath, [program, `--from=${from}`], {
         encoding: "utf8",
@@ -36,7 +36,7 @@ describe("the salt of the factory", () => {
     assert.equal(search(count + 1, count + near), undefined);
   });
 
-  test("is printed by the program if it starts shortly before the salt", {
+  test("is printed by the program if the search starts shortly before the salt", {
     skip: isLong ? false : "it compiles the contracts first: npm run test:long",
   }, () => {
     const args = [program, "--from", String(count - 1_000)];

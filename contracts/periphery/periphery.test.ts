@@ -138,7 +138,7 @@ describe("the gas that a call beside the factory adds to an execution", () => {
 });
 
 describe("Outcome.outcomeOf", () => {
-  test("uses the gas of the snapshot for a cold vault, at most 2,700", async () => {
+  test("uses the snapshot's gas for a cold vault, which is at most 2,700", async () => {
     const meter = await deployMeter();
     const cost = async (vault: Address, fate: number) => {
       const [found, gas] = await client.readContract({ ...meter, args: [vault] });
@@ -258,13 +258,13 @@ describe("OutcomeProof", () => {
     for (const each of bad) await assert.rejects(prove({ ...evidence, proof: each }), noProof);
   });
 
-  test("rejects another vault, another hash, and an account that does not exist", async () => {
+  test("rejects a different vault, a different hash, and a missing account", async () => {
     await assert.rejects(prove({ ...evidence, vault: closedVault }), noProof);
     await assert.rejects(prove({ ...evidence, hash: zeroHash }), /WrongHeader/);
     await assert.rejects(prove(await evidenceOf(untouched, blockNumber)), noProof);
   });
 
-  test("throws MalformedHeader and MalformedAccount if too few fields are proved", async () => {
+  test("throws `MalformedHeader` and `MalformedAccount` if too few fields are proved", async () => {
     const list = toRlp(["0x01", "0x02", "0x03"]);
     const short = { ...evidence, header: list, hash: keccak256(list) };
     await assert.rejects(prove(short), /MalformedHeader/);
@@ -276,7 +276,7 @@ describe("OutcomeProof", () => {
     await assert.rejects(prove(odd), /MalformedAccount/);
   });
 
-  test("proves executed and closed; proves never if the account only holds money", async () => {
+  test("proves `executed` and `closed`; proves `never` if the account has only money", async () => {
     const of = async (vault: Address) => prove(await evidenceOf(vault, blockNumber));
     const executed = await prove(evidence);
     assert.deepEqual([executed.fate, executed.blockNumber], [fate.executed, blockNumber]);
@@ -285,7 +285,7 @@ describe("OutcomeProof", () => {
     assert.equal((await of(coin.vault)).fate, fate.never);
   });
 
-  test("agrees with the TypeScript proof for 240 accounts and 60 absent ones", async () => {
+  test("agrees with the TypeScript proof for 240 existing and 60 absent accounts", async () => {
     const codes = await Promise.all(
       [executedVault, closedVault].map((address) => client.getCode({ address })),
     );
@@ -320,20 +320,20 @@ describe("OutcomeProof", () => {
     assert.ok(depths.size > 1, "proofs of one depth alone");
   });
 
-  test("throws BlockHashUnknown for a future block and if the oracle lacks the block", async () => {
+  test("throws `BlockHashUnknown` for a future block or one that the oracle lacks", async () => {
     const values = fromRlp(evidence.header, "hex") as Hex[];
     const header = toRlp(values.with(numberAt, "0x0f4240"));
     await assert.rejects(here({ ...evidence, header }), /BlockHashUnknown/);
     await assert.rejects(by(await oracleOf(zeroHash), evidence), /BlockHashUnknown/);
   });
 
-  test("proves with the chain's own hashes, even beyond 256 blocks (EIP-2935)", async () => {
+  test("proves an outcome with the chain's hash, even beyond 256 blocks (EIP-2935)", async () => {
     assert.equal((await here(evidence)).fate, fate.executed);
     await client.mine({ blocks: 300 });
     assert.equal((await here(evidence)).fate, fate.executed);
   });
 
-  test("proves with an oracle's hash, which may belong to a different chain", async () => {
+  test("proves an outcome with an oracle's hash, even for a different chain", async () => {
     await assert.rejects(by(await oracleOf(keccak256("0x01")), evidence), /WrongHeader/);
     const proven = await by(await oracleOf(evidence.hash), evidence);
     assert.equal(proven.fate, fate.executed);

@@ -81,7 +81,7 @@ describe("the code at a vault that was closed without a call", () => {
 describe("PREFIX, which creates a vault", () => {
   holds(prefix.slice(0, Number(prefixBytes)), prefixLaws, undefined, freeInPrefix, 0);
 
-  test("ends with the selector of onCreation, followed by the terms", () => {
+  test("ends with the selector of `onCreation`, followed by the terms", () => {
     const selector = hexToBytes(toFunctionSelector(`onCreation(${intentTuple})`));
     assert.deepEqual(prefix.slice(Number(prefixBytes)), selector);
   });
@@ -104,7 +104,7 @@ function holds(
     });
   }
 
-  test("some changed byte breaks each law, and each unlisted change breaks a law", async () => {
+  test("a changed byte breaks each law, and each unlisted change breaks a law", async () => {
     const single = examples(factory, codeBytes);
     const brokenBySome = (changed: Uint8Array) => {
       for (const example of single) {

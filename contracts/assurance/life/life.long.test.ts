@@ -60,7 +60,7 @@ describe("the life of a vault", { skip }, () => {
     isSafe(check("Life", source));
   });
 
-  test("control: without AlreadyOver, the checker finds a second execution", () => {
+  test("control: without `AlreadyOver`, the checker finds a second execution", () => {
     const found = check("Life", without("require(codeBytes == 0); // AlreadyOver"));
     isViolated(found, /executions = 2/);
   });

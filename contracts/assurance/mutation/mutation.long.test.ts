@@ -45,7 +45,7 @@ describe("report.json", () => {
     assert.ok(killed >= 0.95 * compiled, `${killed} of ${compiled}`);
   });
 
-  test("counts handwritten mutants separately: at least 25, and all were killed", () => {
+  test("counts handwritten mutants separately: at least 25 exist, and all were killed", () => {
     const { changes, compiled, killed } = report.byHand;
     assert.ok(changes >= 25);
     assert.deepEqual({ compiled, killed }, { compiled: changes, killed: changes });
@@ -58,7 +58,7 @@ describe("report.json", () => {
     assert.equal(killed + survivors.length, compiled);
   });
 
-  test("counts the Collector's mutants separately, and contains every mutant", () => {
+  test("counts the Collector's mutants separately and contains each of these mutants", () => {
     const { changes, tried, compiled, killed, survivors } = report.collector;
     assert.equal(report.collectorCodeHash, keccak256(periphery.collector.bytecode));
     assert.deepEqual([changes, tried], [collector.length, collector.length]);

@@ -102,7 +102,7 @@ describe("the descriptor", () => {
     for (const { address } of deployments) assert.equal(address, factoryAddress);
   });
 
-  test("describes each function that changes state, by the ABI's selectors", () => {
+  test("describes each function of the ABI that changes state", () => {
     const changing = abi.filter(
       (item): item is AbiFunction => item.type === "function" && item.stateMutability !== "view",
     );
@@ -114,7 +114,7 @@ describe("the descriptor", () => {
     );
   });
 
-  test("names every parameter of every function, shown or deliberately hidden", () => {
+  test("shows or explicitly hides every parameter of every function", () => {
     for (const [key, { fields }] of Object.entries(formats)) {
       const named = fields.flatMap(({ path, fields: inner }) =>
         inner ? inner.map((field) => `${path}.${field.path}`) : [path!],
@@ -131,16 +131,16 @@ function leaves(parameter: AbiParameter): string[] {
   return parameter.components.flatMap(leaves).map((inner) => `${path}.${inner}`);
 }
 
-describe("a signer reads", () => {
-  test("execute shows amount, each call, expiry, recovery, and chain", () => {
+describe("the text that a signer shows", () => {
+  test("shows the amount, each call, the expiry, recovery, and the chain for `execute`", () => {
     assert.deepEqual(signs(call("execute", [intent])), executing);
   });
 
-  test("recover shows the recipients and the tokens", () => {
+  test("shows the recipients and the tokens for `recover`", () => {
     assert.deepEqual(signs(call("recover", [intent, [token, zeroAddress]])), recovering);
   });
 
-  test("batch shows each item as it does for a single call", () => {
+  test("shows each item of a `batch` in the same way as a single call", () => {
     const items = [call("execute", [intent]), call("recover", [intent, [token, zeroAddress]])];
     assert.deepEqual(signs(call("batch", [items])), [
       "Execute or recover several addresses, each by itself",
@@ -151,7 +151,7 @@ describe("a signer reads", () => {
     ]);
   });
 
-  test("rescue shows the call and the native coin that is sent with it", () => {
+  test("shows the call and the sent native coin for `rescue`", () => {
     const lines = signs(call("rescue", [intent, shop, 10n ** 18n, "0x12345678"]));
     assert.deepEqual(lines.slice(0, 6), [
       "Make a call from an ended address, as its recovery",

@@ -17,7 +17,7 @@ describe("the standard JSON input, compiled with only solc,", () => {
     assert.equal(`0x${evm.bytecode.object}`, factoryCreationCode);
   });
 
-  test("matches the code at the factory's address, whose one immutable is that address", () => {
+  test("matches the factory's code, whose only immutable is the factory's address", () => {
     const code = Buffer.from(evm.deployedBytecode.object, "hex");
     const places = Object.values(evm.deployedBytecode.immutableReferences);
     assert.equal(places.length, 1);
