@@ -40,7 +40,7 @@ describe("applyFact", () => {
     assert.deepEqual(delivered, []);
   });
 
-  test("calls onElsewhere for money on a different chain, and keeps the order", async () => {
+  test("calls `onElsewhere` for money on a different chain and keeps the order", async () => {
     const { store, order, delivered, parts } = await open();
     const place = { address, chainId: 10, transactionHash: executed.transactionHash, depth: 1 };
     const facts: ProvedEvent[] = [

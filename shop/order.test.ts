@@ -12,7 +12,7 @@ const record = makeRecord(sample);
 const order = newOrder("order-1", record, "made");
 
 describe("requireStored", () => {
-  test("returns the stored order, and throws if the store lost the reference", async () => {
+  test("returns the stored order and throws if the store lost the reference", async () => {
     const store = sqliteStore(new DatabaseSync(":memory:"));
     await assert.rejects(requireStored(store, "order-1"), {
       message: "order-1: expected an order in the store, found none",
@@ -23,7 +23,7 @@ describe("requireStored", () => {
 });
 
 describe("assertSame", () => {
-  test("throws reference_in_use for an order with other payment terms", () => {
+  test("throws `reference_in_use` for an order with other payment terms", () => {
     const message = `${record.address} has this reference, but a different intent`;
     const issues = [{ path: ["reference"], code: "reference_in_use", message }];
     for (const other of [{ ...sample, amount: "7" }, { ...sample, recovery: shop } as const])

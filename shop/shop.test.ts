@@ -24,7 +24,7 @@ import {
   wallet,
 } from "./test/kit.ts";
 
-test("openShop throws TypeError for an unknown option", () => {
+test("`openShop` throws `TypeError` for an unknown option", () => {
   const wrong = { referenceKeys: [referenceKey], rpcs: [], confirmations: 0, onPayments() {} };
   assert.throws(() => openShop(wrong as never), {
     name: "TypeError",
@@ -33,7 +33,7 @@ test("openShop throws TypeError for an unknown option", () => {
 });
 
 describeOnEach("order", () => {
-  test("throws InvalidError for an invalid intent and for another order's reference", async () => {
+  test("throws `InvalidError` for an invalid intent and a reference in use", async () => {
     const { shop } = await newShop();
     const intent = await intentFor();
     await assert.rejects(shop.order(nextName(), { ...intent, recovery: "0x12" }), InvalidError);
@@ -42,7 +42,7 @@ describeOnEach("order", () => {
     await assert.rejects(shop.order(name, { ...intent, recovery: wallet }), /reference/);
   });
 
-  test("a double click, and a crash before the response, create one address", async () => {
+  test("creates one address even after a double click or a crash before the response", async () => {
     const store = await newStore();
     const name = nextName();
     const intent = await intentFor();
@@ -110,7 +110,7 @@ describeOnEach("order", () => {
 });
 
 describeOnEach("receive", () => {
-  test("throws WebhookError for an unsigned body and stores nothing", async () => {
+  test("throws `WebhookError` for an unsigned body and stores nothing", async () => {
     const store = await newStore();
     const { shop } = await newShop({ store });
     await assert.rejects(shop.receive("{}", { "webhook-id": "evt_1" }), WebhookError);
@@ -159,7 +159,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(world.delivered, [order.reference]);
   });
 
-  test("delivers nothing for a signed but forged event, and notifies a person", async () => {
+  test("delivers nothing for a signed but forged event and notifies a person", async () => {
     const world = await newShop();
     const paid = await paidOrder(world.shop);
     const unpaid = await world.shop.order(nextName(), await intentFor());
@@ -211,7 +211,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(delivered, [order.reference]);
   });
 
-  test("restores a lost order when its event arrives, and marks it as restored", async () => {
+  test("restores a lost order when its event arrives and marks the order as restored", async () => {
     const order = await paidOrder((await newShop()).shop);
     const orders: ShopOrder[] = [];
     const world = await newShop({ deliver: (each) => orders.push(each) });
@@ -253,7 +253,7 @@ describeOnEach("a shop without its newest orders", () => {
   };
   for (const [name, open] of Object.entries(backups))
     for (const createdBy of ["client_id", "api_key"] as const)
-      test(`${name}: delivers nothing for a forged order with createdBy ${createdBy}`, async () => {
+      test(`${name}: delivers nothing for a forged order of ${createdBy}`, async () => {
         const dear = await (await newShop()).shop.order(nextName(), await intentFor("25000000"));
         const { forged, event } = await forgeOrder(dear);
         event.data.createdBy = createdBy;

@@ -91,7 +91,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await store.findByReference(reference), paid);
     });
 
-    test("reports success to one of several simultaneous saves", async () => {
+    test("reports success to only one of several simultaneous saves", async () => {
       const servers = dialect === "postgres" ? [store, await open(), await open()] : [store, store];
       const all = [...servers, ...servers];
       const { reference } = orderAt(newAddress());
@@ -107,7 +107,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(kept, [await store.findByReference(reference)]);
     });
 
-    test("stores an event once, even after it was processed", async () => {
+    test("stores an event only once, even if the event was already processed", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event, event]);
       await store.keepEvents([event]);

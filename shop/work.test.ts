@@ -97,7 +97,7 @@ describeOnEach(
     }
 
     for (const [name, poison] of Object.entries(poisons))
-      test(`an event ${name} blocks a simple loop forever, but no later events`, async () => {
+      test(`an event ${name} blocks a simple loop forever, but not the shop's loop`, async () => {
         const delivered: string[] = [];
         const store = await newStore();
         const world = await newShop({ store, deliver: deliverBadly(delivered), patienceMs: 2000 });
@@ -111,7 +111,7 @@ describeOnEach(
         assert.deepEqual(await takeInOrder(store, [goodEvent]), { done: 1, delivered });
       });
 
-    test("delivers after a second payment if a reorganization removed the first", async () => {
+    test("delivers after a second payment if a reorganization removes the first one", async () => {
       const world = await newShop();
       const order = await paidOrder(world.shop);
       const { world: chain } = served;
@@ -133,7 +133,7 @@ describeOnEach(
       assert.deepEqual(world.delivered, [order.reference]);
     });
 
-    test("a delivery changes nothing if it ends after another server took over", async () => {
+    test("a delivery that ends after another server took over changes nothing", async () => {
       const store = await newStore();
       let calls = 0;
       let end = () => {};

@@ -358,7 +358,7 @@ describe("try-receiver", { concurrency: true }, () => {
     assert.deepEqual(await tryAll(openDocumented), []);
   });
 
-  test("has at least 15 faulty receivers, and each fails a different check", () => {
+  test("has at least 15 faulty receivers; each of these receivers fails a different check", () => {
     const checks = Object.values(mutants).map(({ fails }) => fails);
     assert.ok(checks.length >= 15);
     assert.equal(new Set(checks).size, checks.length);

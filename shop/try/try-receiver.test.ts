@@ -56,7 +56,7 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
     assert.deepEqual([score.percent, status], [100, 0], output);
   });
 
-  test("exits with 1 and the number of failures for a receiver that accepts anything", async () => {
+  test("exits with 1 and prints a count of failures if a receiver accepts anything", async () => {
     const { url, port, close } = await serveReceiver(() => ({
       order: async () => {},
       receive: async () => {},
@@ -70,7 +70,7 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
     assert.match(err, new RegExp(`${tried - 1} of ${tried} failed`));
   });
 
-  test("exits with 2 and the usage for an invalid command, URL, port, or option", async () => {
+  test("exits with 2 and prints the usage for an invalid command or argument", async () => {
     for (const [args, message] of [
       [[], /expected the command try-receiver/],
       [["try-receiver"], /expected the http or https URL of the receiver/],
@@ -87,7 +87,7 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
   });
 });
 
-test("responds -32601 to a JSON-RPC method that receivers do not use", async () => {
+test("responds with -32601 to a JSON-RPC method that receivers do not use", async () => {
   await assert.rejects(openTryChain(1).call("eth_mining", []), {
     rpcCode: -32601,
     message: "eth_mining is not supported",
