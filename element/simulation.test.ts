@@ -31,7 +31,7 @@ const found = async (answer: unknown, answerStatus = 200) => {
 };
 
 describe("findSimulation", () => {
-  test("returns unavailable for an invalid simulation and for too many changes", async () => {
+  test("returns `unavailable` for an invalid simulation and for too many changes", async () => {
     const wrong = [
       "<html>",
       null,
@@ -44,7 +44,7 @@ describe("findSimulation", () => {
     assert.deepEqual(await found(simulation, 503), { kind: "unavailable" });
   });
 
-  test("returns not_held if the server has no intent for the address", async () => {
+  test("returns `not_held` if the server has no intent for the address", async () => {
     assert.deepEqual(await found({}, 404), { kind: "not_held" });
   });
 

@@ -72,7 +72,7 @@ describe("hides payment options until the payer presses a button", () => {
     });
   }
 
-  test("offers payment with ten minutes left, with or without a simulation", () => {
+  test("offers payment ten minutes before the expiry, regardless of the simulation", () => {
     for (const simulated of [simulation("succeeds"), simulation("unknown"), undefined]) {
       const known = {
         status: statusOf("unfunded"),
@@ -132,12 +132,12 @@ const wrong: WrongToken = {
 const openStanding = { state: "unfunded", secondsLeft: 0 } as const;
 
 describe("the notice about look-alikes", () => {
-  test("is absent without a status, or if the chain could not be read", () => {
+  test("is absent if there is no status or if the chain could not be read", () => {
     assert.deepEqual(findWrongTokens(undefined, openStanding), []);
     assert.deepEqual(findWrongTokens({ wrongTokens: null }, openStanding), []);
   });
 
-  test("says that look-alikes wait at an open address until the second when it expires", () => {
+  test("says that look-alikes wait at an open address until the address expires", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: [wrong] }, openStanding), [
       {
         token: wrong.token,
@@ -184,7 +184,7 @@ describe("an address that requests 100 and accepts 99", () => {
     return decideStanding(tolerant, news, undefined, now).owed;
   };
 
-  test("requests 100, and after a first payment only the remainder", () => {
+  test("requests 100 at first, and only the remainder after the first payment", () => {
     assert.equal(owedOf("unfunded", "0"), "100");
     assert.equal(owedOf("partially_funded", "98"), "2");
   });
