@@ -37,7 +37,7 @@ describe("the web build", () => {
   });
   after(() => rmSync(dist, { recursive: true }));
 
-  test("has the pinned sizes: the payment page below 67 kB, the dashboard below 85 kB", () => {
+  test("has the pinned sizes: the payment page below 67 `kB`, the dashboard below 85 `kB`", () => {
     const found = {
       dashboard: gzipBytes(scriptsOf("index.html")),
       page: gzipBytes(scriptsOf("pay.html")),

@@ -23,7 +23,7 @@ describe("makeIntent", () => {
     ]);
   });
 
-  test("if less is accepted, requests the minimum and collects up to the amount", () => {
+  test("requests the lowest accepted amount and collects up to the full amount", () => {
     const { amount, calls } = makeIntent({ ...payment, least: "24750000" });
     assert.equal(amount, "24750000");
     const [least, most] = [24_750_000n, 25_000_000n];

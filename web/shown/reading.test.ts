@@ -99,12 +99,12 @@ describe("the hazards that a payer sees", () => {
       "warn: Step 1 has a misleading name",
     ]));
 
-  test("finds an approval of more than the payment", () =>
+  test("finds an approval that exceeds the payment", () =>
     assert.deepEqual(titles(intentOf(approve("25000001"))), [
       "warn: Step 1 allows spending more than the payment",
     ]));
 
-  test("finds access to a whole collection", () =>
+  test("finds an approval for all tokens of a collection", () =>
     assert.deepEqual(
       titles(intentOf(call("setApprovalForAll(address operator, bool approved)", other, "true"))),
       ["bad: Step 1 gives access to an entire NFT collection"],
@@ -204,7 +204,7 @@ describe("the description of a call", () => {
     assert.equal(sayParty(target.toLowerCase(), record, {}, say), "the conditions contract");
   });
 
-  test("describes no function of an unlisted contract or with other types", () => {
+  test("does not describe a function of an unlisted contract or with other types", () => {
     assert.equal(sayCall(approve("1"), undefined, say), undefined);
     const odd = call("transfer(address to, uint128 amount)", other, "1");
     assert.equal(sayCall(odd, usdc, say), undefined);
@@ -238,7 +238,7 @@ describe("the summary of an intent", () => {
       values: { amount: "25 USDC", party: { address: shop } },
     }));
 
-  test("names the total of several transfers, and the recipient or number of recipients", () => {
+  test("names the total of several transfers and the recipient or number of recipients", () => {
     const send = (to: string) => call("transfer(address to, uint256 amount)", to, "12500000");
     assert.deepEqual(sum(send(shop), send(other)), {
       as: "sumTransfers",
@@ -251,7 +251,7 @@ describe("the summary of an intent", () => {
     assert.equal(sum(send(shop), pay).as, "sumCalls");
   });
 
-  test("names the spender and the amount of an approval followed by a call of the spender", () =>
+  test("names the spender and the amount of an approval that precedes the spender's call", () =>
     assert.deepEqual(sum(approve("25000000"), pay), {
       as: "sumCall",
       values: { amount: "25 USDC", party: { address: other } },
@@ -315,7 +315,7 @@ describe("the operator's data about an address", () => {
 });
 
 describe("the chain list of the server", () => {
-  test("keeps only complete entries; a token that cannot be shown safely is unknown", () => {
+  test("keeps only complete entries and omits tokens that cannot be shown safely", () => {
     const tokens = [
       usdc,
       { ...usdc, decimals: -1 },

@@ -41,7 +41,7 @@ describe("the CSV export", () => {
     assert.equal(end, "");
   });
 
-  test("has only base units for a token that is not listed", () => {
+  test("has amounts only in base units for a token that is not listed", () => {
     assert.match(formatCsv([row(null, 1)], chains), /,1,,0x(aa)+,,,1234567890,executed/);
   });
 });

@@ -24,7 +24,7 @@ const { address, intent } = makeRecord({
   salt: `0x${"0".repeat(64)}`,
 });
 
-describe("a node of another chain", () => {
+describe("a node of a different chain", () => {
   test("receives only a request for its chain ID, and never a payment", async (t) => {
     const { methods, rpcUrl: url } = await startOtherChain(t);
     await assert.rejects(payAt(url, address, intent), /is chain 1; expected 31337$/);
@@ -33,7 +33,7 @@ describe("a node of another chain", () => {
   });
 });
 
-describe("a local node", () => {
+describe("a payment from a local node", () => {
   const start = (t: TestContext, accounts: readonly Hex[]) =>
     startFixedNode(t, (method) => {
       if (method === "eth_chainId") return numberToHex(anvilChain.id);
@@ -41,7 +41,7 @@ describe("a local node", () => {
       return method === "eth_getTransactionReceipt" ? { status: "0x0" } : `0x${"4".repeat(64)}`;
     });
 
-  test("rejects a node without an account to pay from, and sends nothing", async (t) => {
+  test("is not sent if the node has no account that can pay", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver]);
     await assert.rejects(payAt(rpcUrl, address, intent), {
       message: `${rpcUrl} has no second account to pay from`,
@@ -50,7 +50,7 @@ describe("a local node", () => {
     assert.equal(await spareAccount(rpcUrl), null);
   });
 
-  test("reports that the first transaction failed, and does not send the payment", async (t) => {
+  test("is not sent if the first transaction failed", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver, receiver]);
     const message = `0x${"4".repeat(64)} failed`;
     await assert.rejects(payAt(rpcUrl, address, intent), { message });

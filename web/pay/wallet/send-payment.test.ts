@@ -108,7 +108,7 @@ describe("sendPayment", () => {
     });
 
   const skip = navigator.locks ? false : "this Node has no locks";
-  test("reports requested_elsewhere if another request for the same address is open", {
+  test("reports `requested_elsewhere` if another request for the same address is open", {
     skip,
   }, async () => {
     const connecting = Promise.withResolvers<void>();
@@ -125,7 +125,7 @@ describe("sendPayment", () => {
     assert.deepEqual(await first, sent);
   });
 
-  test("removes a rejected request from storage, and keeps it after another error", async () => {
+  test("deletes a stored request after a rejection, but not after a different error", async () => {
     const declined = await send({ eth_sendTransaction: refuseWith(4001) });
     assert.deepEqual(declined, { refusal: { kind: "rejected" }, isRequested: true });
     assert.equal(findKept(address), undefined);
@@ -134,7 +134,7 @@ describe("sendPayment", () => {
     assert.equal(findKept(address)?.nonce, 7);
   });
 
-  test("sends the payment, and stores it with its hash", async () => {
+  test("sends the payment and stores the request with the transaction's hash", async () => {
     assert.deepEqual(await send({}), sent);
     assert.equal(findKept(address)?.hash, hash);
   });

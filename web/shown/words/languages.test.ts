@@ -72,7 +72,7 @@ describe("the language of a payer", () => {
     assert.equal(sayWith(en)("onChain", { chain: "Base" }), "on Base");
   });
 
-  test("shows the two largest units of a duration, and seconds only if it is short", () => {
+  test("shows the two largest units of a duration, and seconds only in short durations", () => {
     const span = (seconds: number) => saySpan(seconds, sayWith(en));
     assert.equal(span(3 * 86_400 + 4 * 3600 + 59), "3 d 4 h");
     assert.equal(span(2 * 3600 + 14 * 60), "2 h 14 min");
