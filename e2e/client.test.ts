@@ -39,7 +39,7 @@ describe("executable-address/client, on the service", () => {
     await assert.rejects(wrong.create(intent()), isUnauthorized);
   });
 
-  test("returns invalid_request with issues for a token that is not listed", async () => {
+  test("returns `invalid_request` with issues for a token that is not listed", async () => {
     const client = createClient({ baseUrl, apiKey });
     const unlisted = { ...intent(), token: `0x${"3".repeat(40)}` as Hex };
     const error = await client.create(unlisted).catch((error) => error);
@@ -47,7 +47,7 @@ describe("executable-address/client, on the service", () => {
     assert.deepEqual(error.issues[0]?.path, ["token"]);
   });
 
-  test("creates, looks up in any letter case, and lists chains", async () => {
+  test("creates an address, looks it up in any letter case, and lists chains", async () => {
     const client = createClient({ baseUrl, apiKey });
     const record = await client.create(intent());
     const upper = `0x${record.address.slice(2).toUpperCase()}` as Hex;
@@ -57,13 +57,13 @@ describe("executable-address/client, on the service", () => {
     assert.equal((await client.chains()).chains[0]?.chainId, 1);
   });
 
-  test("retries after rate_limited until all create requests succeed", async () => {
+  test("retries after `rate_limited` until all create requests succeed", async () => {
     const client = createClient({ baseUrl, apiKey, retriesMax: 10 });
     const made = await Promise.all(Array.from({ length: 130 }, () => client.create(intent())));
     assert.equal(new Set(made.map(({ address }) => address)).size, 130);
   });
 
-  test("returns references in lists, but not to a client ID", async () => {
+  test("returns references in lists to an API key, but not to a client ID", async () => {
     const mine = await service.newKey();
     const client = createClient({ baseUrl, apiKey: mine.apiKey });
     const { address } = await client.create(intent(), { reference: "order 42" });
@@ -74,7 +74,7 @@ describe("executable-address/client, on the service", () => {
     await assert.rejects(nobody.events(), { name: "ServiceError", code: "unauthorized" });
   });
 
-  test("changes endpoints with a key for webhooks, and sends each change once", async () => {
+  test("changes webhook endpoints with a key, and sends each change only once", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const reader = { name: "reports", scopes: ["read"] as const, expiresAtMs: null };
@@ -106,7 +106,7 @@ describe("executable-address/client, on the service", () => {
     assert.deepEqual(await webhooks.list(), []);
   });
 
-  test("with a bound client ID and the library, creates what the server signed", async () => {
+  test("creates only what the server signed if the client ID is bound", async () => {
     const { accountId } = await service.newKey();
     const { db } = service.parts.store;
     const actor = { atMs: Date.now() };
@@ -132,7 +132,7 @@ describe("executable-address/client, on the service", () => {
     assert.equal((await page.create(signed, named)).address, address);
   });
 
-  test("the command line creates and looks up the same record", async () => {
+  test("the command line creates a record and looks up the same record", async () => {
     const run = async (args: string[], input = "") => {
       const cli = new URL("../address/cli/cli.ts", import.meta.url).pathname;
       const env = { ...process.env, EXECUTABLE_ADDRESS_API_KEY: apiKey };

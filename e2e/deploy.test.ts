@@ -56,7 +56,7 @@ describe("alerts and dashboard", () => {
     assert.deepEqual(faultsOf(expression), [`color in ${expression}`]);
   });
 
-  test("every alert uses existing metrics and explains itself", () => {
+  test("every alert uses existing metrics and has an explanation", () => {
     const rules = read("alerts.yaml").split("- alert: ").slice(1);
     assert.ok(rules.length >= 12);
     for (const rule of rules) {

@@ -41,7 +41,7 @@ const blocks = (page: string, language: string) =>
     (m) => m[1]!,
   );
 
-test("each of the 15 rows of what happens to the money names an existing test", () => {
+test("each of the 15 rows about what happens to the money names an existing test", () => {
   const lines = read("index.md")
     .split("\n")
     .filter((line) => line.startsWith("| ") && line.includes("]("));

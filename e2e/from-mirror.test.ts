@@ -176,7 +176,7 @@ describe("executor --from-mirror", () => {
     }
   });
 
-  test("runs addresses that pay a tip, despite lying, silent, and corrupt mirrors", async () => {
+  test("executes addresses that pay a tip despite lying, silent, and corrupt mirrors", async () => {
     const first = await addToMirror([early, plain, corrupt, expired], corrupt);
     assert.deepEqual(first, { written: 3, corrupt: 1 });
     start(mirrors);
@@ -192,7 +192,7 @@ describe("executor --from-mirror", () => {
     assert.equal(await isExecuted(corrupt), false);
   });
 
-  test("runs records that a mirror adds or repairs later", async () => {
+  test("executes records that a mirror adds or repairs later", async () => {
     await pay([late]);
     const store = await openStore({ dataDirectory: data });
     const [terms, address] = [Buffer.from(fromHex(corrupt.terms)), fromHex(corrupt.address)];
@@ -202,7 +202,7 @@ describe("executor --from-mirror", () => {
     await until("both are executed", () => allExecuted([late, corrupt]), 60);
   });
 
-  test("continues after kill -9, even with a server without range requests", async () => {
+  test("continues after `kill -9` even if the server does not support range requests", async () => {
     await end(child, "SIGKILL");
     knowsRanges = false;
     asked.length = 0;
@@ -221,7 +221,7 @@ describe("executor --from-mirror", () => {
     await until("it is executed", () => isExecuted(again), 60);
   });
 
-  test("keeps valid records that pay a tip and can still run", async () => {
+  test("keeps valid records that pay a tip and can still be executed", async () => {
     await end(child, "SIGTERM");
     assert.equal(child.exitCode, 0);
     const store = await openStore({ dataDirectory: own });

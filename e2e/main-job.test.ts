@@ -156,7 +156,7 @@ describe("a paid address", () => {
     assert.equal(await balanceOf(order.address), amount - 1n);
   });
 
-  test("executes once, regardless of the sender, and the shop receives the money", async () => {
+  test("executes once, regardless of the sender, and the money goes to the shop", async () => {
     const order = await createOrder();
     await pay(order.address, amount);
     const { logs } = await execute(order);
@@ -191,7 +191,7 @@ describe("a paid address", () => {
     assert.equal(await balanceOf(order.intent.recovery, coin), 5n);
   });
 
-  test("returns everything after expiry, and never executes", async () => {
+  test("returns everything after expiry and never executes", async () => {
     const order = await createOrder();
     await pay(order.address, amount);
     await expire();
@@ -207,13 +207,13 @@ describe("a paid address", () => {
 });
 
 describe("the record of a created address", () => {
-  test("returns 404 not_found for an unknown address", async () => {
+  test("returns 404 `not_found` for an unknown address", async () => {
     const response = await fetch(`${running.baseUrl}/address/${payerAccount.address}`);
     assert.equal(response.status, 404);
     assert.equal(((await response.json()) as { error: { code: string } }).error.code, "not_found");
   });
 
-  test("is returned to anyone for any letter case, and matches the contract", async () => {
+  test("is returned to anyone for any letter case and matches the contract", async () => {
     const { address, terms } = await createOrder();
     const upper = `0x${address.slice(2).toUpperCase()}`;
     const response = await fetch(`${running.baseUrl}/address/${upper}`);

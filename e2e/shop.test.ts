@@ -163,7 +163,7 @@ describe("examples/shop", () => {
     assert.equal((await fetch(`${shopUrl()}/lib/uqr/..%2f..%2f..%2fsettings.js`)).status, 404);
   });
 
-  test("fills in the wallet's address for returns, unless the user rejects it", async () => {
+  test("fills in the wallet's address for returns only if that address is usable", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     const field = page.getByLabel("Your address");
@@ -194,7 +194,7 @@ describe("examples/shop", () => {
     await page.close();
   });
 
-  test(`${count} orders: delivers each paid order once, and returns all other money`, async () => {
+  test(`${count} orders: delivers each paid order once and returns all other money`, async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     const orders: Order[] = [];

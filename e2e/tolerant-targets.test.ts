@@ -54,7 +54,7 @@ type Target = { name: string; address: Hex; worker: Hex; intent: Omit<Intent, "s
 const targets: Target[] = [];
 for (const [name, called] of Object.entries(functions)) targets.push(await bring(name, called));
 
-describe("targets that continue after their inner work failed", () => {
+describe("targets that continue after their inner calls failed", () => {
   for (const [index, target] of targets.entries()) {
     test(`${target.name}: the factory rejects the target's lowest limit`, async () => {
       // The service does not know this address, so only this test executes it.
@@ -75,7 +75,7 @@ describe("targets that continue after their inner work failed", () => {
     });
   }
 
-  test("executes all five targets completely, and a check finds no problem", async () => {
+  test("execute completely in all five cases, and a check finds no problem", async () => {
     const paid: { target: Target; address: Hex }[] = [];
     for (const target of targets) {
       const { findings } = (await post("check", target.intent)) as { findings: unknown };

@@ -17,7 +17,7 @@ const fees = { baseFeePerGas: "0x1", gasLimit: "0x1c9c380" };
 const newestBlock = { number: "0x1", hash, parentHash: hash, timestamp: "0x6b49d200", ...fees };
 
 for (const kind of deployments) {
-  describe(`one client among others, of ${kind}`, () => {
+  describe(`one client among many clients of ${kind}`, () => {
     let deployed: Deployment;
     let address: string;
     let calls = 0;
@@ -65,7 +65,7 @@ for (const kind of deployments) {
     };
 
     // This runs first, because the streams below also send requests to the node.
-    test("returns 429 for simulations beyond its share, and limits calls to the node", async () => {
+    test("receives 429 for too many simulations, and node calls stay limited", async () => {
       const path = `/v1/address/${address}/simulation`;
       const statuses = new Map<number, number>();
       for (let i = 0; i < 60; i++) {
@@ -81,7 +81,7 @@ for (const kind of deployments) {
       assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 
-    test("gets only its share of each server's streams, so other clients keep theirs", async () => {
+    test("gets only one client's share of each server's streams", async () => {
       const path = `/v1/address/${address}/events`;
       const greedy = [];
       for (let i = 0; i < 30; i++) greedy.push(await ask(path, "192.0.2.1"));

@@ -18,7 +18,7 @@ const began = 1_700_000_000_000;
 const rare: Hex = `0x${"11".repeat(20)}`;
 
 for (const kind of deployments) {
-  describe(`${rows} addresses of one account, on ${kind}`, () => {
+  describe(`${rows} addresses of one account on ${kind}`, () => {
     let deployed: Deployment;
     let service: TestApp;
     let browser: ReturnType<typeof openBrowser>;
@@ -104,7 +104,7 @@ for (const kind of deployments) {
       return one;
     };
 
-    test("a search reads at most 250 rows per statement, up to the end of the list", async () => {
+    test("a search reads at most 250 rows per statement until it reaches the end", async () => {
       const walked = await walkedBy(async () => {
         const answer = await atOne().get(`${api}/addresses?token=0x${"22".repeat(20)}`);
         assert.deepEqual(answer.json(), { items: [], next: null });
@@ -158,7 +158,7 @@ for (const kind of deployments) {
       assert.deepEqual(walked, [21, 84, 2, 2]);
     });
 
-    test("returns 429 beyond 200 simultaneous requests, but only to this account", async () => {
+    test("returns 429 above 200 simultaneous requests, but only to this account", async () => {
       const other = openBrowser(service);
       await other.signUp("other@example.com");
       const began = performance.now();

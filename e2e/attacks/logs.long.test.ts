@@ -20,7 +20,7 @@ const outageMs = isLong ? 15_000 : 3_000;
 const EXECUTOR_KEY = `0x${secret.padStart(64, "1")}`;
 
 for (const kind of deployments) {
-  describe(`the log during an outage, of ${kind}`, () => {
+  describe(`the log of ${kind} during an outage`, () => {
     let deployed: Deployment<Server>;
     const node = createServer((_, response) => response.writeHead(500).end("no"));
     before(async () => {

@@ -103,7 +103,7 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       };
     };
 
-    test("accepts creates quickly, continues lookups, and recovers", async (t) => {
+    test("the servers accept create requests quickly, continue lookups, and recover", async (t) => {
       await offer(100, 1_000);
       const quiet = (await offer(100)).created;
       let peak = 0;

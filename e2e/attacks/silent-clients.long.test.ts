@@ -20,7 +20,7 @@ type Text = string | ((number: number) => string);
 const halves = isLong ? 5_000 : 1_500;
 
 for (const kind of longOr("one server on SQLite")) {
-  describe(`silent clients, of ${kind} with 1,024 open files each`, () => {
+  describe(`silent clients of ${kind} with 1,024 open files for each process`, () => {
     let deployed: Deployment<Server>;
     let sockets: Socket[] = [];
     before(async () => {
@@ -97,7 +97,7 @@ for (const kind of longOr("one server on SQLite")) {
       await assertGood(deployed.servers);
     });
 
-    test("lets others sign in during 40 sign-ins without bodies; the limit is 32", async () => {
+    test("lets others sign in during 40 sign-ins without bodies (the limit is 32)", async () => {
       const about = `Origin: ${page}\r\nContent-Type: application/json\r\n`;
       const head = `POST /auth/sign-in/email HTTP/1.1\r\nHost: x\r\n${about}`;
       await openAtEach(40, `${head}Content-Length: 100\r\n\r\n{`);
@@ -120,7 +120,7 @@ for (const kind of longOr("one server on SQLite")) {
       await ended;
     });
 
-    test("serves good create requests during 80 without bodies; the limit is 60", async () => {
+    test("serves good create requests during 80 without bodies (the limit is 60)", async () => {
       await withAnother({ env: { CREATES_IN_FLIGHT_MAX: "60" } }, async (server) => {
         const credential = `Authorization: Bearer ${server.apiKey}\r\n`;
         const head = `POST /v1/address/create HTTP/1.1\r\nHost: x\r\n${credential}`;

@@ -74,7 +74,7 @@ async function readEvents(): Promise<ServiceEvent[]> {
 }
 
 describe("webhooks of killed executors", () => {
-  test(`loses no event in ${rounds} rounds, and repeats in order with the same ID`, async (t) => {
+  test(`lose no event in ${rounds} rounds, and keep IDs and order in repetitions`, async (t) => {
     const paid: string[] = [];
     let [first, second] = [startExecutor(), startExecutor()];
     for (let round = 1; round <= rounds; round++) {

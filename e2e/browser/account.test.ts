@@ -53,7 +53,7 @@ after(async () => {
 });
 
 describe("the account", () => {
-  test("rejects a wrong current password, and changes it with the right one", async () => {
+  test("changes the password only if the current password is right", async () => {
     await page.goto(`${site}/account`);
     await page.getByLabel("Current password", { exact: true }).fill("wrong wrong wrong");
     await page.getByLabel("New password", { exact: true }).fill(newPassword);
@@ -64,7 +64,7 @@ describe("the account", () => {
     await page.getByText("Password changed").waitFor();
   });
 
-  test("lists a session of another browser, and signs out that session immediately", async () => {
+  test("lists a different browser's session and signs out that session immediately", async () => {
     const elsewhere = await browser.newContext({ userAgent: "Mozilla/5.0 (Windows) Firefox/150" });
     const other = await elsewhere.newPage();
     await other.goto(`${site}/account`);
@@ -123,7 +123,7 @@ describe("the account", () => {
     await page.unroute("**/dashboard/api/account");
   });
 
-  test("after a session ends, shows the sign-in form and then the requested page", async () => {
+  test("shows the sign-in form after a session ends, and then the requested page", async () => {
     await context.clearCookies();
     await page.getByRole("link", { name: "Activity", exact: true }).click();
     await page.getByText("Your session ended").waitFor();
@@ -138,7 +138,7 @@ describe("the account", () => {
     await page.locator("h1:focus", { hasText: "Activity" }).waitFor();
   });
 
-  test("a reset link of the operator sets a new password once", async () => {
+  test("a reset link from the operator sets a new password once", async () => {
     const { resetUrl } = await admin(service.env, "account", "reset", "--email", email);
     const visitor = await browser.newPage();
     const holds = visitor.locator("h1:focus", { hasText: "Password changed" });
@@ -203,7 +203,7 @@ describe("the shell", () => {
     await page.getByRole("button", { name: /^Theme: dark/ }).click();
   });
 
-  test("says while the browser is offline that the page may be out of date", async () => {
+  test("says that the page may be out of date while the browser is offline", async () => {
     await context.setOffline(true);
     await page.getByText("You’re offline").waitFor();
     await context.setOffline(false);
@@ -231,7 +231,7 @@ const paths = [
 ];
 
 describe("every page passes the checks, in light and dark, at 1280 and 360 px", () => {
-  test("signed in", async () => {
+  test("every page of a signed-in user passes", async () => {
     const seen = await context.newPage();
     for (const path of paths) {
       await openPage(seen, site + path);
@@ -247,7 +247,7 @@ describe("every page passes the checks, in light and dark, at 1280 and 360 px", 
     await seen.close();
   });
 
-  test("signed out", async () => {
+  test("every page of a signed-out user passes", async () => {
     const signedOut = await browser.newContext({ reducedMotion: "reduce" });
     const seen = await signedOut.newPage();
     for (const path of ["/", "/sign-up", "/reset", "/reset#token=x"]) {
@@ -275,7 +275,7 @@ test("is in English, from left to right, regardless of the browser's language", 
   await reader.close();
 });
 
-test("keeps the session and says why if signing out fails", async () => {
+test("keeps the session and shows the reason if signing out fails", async () => {
   await page.goto(`${site}/credentials`);
   await page.route("**/auth/sign-out", (route) => route.abort());
   await page.getByRole("button", { name: "Sign out", exact: true }).click();

@@ -59,7 +59,7 @@ after(async () => {
 });
 
 describe("a new user gets a credential", () => {
-  test("shows below each field why the form cannot be sent, and focuses it", async () => {
+  test("shows an error below each invalid field, and focuses the first invalid field", async () => {
     await page.goto(`${site}/sign-up`);
     const press = () => page.getByRole("button", { name: "Create account" }).click();
     await press();
@@ -79,7 +79,7 @@ describe("a new user gets a credential", () => {
     assert.equal(await page.getByText("Enter an email address").count(), 0);
   });
 
-  test("shows why a sign-up is rejected, and opens the overview after a valid one", async () => {
+  test("shows why a sign-up is rejected, and opens the overview after a success", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill("shop@example.com");
     await page.getByLabel("Password", { exact: true }).fill(password);
@@ -119,7 +119,7 @@ describe("a new user gets a credential", () => {
     assert.equal((await createWithKey(service, apiKey)).status, 200);
   });
 
-  test("keeps showing the key after Escape, and shows only its prefix after a reload", async () => {
+  test("keeps showing the key after Escape, but shows only its prefix after a reload", async () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     assert.equal(await newKeyShown(), apiKey);
@@ -130,7 +130,7 @@ describe("a new user gets a credential", () => {
 });
 
 describe("a page creates addresses with the client ID", () => {
-  test("returns 403 origin_not_allowed before the page's origin is added", async () => {
+  test("returns 403 `origin_not_allowed` before the page's origin is added", async () => {
     clientId = (await page.getByText(/^svc_client_/).textContent()) ?? "";
     assert.match(clientId, /^svc_client_[0-9a-f]{32}$/);
     const { status, body } = await createFrom(context, service, shop.origin, {
@@ -153,7 +153,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.equal(await page.evaluate("document.activeElement.name"), "origin");
   });
 
-  test("while a user types, shows the entry's canonical form and the allowed origins", async () => {
+  test("shows an entry's canonical form and allowed origins while the user types", async () => {
     await page.getByLabel("Origin", { exact: true }).fill("HTTPS://*.Example.com:443/");
     const verdict = page.getByText("Saved as").locator("..");
     await verdict.getByText("https://*.example.com", { exact: true }).first().waitFor();
@@ -171,7 +171,7 @@ describe("a page creates addresses with the client ID", () => {
     await page.getByText("Allowed by").waitFor();
   });
 
-  test("returns 200 to a page of an added origin", async () => {
+  test("returns 200 to a page whose origin was added", async () => {
     const { status, body } = await createFrom(context, service, shop.origin, {
       "x-client-id": clientId,
     });
@@ -200,7 +200,7 @@ describe("a page creates addresses with the client ID", () => {
     await shopping.close();
   });
 
-  test("returns 403 origin_not_allowed to a page of another origin", async () => {
+  test("returns 403 `origin_not_allowed` to a page of a different origin", async () => {
     const { status, body } = await createFrom(context, service, stranger.origin, {
       "x-client-id": clientId,
     });
@@ -221,7 +221,7 @@ describe("a page creates addresses with the client ID", () => {
 });
 
 describe("rotation", () => {
-  test("asks for confirmation, and afterwards only the new key works", async () => {
+  test("asks for confirmation, and then accepts only the new key", async () => {
     await page.getByRole("link", { name: "Rotate key" }).click();
     const card = page.getByRole("region", { name: "API key" });
     await card.getByRole("button", { name: "Rotate" }).click();
@@ -263,7 +263,7 @@ describe("rotation", () => {
 });
 
 describe("more credentials", () => {
-  test("a second key has only its scopes, is shown once, and is revoked separately", async () => {
+  test("a second key has only the selected scopes, is shown once, and can be revoked", async () => {
     await page.goto(`${site}/credentials`);
     await page.getByRole("button", { name: "Create key" }).click();
     const form = page.getByRole("dialog", { name: "Create API key" });
@@ -346,7 +346,7 @@ describe("lists", () => {
     assert.match(file, new RegExp(`^${createdAddress},`, "m"));
   });
 
-  test("creates an address for a simple payment, and shows the code for the next one", async () => {
+  test("creates an address for a simple payment, and shows code for the next one", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByRole("link", { name: "New address" }).click();
     await page.getByRole("button", { name: "Create address" }).click();
@@ -429,7 +429,7 @@ describe("lists", () => {
       .waitFor();
   });
 
-  test("an unknown path returns a page to a browser, and JSON to a program", async () => {
+  test("an unknown path returns a page to a browser and JSON to a program", async () => {
     const answer = await page.goto(`${site}/adresses`);
     assert.equal(answer?.status(), 404);
     await page.getByRole("heading", { name: "Page not found" }).waitFor();

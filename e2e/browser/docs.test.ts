@@ -55,7 +55,7 @@ describe("the documentation", () => {
     assert.ok(visited.size > 15, `${visited.size} pages`);
   });
 
-  test("passes the checks in both color schemes and widths; search and copy work", async () => {
+  test("passes the checks in both color schemes and widths, and search and copy work", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     await page.goto(`${siteOf()}/docs`);
@@ -73,7 +73,7 @@ describe("the documentation", () => {
     await page.context().close();
   });
 
-  test("describes every operation, and can send a request with the user's key", async () => {
+  test("describes every operation and can send a request with the user's key", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     await page.goto(`${siteOf()}/docs/openapi.html`);
@@ -142,7 +142,7 @@ describe("the documentation", () => {
     await page.context().close();
   });
 
-  test("works from a folder, without a server", async () => {
+  test("works from a folder if there is no server", async () => {
     const page = await openFresh(browser);
     const folder = new URL("../../web/dist/docs/index.html", import.meta.url);
     await page.goto(pathToFileURL(folder.pathname).href);

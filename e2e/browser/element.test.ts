@@ -71,7 +71,7 @@ async function show(address: string, baseUrl = service.baseUrl, mirrors = ""): P
 const dispatched = () => page.evaluate("dispatched") as Promise<[string, Hex, string][]>;
 
 describe("<executable-address>", () => {
-  test("is at most 30 kB gzipped for the code, 8 kB more for wallets, without eval", async () => {
+  test("has at most 30 kB of gzipped code plus 8 kB for wallets, and uses no eval", async () => {
     const { code, later } = await bundle(bare);
     const bytes = gzipSync(code, { level: 9 }).length;
     assert.ok(bytes > 10_000 && bytes <= 30_000, `${bytes} bytes`);
@@ -158,7 +158,7 @@ describe("<executable-address>", () => {
     }
   });
 
-  test("shows the amount due, and offers no way to pay that cannot complete", async () => {
+  test("shows the amount due and offers only ways to pay that can complete", async () => {
     const partly = await createOrder(service);
     await mint(service, partly.address, 10_000_000n);
     await show(partly.address);
@@ -175,7 +175,7 @@ describe("<executable-address>", () => {
     assert.equal(await part("qr").count(), 0);
   });
 
-  test("explains a look-alike and its return, and still offers to pay", async () => {
+  test("explains a look-alike and how it is returned, and still offers payment", async () => {
     await showWrongToken(page);
     await show((await createOrder(service)).address);
     const said = page.locator("executable-address");
@@ -184,7 +184,7 @@ describe("<executable-address>", () => {
     await part("qr").waitFor();
   });
 
-  test("dispatches the events paid and executed once each", async () => {
+  test("dispatches the events `paid` and `executed` only once each", async () => {
     const order = await createOrder(service);
     await show(order.address);
     await page.getByText("Waiting for payment").waitFor();
@@ -197,7 +197,7 @@ describe("<executable-address>", () => {
     assert.deepEqual((await dispatched()).slice(1), [["executed", order.address, "executed"]]);
   });
 
-  test("shows the new address if its attribute changes, and uses the page's colors", async () => {
+  test("shows the new address if the attribute changes, and uses the page's colors", async () => {
     const [first, second] = [await createOrder(service), await createOrder(service)];
     await show(first.address);
     await page.getByText("Waiting for payment").waitFor();
@@ -226,7 +226,7 @@ describe("the element and a wallet", () => {
     return { wallet, order };
   };
 
-  test("names a hazard that gives money away, and shows no QR code", async () => {
+  test("names a hazard that gives money away and hides the QR code", async () => {
     const record = await create(service, [approve((2n ** 256n - 1n).toString())]);
     await show(record.address);
     await page.getByText("Step 1 allows unlimited spending").waitFor();
@@ -235,7 +235,7 @@ describe("the element and a wallet", () => {
     await assertSound(page, "the element with a hazard");
   });
 
-  test("sends nothing after a rejection, and then pays once, even after a reload", async () => {
+  test("sends nothing after a rejection, and later pays only once despite a reload", async () => {
     const { wallet, order } = await openWithWallet();
     wallet.fault = "rejects";
     await payButton().click();
@@ -258,7 +258,7 @@ describe("the element and a wallet", () => {
     assert.equal(sends.length, 2, "declined once, sent once");
   });
 
-  test("asks the payer to reject the request if the address has since been executed", async () => {
+  test("asks the payer to reject the open request if the address has been executed", async () => {
     const { wallet, order } = await openWithWallet();
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.asking = promise;
@@ -274,7 +274,7 @@ describe("the element and a wallet", () => {
   });
 
   test(
-    "after a payment by QR code, asks the payer to reject the open wallet request",
+    "asks the payer to reject the open wallet request after a payment by QR code",
     onlyLong,
     async () => {
       const { wallet, order } = await openWithWallet();
@@ -336,7 +336,7 @@ describe("the element and a wallet", () => {
 });
 
 describe("<executable-recovery>", () => {
-  test("enters the wallet's account into the field after the user agrees", async () => {
+  test("enters the wallet's account in the field after the user agrees", async () => {
     const faults = listenForFaults(page);
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payerAccount.address as Hex);
     await page.goto(`${shop.origin}/refund`);
@@ -357,7 +357,7 @@ describe("<executable-recovery>", () => {
 });
 
 describe("the example shop", () => {
-  test("creates an address with a client ID, is paid, and completes", async () => {
+  test("creates an address with a client ID, receives the payment, and completes", async () => {
     const faults = listenForFaults(page);
     const answered = page.waitForResponse("**/v1/address/create");
     await page.goto(shop.origin);

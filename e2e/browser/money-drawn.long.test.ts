@@ -91,7 +91,7 @@ describe("the payments to an open address", () => {
     await assertSound(page, "an open address with payments");
   });
 
-  test("lists no names if the proof is invalid", async () => {
+  test("lists no names of payers if the proof is invalid", async () => {
     const { record, paid } = await partly();
     await page.route("**/proof", async (route) => {
       const proof = await (await route.fetch()).json();
@@ -116,7 +116,7 @@ describe("where the money went", () => {
   const flowOf = (page: Page) => page.getByRole("figure", { name: "Where the money goes" });
   const shop = shortAddress(shopAddress);
 
-  test("is drawn from the logs: the shop by address, each payer by the amount", async () => {
+  test("is drawn from the logs: the shop by its address, each payer by the amount", async () => {
     const record = await createOrder(service);
     await payFrom(service, payerAccount, record.address, 10_000_000n);
     await payFrom(service, executorAccount, record.address, 20_000_000n);
@@ -167,7 +167,7 @@ describe("where the money went", () => {
 });
 
 describe("the receipt on paper", () => {
-  test("has the mark, payers, both transactions, and charts", async () => {
+  test("has the mark, the payers, both transactions, and the charts", async () => {
     const record = await createOrder(service);
     const paid = await payFrom(service, payerAccount, record.address, 30_000_000n);
     const executed = await execute(service, record);

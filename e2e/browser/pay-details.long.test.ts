@@ -140,7 +140,7 @@ describe("something else that a payer sent", () => {
 });
 
 describe("the status and its age", () => {
-  test("paid but unable to run: shows the reason and the date of the return", async () => {
+  test("shows why a paid address cannot run, and the date of the return", async () => {
     await page.goto(`${site}/a/${stuck.address}`);
     await page
       .getByText("can’t complete right now: step 2: “there is no contract at this address”")
@@ -154,7 +154,7 @@ describe("the status and its age", () => {
     assert.equal(await copies.count(), 0, "nothing is to pay, so no amount is to be typed");
   });
 
-  test("uses the chain's clock, not the payer's", async () => {
+  test("uses the chain's clock, not the payer's clock", async () => {
     const page = await open();
     for (const days of [-400, 400]) {
       await page.clock.setSystemTime(Date.now() + days * 86_400_000);
@@ -165,7 +165,7 @@ describe("the status and its age", () => {
     await page.context().close();
   });
 
-  test("shows within 30 s that a server is silent, and that it responds again", async () => {
+  test("shows within 30 s that a server is silent or that the server responds again", async () => {
     const page = await open();
     await page.clock.install();
     await page.goto(`${site}/a/${honest.address}`);
@@ -188,7 +188,7 @@ describe("the status and its age", () => {
     await page.context().close();
   });
 
-  test("shows an excess and its destination", async () => {
+  test("shows an excess amount and its destination", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText(/, \d{4}, \d+:\d\d\s[AP]M\s.* · block \d+/).waitFor();
     await page
@@ -200,7 +200,7 @@ describe("the status and its age", () => {
 });
 
 describe("money that does not count", () => {
-  test("names the coin, and shows an unlisted token in base units", async () => {
+  test("names the coin and shows an unlisted token in base units", async () => {
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));
     await page.route("**/status", async (route) => {
       const status = await (await route.fetch()).json();
@@ -241,7 +241,7 @@ describe("a look-alike of the requested token", () => {
     }
   });
 
-  test("waits at an open address until the expiry, and payment is still possible", async () => {
+  test("waits at an open address until the expiry, and still allows the payment", async () => {
     await showIn(honest, "en");
     await page.getByText(/^25 USDC\.e will be returned to 0x5555.*5555 after \w+ \d+, /).waitFor();
     await page.locator(".qr").waitFor();
@@ -378,7 +378,7 @@ describe("the return address", () => {
     await page.context().close();
   });
 
-  test("exchange: names networks on which money is lost", async () => {
+  test("names the networks on which money from an exchange is lost", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();
     await page.getByText("On zkSync, related networks, and Tron").waitFor();
@@ -412,7 +412,7 @@ describe("an unusual browser", () => {
 });
 
 describe("the block explorer", () => {
-  test("links the address and its transaction, unless the URL is unsafe", async () => {
+  test("is linked for the address and the transaction unless the URL is unsafe", async () => {
     let explorer = "https://explorer.example?redirect=evil.example";
     let hash = "";
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));

@@ -51,7 +51,7 @@ describe("unverified data is never shown", () => {
   for (const [name, forge] of forgeries) {
     const isVariant = !["another recovery", "no JSON object"].includes(name);
     const options = isVariant ? onlyLong : {};
-    test(`rejects ${name} from a server, with a warning and no data`, options, async () => {
+    test(`rejects ${name} from a server: shows a warning, and no data`, options, async () => {
       await page.route(`**/v1/address/${honest.address}`, (route) =>
         route.fulfill({ json: forge(honest) }),
       );
@@ -103,7 +103,7 @@ describe("a hostile intent cannot mislead", () => {
   });
 });
 
-describe("the link, the QR code, and the text of the page all name the address itself", () => {
+describe("the link, the QR code, and the page's text name the same address", () => {
   const mustShow = (amount: string, { address }: AddressRecord) =>
     page
       .getByText(`Your wallet should show: ${amount} to ${shortAddress(address)} on Local`)
@@ -111,7 +111,7 @@ describe("the link, the QR code, and the text of the page all name the address i
   const linkOf = ({ address }: AddressRecord, amount: string) =>
     `ethereum:${token.address}@${localChainId}/transfer?address=${address}&uint256=${amount}`;
 
-  test("waiting for payment: shows the QR code, and the link only if selected", async () => {
+  test("waiting for payment: shows the QR code, and shows the link only if selected", async () => {
     await page.goto(`${site}/a/${honest.address.toLowerCase()}`);
     assert.equal(await readCode(page), honest.address);
     assert.equal(naively(await readCode(page)), honest.address);
@@ -127,7 +127,7 @@ describe("the link, the QR code, and the text of the page all name the address i
     assert.equal(await link.getAttribute("href"), linkOf(honest, "25000000"));
   });
 
-  test("underpaid: the headline and the payment link have the remaining amount", async () => {
+  test("underpaid: the headline and the payment link show the remaining amount", async () => {
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("heading", { name: `15 ${token.symbol}` }).waitFor();
     await page.getByText(`10 of 25 ${token.symbol} received`).waitFor();
@@ -162,7 +162,7 @@ describe("the link, the QR code, and the text of the page all name the address i
     assert.equal(await page.locator(".qr").count(), 0);
   });
 
-  test("after sleep, offers no payment until a new status arrives", async () => {
+  test("offers no payment after a sleep until a new status arrives", async () => {
     const page = await open();
     await page.addInitScript(`
       const now = Date.now.bind(Date);
@@ -209,7 +209,7 @@ describe("the link, the QR code, and the text of the page all name the address i
     assert.equal(await paid.innerText(), `30 ${token.symbol}`);
   });
 
-  test("executed: offers no way to pay, not even in a folded section", async () => {
+  test("executed: offers no way to pay in any section of the page", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("Every step ran exactly once.").waitFor();
     for (const folded of await page.locator("details").all())
@@ -254,7 +254,7 @@ describe("the expected result", () => {
     page.locator("details", { has: page.getByRole("heading", { name: "Expected result" }) });
   const simulated = "**/v1/address/*/simulation";
 
-  test("works if the server cannot simulate, and offers to retry", async () => {
+  test("is unknown if the server cannot simulate, and can be requested again", async () => {
     const error = { code: "chain_unavailable", message: "away", issues: [] };
     await page.route(simulated, (route) => route.fulfill({ status: 503, json: { error } }));
     await page.goto(`${site}/a/${honest.address}`);
@@ -266,7 +266,7 @@ describe("the expected result", () => {
     await card.getByText("with these balance changes").waitFor();
   });
 
-  test("does not show another address's simulation, or malformed data", async () => {
+  test("omits a different address's simulation and malformed data", async () => {
     await page.route(simulated, async (route) => {
       const other = route.request().url().replace(honest.address, hostile.address);
       return route.fulfill({ response: await route.fetch({ url: other }) });
@@ -290,7 +290,7 @@ describe("the expected result", () => {
     assert.equal(await page.locator("main b", { hasText: "paid" }).count(), 0);
   });
 
-  test("before payment: shows the changes, the block, and that it assumes a payment", async () => {
+  test("before payment: shows the changes, the block, and that a payment is assumed", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
     const card = section();
@@ -315,7 +315,7 @@ describe("the requester", () => {
     assert.equal(await page.locator(".payee").count(), 0);
   });
 
-  test("names a confirmed account, but not for addresses of its client ID", async () => {
+  test("names a confirmed account unless its client ID created the address", async () => {
     const account = ["--email", "shop@example.com"];
     const origin = "https://shop.example.com";
     await admin(service.env, "origins", "set", "--account", service.accountId, origin);
@@ -345,7 +345,7 @@ describe("the requester", () => {
     assert.equal(await page.locator(".payee").count(), 0);
   });
 
-  test("appears in link previews with amount and status, without scripts", async () => {
+  test("appears in link previews with amount and status even if no script runs", async () => {
     const text = await headOf(honest.address.toLowerCase());
     assert.match(text, /<title>25 DUSD on Local<\/title>/);
     assert.match(text, /og:description" content="Demo Shop · Waiting for payment"/);
@@ -355,7 +355,7 @@ describe("the requester", () => {
 });
 
 describe("an honest intent", () => {
-  test("describes the payment in words, and each call when opened", async () => {
+  test("describes the payment in words, and describes each call when opened", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     await page.locator(".payee", { hasText: "Demo Shop" }).waitFor();
@@ -364,7 +364,7 @@ describe("an honest intent", () => {
     await page.getByText(`spend up to 25 ${token.symbol} from this address`).waitFor();
   });
 
-  test("opens from its terms without an API, and rejects invalid terms", async () => {
+  test("opens from the terms without an API, unless the terms are invalid", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
     await page.getByText("Address verified").waitFor();
@@ -372,7 +372,7 @@ describe("an honest intent", () => {
     await page.getByText("Don’t pay this address").waitFor();
   });
 
-  test("exchange: shows the minimum amount and values to copy", async () => {
+  test("shows the minimum amount and values to copy for a payment from an exchange", async () => {
     const page = await open({ permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();
@@ -416,7 +416,7 @@ async function assertSoundAt(page: Page, path: string) {
 describe("an address that expired or was returned", () => {
   before(() => expire(service, 600, [returned]));
 
-  test("is explained, not offered for payment, and passes the checks in both themes", async () => {
+  test("explains its state, offers no payment, and passes the checks in both themes", async () => {
     for (const [record, sentence] of [
       [soon, "This payment expired before it completed."],
       [returned, "so the money was sent to the return address"],

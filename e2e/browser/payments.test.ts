@@ -70,14 +70,14 @@ describe("an address has its own page", () => {
     address = await make("order 42, table 7");
   });
 
-  test("reports a text that is not an address of this account", async () => {
+  test("reports text that is not an address of this account", async () => {
     await page.goto(`${site}/addresses/0x12`);
     await page.getByText("No address of this account matches").waitFor();
     await page.goto(`${site}/addresses/${stranger}`);
     await page.getByText("No address of this account matches").waitFor();
   });
 
-  test("opens from the list, and going back restores the list", async () => {
+  test("opens from the list; going back restores the list", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByLabel("Address or reference").fill("order 42, table 7");
     await page.getByRole("link", { name: address, exact: true }).click();
@@ -91,7 +91,7 @@ describe("an address has its own page", () => {
     assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
   });
 
-  test("shows calls in token units, times in order, and the flow before execution", async () => {
+  test("shows calls in token units, times in order, and the expected flow of money", async () => {
     await mint(service, address, 5_000_000n);
     await openPage(page, `${site}/addresses/${address}`);
     await page.getByText("Address verified").waitFor();

@@ -95,7 +95,7 @@ describe("everything needed to pay is on one screen", () => {
   for (const language of languages) {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
-    test(`fits on 1280 x 800 and 360 x 740, ${language}, ${calls}`, async () => {
+    test(`fits on 1280 x 800 and 360 x 740 (${language}, ${calls})`, async () => {
       // Only three calls are unfolded, so 32 calls need the space of three in every language.
       for (const record of isEnglish ? [many, order] : [order]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
@@ -130,7 +130,7 @@ describe("everything needed to pay is on one screen", () => {
   }
 });
 
-test("reserves space for the flow at the start, so late content moves nothing", async () => {
+test("reserves space for the flow at the start, so late content does not move others", async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
   const held = Promise.withResolvers<void>();
   await page.route("**/v1/address/*/simulation*", async (route) => {
@@ -158,7 +158,7 @@ const shiftOf = (page: Page) =>
   })`);
 
 describe("the first view", () => {
-  test("content that loads later does not move existing content", async () => {
+  test("does not move when more content loads later", async () => {
     const page = await openFresh(browser);
     await announceWallet(page, service.anvil.rpcUrl, payer);
     // Parts that load later arrive in any order.
@@ -186,7 +186,7 @@ describe("the first view", () => {
     await page.context().close();
   });
 
-  test("draws the details when opened, and keeps them, so that a search finds them", async () => {
+  test("keeps details that were opened and closed again, so that a search finds them", async () => {
     const page = await openFresh(browser, { viewport: screens[1]! });
     await page.goto(urlOf(order));
     await page.locator(".qr").waitFor();
@@ -207,7 +207,7 @@ describe("the first view", () => {
   });
 });
 
-test("can be paid without the charts, which load separately", async () => {
+test("can be used to pay before the charts load", async () => {
   await page.route("**/money-flow-*.js", (route) => route.abort());
   await page.goto(urlOf(order));
   assert.equal(await readCode(page), order.address);
@@ -219,7 +219,7 @@ describe("32 calls", () => {
   const callsOf = (page: Page) => page.locator("details.details");
   const narrow = { width: 360, height: 740 };
 
-  test("are folded after the third call, with their number, and listed in order", async () => {
+  test("are folded after the third call, counted, and listed in order", async () => {
     await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     const calls = callsOf(page);
@@ -240,7 +240,7 @@ describe("32 calls", () => {
     await assertSound(page, "32 calls");
   });
 
-  test("are all open if the last call is hazardous, and a notice names this call", async () => {
+  test("are all unfolded if the last call is hazardous, and a notice names this call", async () => {
     const unlimited = approve(String(2n ** 256n - 1n));
     const record = await create(service, [...transfers(31), unlimited]);
     await page.goto(urlOf(record));
@@ -259,7 +259,7 @@ describe("32 calls", () => {
 
 describe("a narrow screen with text of double size", () => {
   for (const language of isLong ? ["en", "de", "ar"] : ["de", "ar"]) {
-    test(`does not scroll sideways, ${language}`, async () => {
+    test(`does not scroll sideways (${language})`, async () => {
       await pageWithWallet.setViewportSize({ width: 360, height: 740 });
       for (const record of [order, executed]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
@@ -273,7 +273,7 @@ describe("a narrow screen with text of double size", () => {
 });
 
 describe("the identicon", () => {
-  test("depends only on the address, and is symmetric", async () => {
+  test("depends only on the address and is symmetric", async () => {
     const picture = async (record: AddressRecord) => {
       await page.goto(urlOf(record));
       await page.locator(".ask-words .identicon").waitFor();
@@ -302,7 +302,7 @@ const bare = `[...document.querySelectorAll("main code")]
   .filter(([text, before]) => /^0x[0-9a-f]{40}$/i.test(text) && !before?.matches(".identicon"))
   .map(([text]) => text)`;
 
-test("every full address has its identicon: recipients, recovery, token, factory", async () => {
+test("appears beside every full address: recipients, recovery, token, and factory", async () => {
   for (const record of [order, executed]) {
     await page.goto(urlOf(record));
     await page.locator("figure.flow").waitFor();
@@ -344,7 +344,7 @@ describe("the rail of four steps", () => {
 });
 
 describe("the language", () => {
-  test("is the browser's, can be chosen, and stays chosen", async () => {
+  test("is the browser's language at first, can be chosen, and stays chosen", async () => {
     const page = await openFresh(browser, { locale: "fr-CA" });
     await page.goto(urlOf(order));
     await page.getByText("En attente du paiement").waitFor();
@@ -358,7 +358,7 @@ describe("the language", () => {
 });
 
 describe("the receipt", () => {
-  test("shows amount, recipient, time, zone, transaction, and proof; no countdown", async () => {
+  test("shows amount, recipient, time, zone, transaction, proof, and no countdown", async () => {
     const page = await openFresh(browser, { timezoneId: "America/New_York" });
     await page.goto(urlOf(executed));
     await page.getByText("Every step ran exactly once.").waitFor();
@@ -372,7 +372,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("is printed without other content and buttons", async () => {
+  test("is printed without buttons and other content of the page", async () => {
     const page = await openFresh(browser, { colorScheme: "dark" });
     await page.goto(urlOf(executed));
     await page.getByText("Every step ran exactly once.").waitFor();
@@ -389,7 +389,7 @@ describe("the receipt", () => {
 describe("return_to", () => {
   const shop = encodeURIComponent("https://shop.example/orders/7?paid=1");
 
-  test("opens only on a press and in a final state, and shows its host", async () => {
+  test("opens only in a final state after a press, and the button shows the host", async () => {
     await page.goto(urlOf(order, `return_to=${shop}`));
     await page.getByText("After you pay, you can go back to shop.example.").waitFor();
     assert.equal(await page.getByRole("link", { name: /shop\.example/ }).count(), 0);
@@ -399,7 +399,7 @@ describe("return_to", () => {
     assert.equal(await back.getAttribute("rel"), "noreferrer");
   });
 
-  test("is ignored unless it is an https URL without credentials", async () => {
+  test("is ignored unless the value is an https URL without credentials", async () => {
     for (const wrong of [
       "javascript:alert(1)",
       "http://shop.example/",

@@ -41,7 +41,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     return resolve;
   };
 
-  test("a second tab before the connection is approved: only the first tab requests", async () => {
+  test("two tabs before the connection is approved: only the first sends a request", async () => {
     await start();
     const connect = connects(wallet);
     await payButton().click();
@@ -83,7 +83,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     await gone("Reject the request in your wallet");
   });
 
-  test("a reload or a second tab offers nothing, and finds the payment by its sender", async () => {
+  test("a reload or a second tab offers nothing and finds the payment by its sender", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -103,7 +103,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     await gone("Reject the request in your wallet");
   });
 
-  test("already paid in another way: the page asks the payer to reject the request", async () => {
+  test("already paid without the wallet: the payer is asked to reject the request", async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -157,7 +157,7 @@ describe("one payment per intention, even while the wallet request is open", () 
   );
 
   test(
-    "after a reload, shows a payment of the same account with a last warning",
+    "shows a payment of the same account and a last warning after a reload",
     onlyLong,
     async () => {
       const record = await start();
@@ -206,7 +206,7 @@ describe("one payment per intention, even while the wallet request is open", () 
   });
 
   test(
-    "the wallet pays from another account: its response ends the request",
+    "the wallet pays from a different account: the wallet's response ends the request",
     onlyLong,
     async () => {
       await mint(service, poor, 25_000_000n);
@@ -224,7 +224,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     },
   );
 
-  test("the wallet switches its chain during the request: it pays on no other chain", async () => {
+  test("the wallet switches its chain during the request: no other chain is used", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -234,24 +234,18 @@ describe("one payment per intention, even while the wallet request is open", () 
     assert.equal(wallet.sent, undefined);
   });
 
-  test(
-    "after a reload, a partial payment changes the amount of the request",
-    onlyLong,
-    async () => {
-      const record = await start();
-      await asks();
-      await says("Confirm in your wallet: 25");
-      await page.reload();
-      await stillAsking(page);
-      await mint(service, record.address, 5_000_000n);
-      await says("Reject the request in your wallet");
-      await nothingOffered(page);
-      await page
-        .getByRole("button", { name: "It didn’t go through. Show payment options" })
-        .click();
-      await payButton().waitFor();
-    },
-  );
+  test("a partial payment changes the amount of the request after a reload", onlyLong, async () => {
+    const record = await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    await page.reload();
+    await stillAsking(page);
+    await mint(service, record.address, 5_000_000n);
+    await says("Reject the request in your wallet");
+    await nothingOffered(page);
+    await page.getByRole("button", { name: "It didn’t go through. Show payment options" }).click();
+    await payButton().waitFor();
+  });
 });
 
 // This test runs last, because it advances the chain's clock.

@@ -15,7 +15,7 @@ const { service, browser, page, wallet, payButton, show, chain, says, gone, star
   await startPayer();
 
 describe("the outcome, according to the wallet's own node", () => {
-  test("contradicts a server that claims an execution that did not happen", async () => {
+  test("contradicts a server that reports an execution that did not happen", async () => {
     const record = await createOrder(service);
     const other = await createOrder(service);
     await mint(service, other.address, 25_000_000n);
@@ -31,7 +31,7 @@ describe("the outcome, according to the wallet's own node", () => {
     await says("Your wallet’s node doesn’t confirm this result");
   });
 
-  test("confirms an outcome, and is absent if the wallet is on another chain", async () => {
+  test("confirms an outcome, and is absent if the wallet is on a different chain", async () => {
     const record = await createOrder(service);
     await mint(service, record.address, 25_000_000n);
     await execute(service, record);
@@ -70,7 +70,7 @@ describe("sends nothing, and the page explains why", () => {
     await says("Paid, processing");
   });
 
-  test("if the wallet stays on another chain although it agreed to switch", async () => {
+  test("if the wallet stays on a wrong chain although the wallet agreed to switch", async () => {
     const record = await start();
     Object.assign(wallet, { chainId: 1, fault: "stays" });
     await payButton().click();
@@ -103,7 +103,7 @@ describe("sends nothing, and the page explains why", () => {
     await nothingSent(record);
   });
 
-  test("if another payer has paid a part in the meantime", async () => {
+  test("if a different payer has paid a part of the amount in the meantime", async () => {
     const record = await start();
     let release = () => {};
     const held = new Promise<void>((resolve) => {
@@ -162,7 +162,7 @@ describe("a payment from start to end", () => {
 });
 
 describe("money that does not count", () => {
-  test("without a wallet, shows where a wrong token and native coin will go", async () => {
+  test("shows where a wrong token and native coin will go if there is no wallet", async () => {
     const record = await createOrder(service);
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
@@ -182,7 +182,7 @@ describe("money that does not count", () => {
 });
 
 describe("without a wallet", () => {
-  test("links to apps that open this page in their own browser", async () => {
+  test("links to apps that open the page in their own browser", async () => {
     const page = await openFresh(browser);
     const url = `${new URL(service.baseUrl).origin}/a/${(await createOrder(service)).address}`;
     await page.goto(url);
@@ -234,7 +234,7 @@ describe("before a block contains the payment", () => {
     assert.equal(await page.getByText("Your wallet should show:").count(), 0);
   };
 
-  test("offers no other payment until a block has the first, even after a reload", async () => {
+  test("offers no second payment until a block has the first, even after a reload", async () => {
     await nothingOffered();
     await page.reload();
     await says("Payment pending");
@@ -246,14 +246,14 @@ describe("before a block contains the payment", () => {
     await gone("Payment pending");
   });
 
-  test("shows a payment with a higher fee as the same payment, even after a reload", async () => {
+  test("shows a payment with a raised fee as the same payment, even after a reload", async () => {
     await page.reload();
     await says("Payment pending");
     await resend({});
     await says("Paid, processing");
   });
 
-  test("canceled in the wallet: reports this, and offers payment again", onlyLong, async () => {
+  test("a cancellation in the wallet is reported; payment is offered again", onlyLong, async () => {
     await resend({ to: rich, data: "0x" });
     await says("The payment was canceled in your wallet. Nothing was paid.");
     await nothingOffered();
@@ -263,7 +263,7 @@ describe("before a block contains the payment", () => {
   });
 
   test(
-    "replaced by a different transaction: reports this, and offers payment again",
+    "a replacement by another transaction is reported; payment is offered again",
     onlyLong,
     async () => {
       await resend({ to: poor, data: "0x" });
@@ -274,7 +274,7 @@ describe("before a block contains the payment", () => {
   );
 
   test(
-    "the wallet that sent it is missing: the server confirms the payment",
+    "the server confirms the payment if the wallet that sent it is missing",
     onlyLong,
     async () => {
       const other = await page.context().newPage();
@@ -287,7 +287,7 @@ describe("before a block contains the payment", () => {
   );
 
   test(
-    "the wallet stays on another chain: the service's payments end the wait",
+    "the service's list of payments ends the wait if the wallet is on another chain",
     onlyLong,
     async () => {
       wallet.chainId = 1;
@@ -303,7 +303,7 @@ describe("before a block contains the payment", () => {
   );
 
   test(
-    "says that the wallet is on another chain until the wallet switches back",
+    "says that the wallet is on a different chain until the wallet switches back",
     onlyLong,
     async () => {
       wallet.chainId = 1;
@@ -316,7 +316,7 @@ describe("before a block contains the payment", () => {
   );
 
   // This test runs last, because the page keeps the fake clock.
-  test("dropped by the network: reports this after a minute", onlyLong, async () => {
+  test("a payment that the network dropped is reported after a minute", onlyLong, async () => {
     await page.clock.install();
     await page.reload();
     await says("Payment pending");

@@ -57,7 +57,7 @@ async function untilTaken(count: number): Promise<void> {
 }
 
 describe("webhooks in the dashboard", () => {
-  test("adds an endpoint, and shows its secret until the user has saved it", async () => {
+  test("adds an endpoint, and shows the secret until the user has saved the secret", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password", { exact: true }).fill(password);
@@ -104,7 +104,7 @@ describe("webhooks in the dashboard", () => {
     await page.getByText("Local: 0 confirmations").waitFor();
   });
 
-  test("delivers events, and replays one event and a time range", async () => {
+  test("delivers events, and replays one event or all events of a time range", async () => {
     const { accountId } = await admin(service.env, "account", "show", "--email", email);
     const created = await admin(service.env, "key", "create", "--account", String(accountId));
     apiKey = String(created.apiKey);
@@ -167,7 +167,7 @@ describe("webhooks in the dashboard", () => {
     await other.close();
   });
 
-  test("a 410 response disables the endpoint; users can resume, rotate, and pause it", async () => {
+  test("a 410 response disables an endpoint, which users can resume and rotate", async () => {
     isGone = true;
     await press("Send test event");
     await endpoint().getByText("Disabled: it answered 410 Gone").waitFor();

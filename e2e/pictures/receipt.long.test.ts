@@ -60,7 +60,7 @@ const openReceipt = async (page: Page) => {
 };
 
 describe("the receipt", () => {
-  test("is rejected and shows no data if the service's proof is for something else", async () => {
+  test("is rejected and shows no data if the service's proof does not match", async () => {
     const page = await openFresh(browser);
     await page.route("**/proof", async (route) => {
       const answer = await (await route.fetch()).json();
@@ -87,7 +87,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("shows payer, amounts, calls, both transactions, and the blocks it relies on", async () => {
+  test("shows the payer, amounts, calls, both transactions, and the required blocks", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const text = await page.locator("main").innerText();
@@ -124,7 +124,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("prints only the receipt, with its mark and charts", async () => {
+  test("prints only the receipt, including its mark and charts", async () => {
     const page = await openFresh(browser, { colorScheme: "dark" });
     await openReceipt(page);
     const text = (await readPrint(page)).join("");
@@ -148,7 +148,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("checks the blocks with the user's endpoints, and explains failures", async () => {
+  test("checks the blocks with the user's endpoints and explains failures", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const { rpcUrl } = service.anvil;
@@ -160,7 +160,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("checks the blocks with the user's wallet, without connecting", async () => {
+  test("checks the blocks with the user's wallet without connecting", async () => {
     const page = await openFresh(browser);
     const wallet = await announceWallet(page, service.anvil.rpcUrl, account);
     await openReceipt(page);
@@ -173,7 +173,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("a saved file verifies itself offline, and is rejected after tampering", async () => {
+  test("a saved file verifies itself offline and is rejected after tampering", async () => {
     const page = await openFresh(browser, { acceptDownloads: true });
     await openReceipt(page);
     const path = await keep(page, "Save");
@@ -214,7 +214,7 @@ describe("the receipt", () => {
     await alone.context().close();
   });
 
-  test("checks saved pages and JSON files, and rejects invalid files with the reason", async () => {
+  test("checks saved pages and JSON files, and shows why a file is invalid", async () => {
     const page = await openFresh(browser);
     await page.goto(urlOf("/receipt"));
     const path = join(folder, `receipt-${record.address}.json`);

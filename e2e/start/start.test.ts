@@ -48,7 +48,7 @@ describe("npm start", () => {
   });
 });
 
-describe("npm start, three times in one folder", () => {
+describe("three runs of npm start in one folder", () => {
   let env: Awaited<ReturnType<typeof environment>>;
   let running: Awaited<ReturnType<typeof start>>;
   const stop = () => end(running.child, "SIGINT");
@@ -62,7 +62,7 @@ describe("npm start, three times in one folder", () => {
     return stderr;
   };
 
-  test("prints commands that work when pasted", async () => {
+  test("print commands that work when pasted", async () => {
     env = await environment(join(folder, "data"));
     running = await start(env);
     key = keyIn(running.said);
@@ -78,7 +78,7 @@ describe("npm start, three times in one folder", () => {
     assert.equal(running.child.exitCode, 0);
   });
 
-  test("keeps its data, and uses the ports of this start", async () => {
+  test("keep their data and use the ports of the current run", async () => {
     env = { ...env, ...(await environment(env.DATA_DIR)) };
     running = await start(env);
     const url = `http://127.0.0.1:${env.PORT}/v1/address/${address}`;
@@ -114,14 +114,14 @@ describe("npm start, three times in one folder", () => {
     assert.ok(headBlock >= finalizedBlock && answeredMs >= 0);
   });
 
-  test("reports a folder that another process uses, without changing it", async () => {
+  test("report a folder that a different process uses, and do not change the folder", async () => {
     const beside = await start({ ...env, ...(await environment(env.DATA_DIR)) });
     assert.equal(beside.child.exitCode, 1);
     assert.match(beside.said, /^\S+ is in use by another npm start or server: .* DATA_DIR\.\n$/);
     assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
   });
 
-  test("pay reports invalid input in one sentence", async () => {
+  test("`pay` reports invalid input in one sentence", async () => {
     assert.match(await refused(address, "-5"), /^The amount is -5; expected a whole number/);
     assert.match(await refused("0x12"), /returned 400: /);
     assert.match(await refused("--advance"), /^The time is missing; expected whole seconds/);
@@ -132,7 +132,7 @@ describe("npm start, three times in one folder", () => {
     assert.match(await refused("--advance", "0"), /^The time is 0; expected whole seconds/);
   });
 
-  test("pay --event shows a signed event, and --advance lets an order expire", async (t) => {
+  test("`pay --event` shows a signed event, and `pay --advance` expires an order", async (t) => {
     const { stdout } = await pay(env, "--event");
     assert.match(stdout, /^webhook-signature: v1,\S+ v1a,\S+$/m);
     const [, body = "", secret = ""] =

@@ -17,8 +17,8 @@ await openAddresses(world, store, open);
 describe(`${payments} payments in one block, beside ${open} open addresses`, () => {
   for (const endpoints of [1, 2]) {
     const calls = `${callsPerPaymentMax} calls per payment and ${callsPerBlockMax} per block`;
-    const what = `within ${blocksMax} blocks, for at most ${calls} and endpoint`;
-    test(`are executed ${what}, with ${endpoints} endpoints`, async (t) => {
+    const what = `within ${blocksMax} blocks for at most ${calls} and endpoint`;
+    test(`are executed ${what} if there are ${endpoints} endpoints`, async (t) => {
       const records = await openAddresses(world, store, payments);
       const took = await burst(world, store, records, { endpoints });
       const perPayment = (callsIn(took) / endpoints - callsPerBlockMax * took.blocks) / payments;
@@ -34,7 +34,7 @@ describe(`${payments} payments in one block, beside ${open} open addresses`, () 
   }
 
   const few = count(100, 250);
-  test(`control: with ${few} per pass, payments take more blocks`, control, async (t) => {
+  test(`control: need more blocks if a pass processes only ${few} payments`, control, async (t) => {
     const records = await openAddresses(world, store, payments);
     const took = await burst(world, store, records, { tuning: { jobsPerPass: few } });
     t.diagnostic(`${took.blocks} blocks`);

@@ -74,7 +74,7 @@ async function paid(): Promise<bigint> {
 }
 
 describe("a chain that charges a fee for bytes", () => {
-  test("limits an account to its budget, and delays no payment of others", async (context) => {
+  test("limits an account to its budget, and delays no other account", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const running = start(context);
     const hostile = await funded(30, attacker);
@@ -88,7 +88,7 @@ describe("a chain that charges a fee for bytes", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("applies the budget if one endpoint reports no fee and one is silent", async (context) => {
+  test("applies the budget if one endpoint omits the fee and one is silent", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const tells =
       (name: string, answer: Answer) =>
@@ -157,7 +157,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
     ["a token with a price", 0n],
     ["native coin", grain],
   ] as const) {
-    test(`does not return ${what}`, async (context) => {
+    test(`is not returned if the dust is ${what}`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: oracleCode });
       const running = start(context, plenty, more);
       const record = await dust(coin);
@@ -170,7 +170,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
       await running.stop();
     });
 
-    test(`control: without a fee for bytes, returns ${what}`, async (context) => {
+    test(`control: is returned without a fee for bytes if the dust is ${what}`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: "0x" });
       const running = start(context, plenty, more);
       const record = await dust(coin);

@@ -167,7 +167,7 @@ const tooMany = error(-32600, "batch of too many calls");
 
 // Runs first, on an empty store, because the executor would read addresses of other tests again.
 describe("calls", () => {
-  test("a payment needs at most 14 calls in addition to the calls per block", async (context) => {
+  test("a payment needs at most 14 calls more than the calls per block", async (context) => {
     const { url, asked } = await honest();
     const running = startCore(store, world.chains([url]), (core) =>
       inNoTime({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
@@ -202,7 +202,7 @@ describe("calls", () => {
 const payments = count(30, 60);
 const blocksMax = 60;
 
-describe(`${payments} payments are executed within ${blocksMax} blocks where a provider`, () => {
+describe(`${payments} payments are executed within ${blocksMax} blocks if a provider`, () => {
   const limits: Record<string, () => Parameters<typeof endpoint>> = {
     "answers 413 above 4 calls": () => [({ length }) => (length > 4 ? { status: 413 } : undefined)],
     "answers 413 above 15 kB": () => [(_, bytes) => (bytes > 15_000 ? { status: 413 } : undefined)],
@@ -280,7 +280,7 @@ const kinds: Record<string, () => Promise<{ url: string }>> = {
 describe("two endpoints are never worse than one", () => {
   for (const [name, open] of Object.entries(kinds)) {
     for (const others of [1, 2]) {
-      test(`where one of ${others + 1} ${name}`, async (context) => {
+      test(`if one of ${others + 1} ${name}`, async (context) => {
         const bad = await open();
         const good = await Promise.all(Array.from({ length: others }, honest));
         const urls = [bad.url, ...good.map(({ url }) => url)];
@@ -318,7 +318,7 @@ describe("control: nothing is executed in ten passes", control, () => {
   });
 
   for (const [name, open] of Object.entries(kinds)) {
-    test(`where the only endpoint ${name}`, async (context) => {
+    test(`if the only endpoint ${name}`, async (context) => {
       const { url } = await open();
       assert.equal(await executedSoon(context, [url]), 0);
     });

@@ -66,7 +66,7 @@ describe("an account over its budget", () => {
   /** The budget covers about two executions at the maximum fee. Their actual cost is lower. */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
-  test("waits and is not charged more, but delays no other account's payments", async (context) => {
+  test("waits without further charges, and delays no other account's payments", async (context) => {
     const earlier = await chargedTo(attacker);
     const running = start(context, { perAccountMax: budget });
     const hostile = await funded(count(40, 120), attacker);
@@ -134,7 +134,7 @@ describe("dust that must be returned", () => {
     return before;
   };
 
-  test("costs three transactions a day, and does not delay late payments", async (context) => {
+  test("costs three transactions a day and does not delay late payments", async (context) => {
     const running = start(context, {});
     const [record] = await funded(1, attacker, { chainId: 10 });
     const before = await sendDust(record!, 3);
@@ -181,7 +181,7 @@ const tippedBy = (amount: bigint, more: object = {}) => ({
 });
 
 describe("intents with tips", () => {
-  test("execute without a budget if the tip covers the gas, and pay the tip", async (context) => {
+  test("execute and pay the tip without a budget if the tip covers the gas", async (context) => {
     const before = await world.balanceOf(executor);
     const running = start(context, { perDayMax: 0n }, { tipPrices });
     const [record] = await funded(1, attacker, tippedBy(unit));
@@ -194,7 +194,7 @@ describe("intents with tips", () => {
     await running.stop();
   });
 
-  test("wait if the tip is too small or in a token without a price", async (context) => {
+  test("wait if the tip is too small or the tip's token has no price", async (context) => {
     const running = start(context, {}, { pays: "tips", tipPrices });
     const small = await funded(1, attacker, tippedBy(1n));
     await until("it waits", async () =>
@@ -209,7 +209,7 @@ describe("intents with tips", () => {
     await unpriced.stop();
   });
 
-  test("are not sent if they revert as soon as gas has a price", async (context) => {
+  test("are not sent if a nonzero gas price makes the calls revert", async (context) => {
     // Succeeds if gas has no price, as in earlier simulations, and reverts otherwise.
     const fickle = await attack.contract("0x3a600557005b5f5ffd");
     const running = start(context, {}, { tipPrices });
@@ -251,7 +251,7 @@ describe("intents with tips", () => {
     return charges.reduce((sum, wei) => sum + wei, 0n);
   }
 
-  test("cost at most the account's limit if they fail on chain", async (context) => {
+  test("cost at most the account's limit if the intents fail on chain", async (context) => {
     const bound = 10n ** 15n;
     const cheat = "acc_c4ea7000000000000000000a";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n, perAccountMax: bound });
@@ -259,7 +259,7 @@ describe("intents with tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  test("cost at most the common limit if they fail for many accounts", async (context) => {
+  test("cost at most the common limit if the intents of many accounts fail", async (context) => {
     const bound = 8n * 10n ** 14n;
     const cheats = [1, 2, 3, 4, 5].map((n) => `acc_c4ea700000000000000000b${n}`);
     const limits = { perDayMax: bound, perAccountMax: bound };
@@ -269,7 +269,7 @@ describe("intents with tips", () => {
   });
 
   // This test runs last, because its losses exceed the daily budget of the other tests.
-  test("control: with a larger limit, the same intents cost more", async (context) => {
+  test("control: the same intents cost more if the limit is larger", async (context) => {
     const cheat = "acc_c4ea7000000000000000000c";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n });
     assert.ok(lost > 10n ** 15n, `${lost} wei`);
@@ -372,26 +372,26 @@ describe("accounts that share a transaction", () => {
     return together.charged / Number(alone.gasUsed);
   }
 
-  test("pays at most 1.1 times its own gas if a node traces", async (context) => {
+  test("an account pays at most 1.1 times its gas if a node traces", async (context) => {
     assert.ok((await gasOfVictim(context, () => [truth])) <= 1.1);
   });
 
-  test("pays at most 1.1 times its own gas if one of three traces is false", async (context) => {
+  test("an account pays at most 1.1 times its gas if 1 of 3 traces is false", async (context) => {
     const says = (plain: Hex) => [blames(plain), truth, truth];
     assert.ok((await gasOfVictim(context, says)) <= 1.1);
   });
 
-  test("pays at most 1.5 times its own gas if no node traces", async (context) => {
+  test("an account pays at most 1.5 times its gas if no node traces", async (context) => {
     const times = await gasOfVictim(context, () => [refuses]);
     assert.ok(times <= 1.5, `${times}`);
   });
 
-  test("pays at most 1.5 times its own gas if the only trace is false", async (context) => {
+  test("an account pays at most 1.5 times its gas if the only trace is false", async (context) => {
     const says = (plain: Hex) => [blames(plain), refuses, refuses];
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });
 
-  test("control: if the only endpoint lies, the account pays for all", async (context) => {
+  test("control: one account pays for all accounts if the only endpoint lies", async (context) => {
     assert.ok((await gasOfVictim(context, (plain) => [blames(plain)])) > 2);
   });
 });
@@ -399,7 +399,7 @@ describe("accounts that share a transaction", () => {
 describe("the report of all transactions of these tests", () => {
   const reported = (column: string) => sumOfReport(store, column);
 
-  test("contains the received tips in tokens with a price, exact to the wei", async (context) => {
+  test("contains the exact value in wei of received tips in priced tokens", async (context) => {
     const [tips, tokens] = [await reported("tipsWei"), await world.balanceOf(executor)];
     const sponsor = start(context, {});
     const returned = await funded(1, attacker);
@@ -420,6 +420,6 @@ describe("the report of all transactions of these tests", () => {
     assert.equal((await reported("tipsWei")) - tips, (received * weiOfUnit) / unit);
   });
 
-  test("contains the gas of all receipts of the key, exact to the wei", () =>
+  test("contains the exact cost in wei of all receipts of the key", () =>
     assertReportIsExact(world, store));
 });

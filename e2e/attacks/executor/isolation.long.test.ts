@@ -41,8 +41,8 @@ const blocksMore = 10;
 
 const transactionGasMax = 16_777_216;
 
-describe("good payments are executed within 10 blocks of the time without an attack", () => {
-  test("without an attack", async (context) => {
+describe("good payments are executed at most 10 blocks later than without an attack", () => {
+  test("measures the number of blocks without an attack", async (context) => {
     const running = startCore(store, world.chains(), paced);
     context.after(running.stop);
     alone = Math.max(...(await goodPayments(5)));
@@ -75,7 +75,7 @@ describe("good payments are executed within 10 blocks of the time without an att
     ["27 million", burns27Million],
     ["all", burnsAll],
   ] as const) {
-    test(`a recovery address that burns ${name} gas on receiving`, async (context) => {
+    test(`if a recovery address burns ${name} gas when it receives money`, async (context) => {
       const hostile = await Promise.all(
         Array.from({ length: count(5, 20) }, async () =>
           recordOf({ chainId: 10, recovery: await contract(code) }),
@@ -104,7 +104,7 @@ describe("good payments are executed within 10 blocks of the time without an att
     assert.match(answer?.error?.message ?? "", /gas/i);
   });
 
-  test("intents with 36 million gas, which are slow for a node", async (context) => {
+  test("if intents use 36 million gas and are slow for a node", async (context) => {
     const target = await contract(blake2f(36_000_000));
     const calls = [{ target, function: "go()", args: [] }];
     const hostile = await Promise.all(
@@ -137,7 +137,7 @@ describe("good payments are executed within 10 blocks of the time without an att
     assert.equal((await run({})).error, undefined);
   });
 
-  test("120 recoveries of dust while 12 confirmations are pending", async (context) => {
+  test("if 120 recoveries of dust wait for 12 confirmations", async (context) => {
     const hostile = await Promise.all(Array.from({ length: 120 }, () => recordOf({ chainId: 10 })));
     await save(hostile, attacker);
     await pay(hostile, 1n);
@@ -171,12 +171,12 @@ describe("good payments are executed within 10 blocks of the time without an att
     await running.stop();
   });
 
-  describe("hundreds of due addresses, if a pass processes only three", () => {
+  describe("hundreds of due addresses if a pass processes only three addresses", () => {
     const slow = (core: Parts) =>
       paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 3, batchItemsMax: 3 } });
     const many = (accountId: string) => fundedInBlock(count(50, 500), accountId);
 
-    test("does not delay addresses of another account", async (context) => {
+    test("do not delay addresses of a different account", async (context) => {
       await many(attacker);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
@@ -187,24 +187,20 @@ describe("good payments are executed within 10 blocks of the time without an att
       await running.stop();
     });
 
-    test(
-      "control: addresses of the same account wait until the others are done",
-      control,
-      async (context) => {
-        await many(victim);
-        const running = startCore(store, world.chains(), slow);
-        context.after(running.stop);
-        const waits = await goodPayments(5);
-        context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
-        assert.ok(Math.max(...waits) > alone + blocksMore, `waited ${waits}`);
-        await running.stop();
-      },
-    );
+    test("control: delay addresses of the same account", control, async (context) => {
+      await many(victim);
+      const running = startCore(store, world.chains(), slow);
+      context.after(running.stop);
+      const waits = await goodPayments(5);
+      context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
+      assert.ok(Math.max(...waits) > alone + blocksMore, `waited ${waits}`);
+      await running.stop();
+    });
   });
 });
 
 describe("a rival that executes first", () => {
-  test("completes the address, and does not count it as failed", async (context) => {
+  test("completes the address, and the execution does not count as failed", async (context) => {
     const { world, store, recordOf, save, pay, jobOf } = untouched;
     const running = startCore(store, world.chains());
     context.after(running.stop);

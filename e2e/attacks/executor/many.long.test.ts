@@ -92,7 +92,7 @@ describe("paid addresses of an account that has spent its budget", () => {
   });
 });
 
-describe("recoveries that another sender makes first, so ours fail", () => {
+describe("recoveries that fail because another sender made them first", () => {
   /**
    * Pays dust to all addresses. After our transactions are sent, the other sender's transactions
    * are mined first.

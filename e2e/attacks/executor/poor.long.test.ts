@@ -67,7 +67,7 @@ const areExecuted = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
 describe("an executor without money for gas", () => {
-  test("tries each address once, and then reads only its balance", async (context) => {
+  test("tries each address once, and then reads only the executor's balance", async (context) => {
     await setMoney(1n);
     const { events, stop } = start(context);
     const timesOf = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
@@ -109,7 +109,7 @@ describe("an executor without money for gas", () => {
     assert.ok(sent >= 3, `${sent} transactions`);
   });
 
-  test("executes the addresses that it can pay for while others wait", async (context) => {
+  test("executes the addresses that it can pay for while the others wait", async (context) => {
     const call = {
       target: world.token,
       function: "transfer(address to, uint256 amount)",

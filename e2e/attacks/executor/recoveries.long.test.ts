@@ -39,7 +39,7 @@ const isBack = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ held }) => held === 0n);
 
 describe("money to be returned to many addresses", () => {
-  test("uses few transactions, and recoveries that burn gas affect no others", async (context) => {
+  test("needs few transactions, and recoveries that burn gas affect no others", async (context) => {
     const good = await misplaced(count(60, 200));
     const hostile: AddressRecord[] = [];
     for (let i = 0; i < 3; i++) {
@@ -122,7 +122,7 @@ describe("a token that is another view of the native coin", () => {
   /** balanceOf returns the native balance; all other functions return true and do nothing. */
   const coin: Hex = "0x5f3560e01c6370a082311460165760015f5260205ff35b600435315f5260205ff3";
 
-  test("is counted once: returns the token, but not the same coin again", async (context) => {
+  test("is counted once: the token is returned, but not the same coin again", async (context) => {
     const token = await contract(coin);
     const { timestamp } = await world.client.getBlock();
     const record = await recordOf({ token, expirationTimestamp: Number(timestamp) - 1 });

@@ -86,7 +86,7 @@ describe("calls that succeed only in the newest block", () => {
 describe("calls that succeed if gas has no price", () => {
   const fickle = refusesWhere("gasPrice", "above", 0n);
 
-  test("are not sent by a key with little coin", { skip }, async (context) => {
+  test("are not sent by a key that has little coin", { skip }, async (context) => {
     const { baseFeePerGas } = await world.client.getBlock();
     await setMoney(1_200_000n * 2n * (2n * baseFeePerGas! + 10n ** 9n));
     const target = await attack.contract(fickle);
