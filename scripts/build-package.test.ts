@@ -168,7 +168,7 @@ for (const { room, name, dependencies } of packages)
       }
     });
 
-    test("has types that resolve both for ES modules in Node and for bundlers", async () => {
+    test("has types that resolve for ES modules in Node and for bundlers", async () => {
       const data = new Uint8Array(readFileSync(tarballs.get(name)!));
       const analysis = await checkPackage(createPackageFromTarballData(data));
       assert.ok(analysis.types);
@@ -188,7 +188,7 @@ for (const { room, name, dependencies } of packages)
   });
 
 describe("the packed packages", () => {
-  test("runs on plain Node", () => {
+  test("run on plain Node", () => {
     const code = `
       import { makeRecord, verifyRecord, factoryAddress } from "executable-address";
       import { createClient } from "executable-address/client";
@@ -209,7 +209,7 @@ describe("the packed packages", () => {
     assert.match(usage, /^usage: executable-address-shop try-receiver URL/);
   });
 
-  test("declares the JSX tags and the component's properties, and rejects others", () => {
+  test("declare the JSX tags and the component's properties and reject others", () => {
     const app = join(project, "jsx");
     mkdirSync(app);
     writeFileSync(
@@ -247,7 +247,7 @@ describe("the packed packages", () => {
     assert.equal(stdout, "");
   });
 
-  test("has types that do not depend on the types of the DOM or Node", () => {
+  test("have types that do not depend on the types of the DOM or Node", () => {
     const app = join(project, "bare");
     mkdirSync(app);
     const exported = ["", "/client", "/status", "/proof", "/webhook", "/reference", "/payment"];
@@ -298,7 +298,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { fromVite?: unknown }).fromVite, [record, "function"]);
   });
 
-  test("is at most 20 kB for a client, 10 kB for records, and 6 kB for proofs", async () => {
+  test("need at most 20 kB for a client, 10 kB for records, and 6 kB for proofs", async () => {
     const only = (names: string, path = "") =>
       bundle(`export { ${names} } from "executable-address${path}";`).then(gzipBytes);
     const client = await weigh('export { createClient } from "executable-address/client";');

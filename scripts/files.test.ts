@@ -48,7 +48,7 @@ const isFunction = /^(export )?(default )?(async )?(function\b|const \w+.*(=>|=|
 const isComment = /^\s*(\/\/\/?|\/\*\*?|\*)/;
 
 describe("files", () => {
-  test("every file of at most 60 lines with one importer has a reason in `smallFiles`", () => {
+  test("every file with at most 60 lines and one importer has a reason in `smallFiles`", () => {
     const small = production.filter((path) => countImporters(path) === 1 && countLines(path) <= 60);
     assert.deepEqual(small.toSorted(), Object.keys(smallFiles).toSorted());
   });

@@ -44,7 +44,7 @@ describe("buildPages", () => {
     assert.deepEqual(said, []);
   });
 
-  test("if the build tools are missing, says that only the API or old pages are served", () => {
+  test("says that only the API or old pages are served if the build tools are missing", () => {
     write("web/index.html", "");
     buildPages();
     write("web/dist/index.html", "");

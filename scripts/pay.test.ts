@@ -45,7 +45,7 @@ async function refusal(
   return failed.stderr.replace(directory, "DATA").trimEnd();
 }
 
-test("reports that npm start has not run", async (t) =>
+test("reports that `npm start` has not run", async (t) =>
   assert.equal(
     await refusal(t, undefined),
     "DATA does not contain a local chain: run npm start first.",
@@ -56,7 +56,7 @@ test("reports an error of the service", async (t) => {
   assert.equal(await refusal(t, { baseUrl }), `${baseUrl} returned 404: no intent is held`);
 });
 
-test("rejects an address on another chain", async (t) => {
+test("rejects an address on a different chain", async (t) => {
   const record = recordOn(1);
   const baseUrl = await startService(t, 200, record);
   const { methods, rpcUrl } = await startFixedNode(t, () => "0x7a69");
@@ -65,7 +65,7 @@ test("rejects an address on another chain", async (t) => {
   assert.deepEqual(methods, []);
 });
 
-test("rejects a record of another address", async (t) => {
+test("rejects a record of a different address", async (t) => {
   const baseUrl = await startService(t, 200, recordOn(1));
   const { methods, rpcUrl } = await startFixedNode(t, () => "0x7a69");
   assert.match(await refusal(t, { baseUrl, rpcUrl }), /address: expected 0x/);

@@ -40,7 +40,7 @@ function listWorst(passages: readonly Passage[]): string {
 
 describe("prose", () => {
   for (const [room, budget] of Object.entries(budgets)) {
-    test(`${room} has at most ${budget} phrases per 1,000 words to rewrite`, (t) => {
+    test(`${room} has at most ${budget} phrases to rewrite per 1,000 words`, (t) => {
       const passages = prose.get(room) ?? [];
       const count = passages.flatMap(findPhrases).length;
       const rate = (count * 1000) / countWords(passages);

@@ -59,7 +59,7 @@ function npmRun(script: string) {
 
 const exitOf = (npm: ChildProcess) => new Promise((done) => npm.once("exit", done));
 
-test("names a suitable Node if npm ci omitted programs for the running Node", () => {
+test("names a suitable Node version if npm ci omitted programs for the running Node", () => {
   const oldest = { "20.19.0": 5, "22.12.0": 5, "24.0.0": 5 };
   const tooOld = { "18.20.8": 1, "20.18.3": 1, "21.7.3": 1, "22.11.0": 1 };
   for (const [version, code] of Object.entries({ ...oldest, ...tooOld })) {
@@ -83,21 +83,21 @@ for (const [machine, suffix] of [
       assert.equal(await exitOf(npmRun(`quits${suffix}`).npm), 5);
     });
 
-    test("SIGTERM to npm ends the program, which receives only one signal", async () => {
+    test("ends the program, which receives only one signal, if npm receives SIGTERM", async () => {
       const { npm, until, ended } = npmRun(`program${suffix}`);
       assert.match(await until("ready"), /ready one,two/);
       npm.kill("SIGTERM");
       assert.match(await ended, /heard 1\n/);
     });
 
-    test("kill -9 of npm ends the program, even if its shell continues", async () => {
+    test("ends the program on `kill -9` of npm even if the shell continues", async () => {
       const { npm, until, ended } = npmRun(`shelled${suffix}`);
       await until("ready");
       npm.kill("SIGKILL");
       assert.match(await ended, /heard 1\n/);
     });
 
-    test("Ctrl-C ends the program", async () => {
+    test("ends the program on Ctrl-C", async () => {
       const { npm, until, ended } = npmRun(`program${suffix}`);
       await until("ready");
       process.kill(-npm.pid!, "SIGINT");

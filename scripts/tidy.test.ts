@@ -198,7 +198,7 @@ describe("the direction table", () => {
     assert.deepEqual(circlesOf(folderGraph()), []);
   });
 
-  test("the service imports only viem's utilities: its clients slow down each start", () => {
+  test("the service imports only viem's utilities, because clients slow down each start", () => {
     const loadsAll = /^import (?!type )[^;]*"viem";/m;
     const loading = sources.filter(
       (path) => path.startsWith("service/") && !isTest(path) && loadsAll.test(textOf.get(path)!),
@@ -274,7 +274,7 @@ const namesTable =
 const homes: Record<string, string> = { "service/executor": "service/executor/ledger" };
 
 describe("tables", () => {
-  test("only its own room uses a table, and only the ledger uses the executor's tables", () => {
+  test("a table is used only by its own room; the executor's tables only by the ledger", () => {
     assert.ok(ownerOf.size > 35);
     const mayUse = (path: string, owner: string) =>
       path.startsWith(`${homes[owner] ?? owner}/`) ||
@@ -354,7 +354,7 @@ describe("the history", () => {
     assert.deepEqual(long, []);
   });
 
-  test("each commit after the first checked commit names its folder and has a body", (t) => {
+  test("each commit after the first checked commit names a folder and has a body", (t) => {
     const since = "4bd0863";
     const commits = commitsAfter(since);
     if (!commits) return t.skip(skipped);

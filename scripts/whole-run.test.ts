@@ -56,7 +56,7 @@ describe("a test file", () => {
     assert.match(stdout, /"nobody's" which triggered an unhandledRejection event/);
   });
 
-  test("runs a suite's hooks when the suite runs, after the file's own hooks", () => {
+  test("runs a suite's hooks when the suite runs and after the file's own hooks", () => {
     const late = "before(async () => { await null; order.push('file'); });";
     const suite = (name: string) => `describe("${name}", () => {
       before(() => void order.push("hook ${name}"));
@@ -80,7 +80,7 @@ describe("a test file", () => {
     assert.equal(run(`test("one", () => {});`, door).status, 0);
   });
 
-  test("control: without the check, Node's runner passes a file that ends early", () => {
+  test("control: Node's runner passes a file that ends early if the check is missing", () => {
     assert.equal(run(`${hookThatEnds} test("one", () => {});`).status, 0);
   });
 });

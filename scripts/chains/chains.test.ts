@@ -49,7 +49,7 @@ describe("service/chains.json", () => {
   test("has the same tokens and decimals as the packages on each chain", () =>
     assert.deepEqual(differencesOf(shipped), []));
 
-  test("is the output of node scripts/run.js scripts/chains/generate.ts", () => {
+  test("is the output of `node scripts/run.js scripts/chains/generate.ts`", () => {
     assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), generateChains());
     const sources = readFileSync(new URL("sources.json", import.meta.url), "utf8");
     assert.deepEqual(JSON.parse(sources), generateSources());
@@ -64,12 +64,12 @@ describe("service/chains.json", () => {
 describe("a chain on which Circle's package has USDC", () => {
   const listed = new Set(chosen.map(({ chainId }) => chainId));
 
-  test("is listed, or has a reason for its omission", () => {
+  test("is listed or has a reason for its omission", () => {
     const missing = circle.filter(({ chainId }) => !listed.has(chainId) && !unlisted[chainId]);
     assert.deepEqual(missing, []);
   });
 
-  test("is not both listed and omitted, and every omission reason applies to a chain", () => {
+  test("is not both listed and omitted, and every reason for an omission names a chain", () => {
     const known = new Set(circle.map(({ chainId }) => chainId));
     for (const id of Object.keys(unlisted).map(Number)) {
       assert.ok(known.has(id), `chain ${id} is not in the package`);
@@ -77,7 +77,7 @@ describe("a chain on which Circle's package has USDC", () => {
     }
   });
 
-  test("has endpoints on only one host if the reason for its omission says so", () => {
+  test("has endpoints on only one host if this is the reason for the omission", () => {
     for (const [id, reason] of Object.entries(unlisted)) {
       if (!reason.includes("one provider")) continue;
       const urls = chains.filter(({ chainId }) => chainId === Number(id)).flatMap((c) => c.rpcUrls);
