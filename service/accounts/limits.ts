@@ -70,8 +70,7 @@ export type Limiter = {
 /**
  * Returns the verdict on one request.
  *
- * @param dueInMs the time until the full burst is available, after this request was counted if it
- *   was admitted
+ * @param dueInMs the time until the full burst is available, including this request if admitted
  */
 function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVerdict {
   const spareMs = policy.burst * policy.intervalMs - dueInMs;
@@ -211,7 +210,7 @@ async function spend(
   return new Map((rows as LimitRow[]).map((row) => [row.key, row]));
 }
 
-/** A prepared statement, because its planning takes longer than its execution. */
+/** Uses a prepared statement, because planning takes longer than execution. */
 const spendLimits = `
   with clock as (select coalesce($1::bigint,
     (extract(epoch from clock_timestamp()) * 1000000)::bigint) as now)

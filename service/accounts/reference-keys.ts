@@ -8,8 +8,8 @@ import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
 
 /**
- * The number of an account's newest keys that are tried, so that addresses from before a rotation
- * are found.
+ * The number of an account's newest keys to try, so that addresses that were created before a
+ * rotation are found.
  */
 const keysTried = 8;
 

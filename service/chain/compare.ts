@@ -160,8 +160,8 @@ const blockIn = (answers: Answer[] | undefined, place: number): Block | undefine
   readAnswers([answers], place, blockOf)[0];
 
 /**
- * Which calls an endpoint supports, of the calls that some nodes do not support. The service needs
- * them for proofs, past statuses, and simulations.
+ * Of the calls that some nodes do not support, the calls that this endpoint supports. The service
+ * needs them for proofs, past statuses, and simulations.
  */
 type Abilities = {
   /** The greatest tested depth at which the endpoint returned state, or null if there is none. */

@@ -23,9 +23,7 @@ const token: Hex = `0x${"aa".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const chainId = 1;
 
-/**
- * Returns a status: by default of an open, unfunded address, with the fields of `change` replaced.
- */
+/** Returns the status of an open, unfunded address, with the fields in `change` replaced. */
 const seen = (address: Hex, change: Partial<AddressStatus> = {}) =>
   ({
     address,
@@ -47,7 +45,8 @@ describe("a status request makes the executor's job due", () => {
   let drawn = 0;
 
   /**
-   * Opens the job finder and the wake function of one server. Tests can call it for two servers.
+   * Returns the function with which one server finds jobs and wakes them. Tests can call it for two
+   * servers.
    */
   const openOne = (store = stores[0]!) => {
     const [find, wake] = [jobFinder(store.db), openWake(store.db, log)];

@@ -64,7 +64,7 @@ export function openDesk(
 
 /**
  * Returns a function that finds the amounts that the executor returned from an address on other
- * chains. The amounts are in the order of their blocks.
+ * chains. The amounts are sorted by block.
  */
 export function returnsFinder(
   db: Kysely<Tables>,

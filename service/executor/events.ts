@@ -234,8 +234,8 @@ type EventLog = (event: ExecutorEvent) => void;
  * @param nowMs never goes back
  */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
-  // Strangers can choose the reasons of events with an address and could use up the limits, so
-  // these events have separate limits.
+  // Strangers can choose the reasons of events that name an address, and could use up the limits.
+  // So these events have separate limits.
   const [logOurs, logTheirs] = [limitLogs(nowMs), limitLogs(nowMs)];
   return (event) => {
     if (event.kind === "balance" && !event.isLow) return;

@@ -16,8 +16,8 @@ import type { Parts } from "./pass.ts";
 import type { LooksMemory } from "./payments/find.ts";
 
 /**
- * The time between two checks. If a check finds a transfer, a pass follows. Together, check and
- * pass find late money within five minutes.
+ * The time between two checks. If a check finds a transfer, a pass follows. The check and the pass
+ * together find late money within five minutes.
  */
 const sleepMs = 285_000;
 /** The number of checks after which a whole pass runs. */

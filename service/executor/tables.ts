@@ -61,7 +61,7 @@ declare module "../store/tables.ts" {
       created_at: number;
       block_number: number | null;
       transaction_hash: string | null;
-      /** The day to which the cost was charged, after the purpose is settled. */
+      /** The day to which the cost was charged. Null until the purpose is settled. */
       day: Generated<number | null>;
       /** In wei, decimal. */
       paid: Generated<string | null>;

@@ -1,6 +1,6 @@
-// Finds payments. A turn reads the Transfer logs of listed tokens since the cursor, and makes the
-// recipients due that are addresses of the store. A log only makes an address due, and the
-// address's balance decides what happens. So a false log causes only an unnecessary read. But a
+// Finds payments. A turn reads the Transfer logs of listed tokens since the cursor. If a recipient
+// is an address of the store, the turn makes the address due. A log only makes an address due, and
+// the address's balance decides what happens. So a false log causes only an unnecessary read. But a
 // missing log would hide a payment. So if there are at least two endpoints, the cursor moves past a
 // block only after two endpoints have returned the block's logs.
 //
@@ -72,7 +72,7 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
     target,
     // Near the head, each turn asks only the endpoint that has shown the fewest blocks. After a few
     // turns, two endpoints have shown each block. If a turn cannot reach the head, this would be
-    // slower than new blocks arrive.
+    // slower than the arrival of new blocks.
     count: target - cursor <= Math.min(tipBlocksMax, computeRangeBlocks(turn)) ? 1 : view.quorum,
     // If the head is below the cursor, an endpoint is behind or the chain was rolled back. Stored
     // anchors above this head may turn out to be replaced. A new anchor would hide that.
@@ -379,8 +379,8 @@ async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | un
 }
 
 /**
- * Saves the anchor, and the transfers whose recipients are addresses of the store. Passes on which
- * transfers a quorum of endpoints has shown.
+ * Saves the anchor, and the transfers whose recipients are addresses of the store. Also
+ * reports to the store which transfers a quorum of endpoints has shown.
  */
 async function saveTransfers(
   turn: Turn,

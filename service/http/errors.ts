@@ -61,7 +61,7 @@ export const noStore = { "cache-control": "no-store" };
 
 /**
  * Thrown to refuse a request, with the reason. `headers` are sent with the response; their names
- * can have any case.
+ * can be in any letter case.
  */
 export class Refusal extends Error {
   override name = "Refusal";
@@ -158,8 +158,8 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
 }
 
 /**
- * Returns a refusal that shows the reason only if the library wrote it. A node's error can contain
- * the node's host name.
+ * Returns a refusal. It shows the reason only if the library, and not a node, wrote the reason. A
+ * node's error can contain the node's host name.
  */
 function unproved(error: ProofError): Refusal {
   const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;

@@ -6,8 +6,9 @@ export type Limits = {
   expirySecondsMax: number;
   /**
    * The maximum number of pending requests per route: of each route that accepts an intent, and of
-   * each public route that reads an address. Each route has its own count, so that slow statuses
-   * refuse no lookups. A request above the limit is refused immediately with 503.
+   * each public route that reads an address. Each route has its own count, so that slow status
+   * requests cause no refusals of lookups. A request above the limit is refused immediately with
+   * 503.
    */
   createsInFlightMax: number;
   lookupsInFlightMax: number;

@@ -1,4 +1,4 @@
-// Mounts the methods of a path, its preflight, and the refusal 405 of all other methods. Reads the
+// Mounts the methods of a path, its preflight, and the 405 refusal of all other methods. Reads the
 // raw headers of requests, and sets the headers of every response. Header names are in lowercase,
 // as in Fastify.
 

@@ -73,7 +73,7 @@ describe("the code of a contract", () => {
   });
 
   test("is checked without solc's metadata", () => {
-    const metadata = "a264697066735822f4f1"; // An IPFS hash may have any byte.
+    const metadata = "a264697066735822f4f1"; // An IPFS hash may contain any byte.
     const length = (metadata.length / 2).toString(16).padStart(4, "0");
     assert.equal(canMoveTokens(`0x6000${metadata}${length}`), false);
   });

@@ -138,7 +138,7 @@ const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding 
  */
 const blockQuestions = ["isBlacklisted", "isBlackListed", "isBlocked", "isFrozen"];
 
-/** Returns the `accounts` that the token reports as blocked with any of the usual functions. */
+/** Returns the `accounts` that any of the token's usual functions reports as blocked. */
 export async function findBlocked(
   rpc: ChainRpc,
   block: BlockReference,

@@ -1,5 +1,5 @@
 // Measures the interval between the blocks of a chain, to predict when the next block can be
-// requested and what its timestamp will be at least.
+// requested and the lowest timestamp that it can have.
 
 type Seen = { number: number; hash: string; timestamp: number; atMs: number };
 

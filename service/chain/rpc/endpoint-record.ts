@@ -104,7 +104,10 @@ type DeepReadonly<Value> =
 
 export type EndpointRecord = DeepReadonly<Mutable>;
 
-/** `clock`: milliseconds of a monotonic clock. `sleep`: resolves after this number of its ms. */
+/**
+ * `clock`: milliseconds of a monotonic clock. `sleep`: resolves after this number of the clock's
+ * milliseconds.
+ */
 export type NetworkState = {
   chainId: number;
   all: EndpointRecord[];

@@ -187,7 +187,7 @@ export function classifyError(method: string, error: CallError): ErrorKind {
   return error.code === -32603 && error.message.length < 40 ? "transient" : "other";
 }
 
-/** A number with more digits is not the range of blocks that a provider allows. */
+/** A number with more digits cannot be the range of blocks that a provider allows. */
 const digitsMax = 9;
 /** Errors can quote a revert reason or a whole request, so only their beginning is searched. */
 const charactersMax = 500;

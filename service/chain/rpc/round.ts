@@ -12,8 +12,8 @@ import {
 import { ChainUnavailable } from "./json-rpc.ts";
 
 /**
- * An endpoint is late if it takes longer than the first value, and longer than enough other
- * endpoints took, multiplied by the second. An endpoint that is only a little slower is not late,
+ * An endpoint is late if it takes longer than `lateMsMin`, and longer than `lateFactor` times the
+ * time in which enough endpoints answered. An endpoint that is only a little slower is not late,
  * because a median without it would depend on the fastest endpoints.
  */
 export const lateMsMin = 2000;

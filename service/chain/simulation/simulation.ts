@@ -275,10 +275,10 @@ const nativeLogger = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 type Call = { status: Hex; gasUsed: Hex; logs?: Log[] };
 
 /**
- * Runs a call with eth_simulateV1, and finds the balances that the call may change in its logs.
- * Uses the accounts and tokens in the logs, but not the amounts. A log of 0xeeee… shows a transfer
- * of native coin. geth 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1, and anvil support this
- * method.
+ * Runs a call with eth_simulateV1, and finds, from the logs of the run, the balances that the call
+ * may change. Uses the accounts and tokens in the logs, but not the amounts. A log of 0xeeee… shows
+ * a transfer of native coin. geth 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1, and anvil
+ * support this method.
  *
  * @returns undefined if the node does not support the method, or if the call does not succeed
  */

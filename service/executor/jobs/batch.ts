@@ -179,7 +179,10 @@ export function computeGasLimit(items: readonly Pick<Ready, "gas">[]): number {
   return Math.ceil(baseGas + items.length * items.at(-1)!.gas * gasMargin);
 }
 
-/** The bytes of calldata of a `batch` call without its items, and of an item without its terms. */
+/**
+ * The number of calldata bytes of a `batch` call without its items, and of an item without its
+ * terms.
+ */
 const callBytes = 100;
 const itemBytes = 256;
 
@@ -215,10 +218,10 @@ export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[
   }));
 }
 
-/** The gas of closing a vault, without the transfers. */
+/** The gas to close a vault, without the transfers. */
 const closeGas = 120_000;
 const perTokenGas = 40_000;
-/** EIP-7623: the lowest cost of a byte of calldata that is not zero. */
+/** EIP-7623: the lowest cost of a nonzero byte of calldata. */
 const calldataByteGas = 40;
 
 /**

@@ -44,7 +44,7 @@ after(async () => {
 });
 
 /**
- * Dispatches one execution with one key, and returns the reason and the wait of its job.
+ * Dispatches one execution with one key, and returns the reason and the waiting time of its job.
  *
  * @param nonces the nonce that each endpoint reports; undefined if it reports an error
  * @param unmined the number of the key's pending transactions

@@ -1,5 +1,5 @@
 // Sends each batch with any key that can send it. A key is skipped if it has no free slots, does
-// not sign, or has too little money. If no key has money for gas, the jobs that need it wait, and
+// not sign, or has too little money. If no key has money for gas, the jobs that need gas wait and
 // are not examined. Every 15 seconds, the executor reads the keys' balances to decide whether to
 // continue. A job that becomes due in the meantime is tried once.
 
@@ -94,7 +94,7 @@ async function openSlots(key: SendingKey): Promise<KeySlots> {
   return { pass: key.pass, purse: await key.openPurse(), slots, recoveries, nonce: "unread" };
 }
 
-/** The time in seconds until a job is retried, by the obstacle. */
+/** For each obstacle, the time in seconds until a job is retried. */
 const obstacleSeconds = {
   no_free_slot: 0,
   signer_unavailable: waitSeconds,
@@ -188,7 +188,7 @@ function encodeOrder(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   return { kind, data, gas, shares: computeShares(batch, perByte), named };
 }
 
-/** No key has money for gas. Times are of the process's clock. */
+/** The state while no key has money for gas. Times are of the process's clock. */
 type Shortage = {
   /** The size of the cheapest transaction that was refused. */
   least: Size;

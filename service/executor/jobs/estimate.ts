@@ -146,8 +146,8 @@ export function combineEstimates(
 }
 
 /**
- * Asks endpoints until enough endpoints agree on each call. Starts with a quorum of endpoints, and
- * then asks one further endpoint at a time about the calls without agreement.
+ * Asks endpoints until enough endpoints agree on each call. Starts with a quorum of endpoints.
+ * While they disagree about some calls, asks one further endpoint at a time about these calls.
  *
  * @returns undefined for a call if no endpoint had time for it
  * @throws {ChainUnavailable} if no endpoint answers

@@ -42,7 +42,7 @@ export const openNamedMemory = (): NamedMemory => ({
 
 type NamedPass = Pass<NamedMemory & HoldingsMemory & ShortageMemory>;
 
-/** Sends due tokens back, if more than half of a key's slots are free. */
+/** Sends due tokens to `recovery`, if more than half of a key's slots are free. */
 export async function returnNamed(
   pass: NamedPass,
   keys: readonly SendingKey[],

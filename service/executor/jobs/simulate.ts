@@ -77,7 +77,7 @@ type Round = {
 };
 
 /**
- * Returns the milliseconds that an account's simulations take at the endpoint where they are
+ * Returns how many milliseconds an account's simulations take at the endpoint that runs them
  * fastest, or 0 if the account is fast or unknown.
  */
 export function findSlowness(records: readonly EndpointRecord[], accountId: string): number {

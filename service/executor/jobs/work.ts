@@ -45,7 +45,9 @@ import { findSlowness } from "./simulate.ts";
  */
 const secondLookSeconds = 60;
 
-/** Whether the factory's code was verified. It is read once, before any transaction is sent. */
+/**
+ * Whether the factory's code was verified. The code is read once, before any transaction is sent.
+ */
 export type FactoryMemory = { factory: { isThere: boolean } };
 
 export const openFactoryMemory = (): FactoryMemory => ({ factory: { isThere: false } });

@@ -1,6 +1,6 @@
-// Saves the payments that the chain's loop finds, and the money that reads of new records' balances
-// find. The commit that moves the cursor also wakes the jobs, so the cursor never passes a payment
-// that is not saved.
+// Saves the payments that the chain's loop finds, and the money that is found when the balances of
+// new records are read. The commit that moves the cursor also wakes the jobs, so the cursor never
+// passes a payment that is not saved.
 
 import type { Kysely, Transaction } from "kysely";
 import {
@@ -129,8 +129,8 @@ export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Prom
 }
 
 /**
- * Saves, in one commit, the hints from one step of reading new records and the position that the
- * step reached.
+ * Saves one step of reading new records in a single commit: the hints that the step found, and the
+ * position that it reached.
  *
  * @param seq the `seq` of the last record that was read; undefined if the position does not change
  * @returns the hints that created or woke a job

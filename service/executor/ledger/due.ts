@@ -14,8 +14,8 @@ import { reasonsWith } from "./reasons.ts";
 /**
  * Finds jobs that are due and have no pending transaction. Accounts take turns, so that many jobs
  * of one account do not delay the jobs of other accounts. Within an account, jobs that never failed
- * come first, and jobs that have been due longer come before others. If more than `limit` jobs are
- * due, reads the jobs of up to 100 fast accounts.
+ * come first. Among these jobs, and among the others, the job that has been due longest comes
+ * first. If more than `limit` jobs are due, reads the jobs of up to 100 fast accounts.
  *
  * @param slowness returns the slowness of an account; accounts with a slowness above 0 share a
  * tenth of `limit`, the fastest first
@@ -74,8 +74,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. With `of`, reads either the failed jobs of one account or its jobs that never
- * failed, with the index `executor_jobs_turn`.
+ * Reads due jobs. If `of` is given, uses the index `executor_jobs_turn` to read either the failed
+ * jobs of one account or its jobs that never failed.
  */
 async function readDue(
   db: Kysely<Tables>,
@@ -134,8 +134,8 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
 const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
 
 /**
- * Compares two jobs. Jobs that never failed come first, and jobs that have been due longer come
- * before others.
+ * Compares two jobs. Jobs that never failed come first. Among these jobs, and among the others, the
+ * job that has been due longest comes first.
  */
 function byMerit(a: Row, b: Row): number {
   const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
@@ -164,8 +164,8 @@ export type LatePlace = { dueAt: number; address: Hex };
 const untilExpiry = new Set<string | null>(reasonsWith("untilExpiry"));
 
 /**
- * Makes jobs that are due after `place` due immediately, unless they wait for their intent to
- * expire.
+ * Makes jobs due immediately if their due time is later than `place`, unless they wait for their
+ * intent to expire.
  *
  * @returns the number of changed jobs, and the position at which to continue; undefined at the end
  */
@@ -197,7 +197,10 @@ export async function pullLate(
   return { count: late.length, next };
 }
 
-/** The longest time until a job is retried for which the executor itself had no time or key. */
+/**
+ * If the executor itself had no time or no key for a job, the longest time until the job is
+ * retried.
+ */
 const wantSeconds = 3600;
 
 /**

@@ -1,7 +1,8 @@
-// Stores the lease of each chain. A lease is a row that allows only one process to send. Each write
-// of the holder also changes this row. Another process takes the lease if it has seen no change of
-// the row for long enough. That process measures the time with its own clock, so the clocks of two
-// processes are never compared. If the previous holder was only slow, its next write is refused.
+// Stores the lease of each chain. A lease is a row that allows only one process to send. Whenever
+// the holder writes, it also changes this row. Another process takes the lease if it has seen no
+// change of the row for long enough. That process measures the time with its own clock, so the
+// clocks of two processes are never compared. If the previous holder was only slow, its next write
+// is refused.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
@@ -34,9 +35,9 @@ export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Le
 const silentMs = 60_000;
 
 /**
- * Returns a function that reads whether an executor renews a chain's lease. The lease of a killed
- * executor keeps its holder, so the function compares what it read before. It returns true until it
- * has seen the same lease for a minute.
+ * Returns a function that reads whether an executor renews a chain's lease. After an executor was
+ * killed, the lease still names it as the holder. So the function compares the lease with an
+ * earlier read of the lease. It returns true until the lease has not changed for a minute.
  *
  * @param nowMs milliseconds of a monotonic clock
  */

@@ -195,7 +195,8 @@ async function update(
 }
 
 /**
- * Counts the transactions since a time of the chain's clock that return named tokens, by account.
+ * Counts, by account, the transactions that have returned named tokens since a time of the chain's
+ * clock.
  */
 export async function countReturns(
   db: Kysely<Tables>,

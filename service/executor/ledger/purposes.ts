@@ -43,7 +43,7 @@ export type NewPurpose = {
 export type Share = Payer & { address: Hex; gas: number };
 
 /**
- * `transactions` contains at least one transaction, the oldest first. Any one can be mined. A
+ * `transactions` contains at least one transaction, the oldest first. Any of them can be mined. A
  * pending purpose with a `blockNumber` is confirmed: its jobs are free, but its cost has not been
  * charged yet.
  */

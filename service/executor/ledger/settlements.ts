@@ -202,7 +202,10 @@ async function insertOutcomes(
   }
 }
 
-/** Finds amounts returned from addresses on chains other than `chainId`, in order of blocks. */
+/**
+ * Finds the amounts that were returned from addresses on chains other than `chainId`, sorted by
+ * block.
+ */
 export function findRecoveredElsewhere(
   db: Kysely<Tables>,
   chainId: number,

@@ -44,7 +44,7 @@ export type Budgets = {
   reserveForChain(cost: bigint): void;
   /** Returns the rest of the chain's budget in wei. */
   left(): bigint;
-  /** Returns a copy for trying reservations. */
+  /** Returns a copy, on which reservations can be tried. */
   fork(): Budgets;
 };
 

@@ -44,8 +44,8 @@ export const feeHistoryCall: Call = { method: "eth_feeHistory", params: ["0xa", 
 
 /**
  * Requests the gas price that a node suggests. Besu returns at least the lowest price that it
- * accepts. The price is requested because the blocks of a chain without transactions do not show
- * it.
+ * accepts. The price is requested because, on a chain without transactions, the blocks do not show
+ * a price.
  */
 export const gasPriceCall: Call = { method: "eth_gasPrice", params: [] };
 
@@ -189,7 +189,7 @@ export type DataFee = { perByte: bigint; freeMs: number };
 export const unknownDataFee: DataFee = { perByte: 0n, freeMs: Number.NEGATIVE_INFINITY };
 
 /**
- * After endpoints reported a fee of 0, the executor assumes for this time that the chain has no fee
+ * For this time after endpoints reported a fee of 0, the executor assumes that the chain has no fee
  * per byte.
  */
 const freeMsMax = hourMs;

@@ -1,6 +1,7 @@
-// Tests, with two real chains, money that is sent on the wrong chain. The money does not count
-// toward the amount, appears in the status and in events, and is returned to `recovery` on the
-// chain on which it arrived. One of that chain's two endpoints lies if a test asks for it.
+// Tests, with two real chains, what happens to money that is sent on the wrong chain. The money
+// does not count toward the amount, appears in the status and in events, and is returned to
+// `recovery` on the chain on which it arrived. One of that chain's two endpoints lies if a test
+// asks for it.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";

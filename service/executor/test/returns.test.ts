@@ -123,8 +123,8 @@ async function send(from: Hex, to: Hex, data: Hex): Promise<Hex> {
 const changeFiat = (data: Hex) => send(owner, fiat, data);
 
 /**
- * Pays 25 units of USDC, and changes USDC in the same block, because USDC that is paused or blocks
- * the address accepts no payment.
+ * Pays 25 units of USDC and changes USDC's contract in the same block, because USDC refuses
+ * payments while it is paused or blocks the address.
  */
 async function payThenChange(one: Order, data: Hex): Promise<void> {
   const nonce = await client.getTransactionCount({ address: owner, blockTag: "pending" });

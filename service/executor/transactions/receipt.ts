@@ -151,7 +151,7 @@ const traceMsMax = 2000;
 const untracedMs = hourMs;
 
 /**
- * Reads the gas that each address used from traces. Returns undefined if too few endpoints agree.
+ * Reads, from traces, the gas that each address used. Returns undefined if too few endpoints agree.
  * The caller then splits the cost without a trace.
  */
 export async function readGasUsed(

@@ -274,14 +274,14 @@ const noLess = (old: Fee, now: Fee): Fee => ({
 });
 
 /**
- * Thrown if the key did not sign, or if the key is skipped because it failed to sign a short time
+ * Thrown if the key failed to sign, or if the key is skipped because it failed to sign a short time
  * ago.
  */
 export class SignerFailed extends Error {
   override name = "SignerFailed";
 }
 
-/** The time after which a key that did not sign is used again. */
+/** The time after which a key that failed to sign is used again. */
 const signerRestMs = 15_000;
 
 export const isResting = ({ parts, memory, signer }: SendPass): boolean =>

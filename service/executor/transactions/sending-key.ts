@@ -1,6 +1,6 @@
 // Handles one sending key in one pass: settles mined transactions, resends pending ones, replaces
 // stuck ones, reopens purposes that a reorganization undid, and fills nonces that have no purpose.
-// A key that cannot send delays only its own transactions.
+// If a key cannot send, this delays only its own transactions.
 
 import { hourMs } from "../../flow/days.ts";
 import type { Purpose } from "../ledger/purposes.ts";

@@ -1,5 +1,5 @@
-// Tests, on both databases, a stranger who claims that a cheap address is a shop's expensive order.
-// Each test goes from the create request to the signed webhook and the results of a shop's
+// Tests, on both databases, that a stranger cannot pass off a cheap address as a shop's expensive
+// order. Each test goes from the create request to the signed webhook and the results of a shop's
 // handlers.
 
 import assert from "node:assert/strict";
@@ -208,8 +208,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(referencesOf(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
-      // The control: a row from before claims had a separate field, for a public intent that a
-      // stranger posted again.
+      // The control: an old row, from the time when claims had no separate field, for a public
+      // intent that a stranger posted again.
       const other = await scene.shop.order("order-3", await intentOf("1"));
       await scene.store.db
         .updateTable("address_references")

@@ -1,5 +1,5 @@
-// Tests how much searches that find nothing among many rows delay their own account and other
-// accounts.
+// Tests searches that read many rows and find nothing: the delay for their own account, and for
+// other accounts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

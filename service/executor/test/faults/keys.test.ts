@@ -1,4 +1,4 @@
-// Tests several keys on one chain. A key that cannot send delays only its own transactions, and
+// Tests several keys on one chain. If a key cannot send, this delays only its own transactions, and
 // never a payment that a different key can execute.
 
 import assert from "node:assert/strict";
@@ -121,7 +121,7 @@ describe("two keys", () => {
       (await reasons()).some(({ reason }) => reason === "signer_unavailable"),
     );
     isLocked = false;
-    // A key that did not sign is not used for 15 s.
+    // A key that failed to sign is not used for 15 s.
     skippedMs = 15_000;
     await until("all are executed", () => allExecuted(records));
   });
