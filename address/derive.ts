@@ -11,7 +11,7 @@ import { chooseKeccak, type Keccak } from "./keccak/keccak.ts";
 const prefix = fromHex(initCodePrefix);
 
 /**
- * Returns the address at which `factory` creates the vault that executes `terms`, as 20 bytes.
+ * Returns, as 20 bytes, the address at which `factory` creates the vault that executes `terms`.
  * {@link formatAddress} returns its text.
  *
  *     keccak256(0xff ‖ factory ‖ 0^32 ‖ keccak256(initCodePrefix ‖ terms))[12..32]    EIP-1014

@@ -14,7 +14,7 @@ test("a wait for a receipt ends even if the block was mined during another reque
   const newBlock = Promise.withResolvers<void>();
   const answers: Record<string, () => unknown> = {
     eth_blockNumber: () => {
-      // Reports the block after the response has been processed.
+      // Reports the block only after the response has been processed.
       if (isMined()) setImmediate(newBlock.resolve);
       return isMined() ? "0x2" : "0x1";
     },

@@ -79,7 +79,7 @@ export function openRestore(parts: RestoreParts) {
   };
 }
 
-/** Returns the functions that verify and adopt orders of the service. */
+/** Returns the functions that verify and adopt orders that the service has. */
 function openAdoption(parts: RestoreParts) {
   const { store, service, referenceKeys, warn } = parts;
   const trust = { factory: parts.factory ?? factoryAddress };

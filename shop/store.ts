@@ -49,7 +49,7 @@ export type ShopStore = {
    * @returns the order with its next version, or undefined if another save came first
    */
   saveOrder(order: ShopOrder): MaybePromise<ShopOrder | undefined>;
-  /** @param address in any case */
+  /** @param address in any letter case */
   findByAddress(address: Hex): MaybePromise<ShopOrder | undefined>;
   findByReference(reference: string): MaybePromise<ShopOrder | undefined>;
   /** The orders whose state is `made`. */

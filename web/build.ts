@@ -28,8 +28,8 @@ await build({
     outDir,
     emptyOutDir: true,
     target: "es2024",
-    // Each page lists all its scripts. If only another script named a script, loading it would cost
-    // a phone one more round trip.
+    // Each page lists all its scripts. If a script were named only in another script, loading it
+    // would cost a phone one more round trip.
     modulePreload: { polyfill: false },
     // A data: URL would need `img-src data:` in the pages' Content-Security-Policy.
     assetsInlineLimit: 0,

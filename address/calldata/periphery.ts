@@ -52,7 +52,7 @@ function addressOnChain({ address, intent }: RequiredRecord, chainId: number): H
   throw new InvalidError([{ path: ["chainId"], code: "wrong_chain", message }]);
 }
 
-/** Returns a call that passes only if at least `gas` is left for the calls after it. */
+/** Returns a call that passes only if at least `gas` is left for the later calls. */
 export const requireGas = (gas: bigint): Call => ({
   target: guardsAddress,
   function: "requireGas(uint256 gas)",

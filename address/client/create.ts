@@ -72,7 +72,7 @@ async function submitSalted<T>(
   prove: (answer: unknown, address: Hex) => T,
 ): Promise<T> {
   const { trust } = settings;
-  // The client generates the salt, not the service, so that a retry creates the same address.
+  // The client, and not the service, generates the salt, so that a retry creates the same address.
   const { intent: requested, terms } = encodeNewIntent(intent, trust);
   const address = formatAddress(deriveAddress(terms, trust), trust.keccak);
   try {

@@ -1,5 +1,5 @@
-// Proves the outcome of an address to the caller: the caller's nodes agree on a block, and the
-// service or any of the nodes provides the proof, which is verified.
+// Proves the outcome of an address to the caller: the caller's nodes agree on a block, and a proof
+// from the service or from any of the nodes is verified.
 
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import {
@@ -24,7 +24,10 @@ import { loadCode, sleep } from "./request.ts";
 import type { WaitOptions } from "./watch.ts";
 import { startBound } from "./within.ts";
 
-/** An outcome with its proof and record. Anybody can verify the outcome again with these. */
+/**
+ * An outcome with its proof and record. With the proof and the record, anybody can verify the
+ * outcome again.
+ */
 export type Proved = ProvedAddress & {
   readonly record: AddressRecord;
   readonly proof: AddressProof;

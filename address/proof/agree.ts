@@ -1,5 +1,6 @@
-// Finds a block to trust: a quorum of endpoints must report the same hash for it. A caller with a
-// better source, such as a light client or an L1 oracle, can use a hash from that source instead.
+// Finds a block to trust: a block for which a quorum of endpoints reports the same hash. A caller
+// with a better source, such as a light client or an L1 oracle, can use a hash from that source
+// instead.
 
 import { toQuantity } from "../abi/hex.ts";
 import { describeType, refuseUnknown } from "../errors.ts";

@@ -59,7 +59,7 @@ export type ProvedPayment = ProvedTransaction & {
   readonly payments: readonly { readonly from: Hex; readonly amount: string }[];
 };
 
-/** The amounts in base units that were sent to `recovery`. The zero address is the native coin. */
+/** The amounts that were sent to `recovery`, in base units. The zero address is the native coin. */
 export type ProvedRecovery = ProvedTransaction & { readonly recoveries: readonly TokenAmount[] };
 
 /**
@@ -164,7 +164,7 @@ function proveEvents(
   };
 }
 
-/** Verifies a chain of headers. Returns the first one and the number of headers after it. */
+/** Verifies a chain of headers. Returns the first header and the number of headers after it. */
 function readChain(headers: unknown, trusted: Hex, keccak: Keccak) {
   if (!Array.isArray(headers))
     throw invalidProof(`headers: expected a list, found ${describeType(headers)}`);

@@ -67,8 +67,8 @@ export async function findPayments(
   const before = known?.payments ?? [];
   const from = known ? known.block.number + 1 : 0;
   const { reports, disputed } = await readReports(rpcs, record, from, agreed.number);
-  // Uses the largest payments of each node, so that invented payments of one node cannot displace
-  // real payments that another node reports.
+  // Uses the largest payments that each node reports, so that payments that one node invents cannot
+  // displace real payments that another node reports.
   const candidates = distinct(reports.flatMap((report) => largest(report, readAmount)));
   const proved: PaymentProof[] = [];
   let unproved = 0;

@@ -35,9 +35,9 @@ import type { AddressState, BlockReference, TokenAmount } from "../status/shape.
  *   `chainId`, which is not the intent's chain. The order is not affected
  * - `held`: the current balance. It is reported for a payment without a log (native coin), which
  *   cannot be proved
- * - `notYet`: the event is not true yet, or does not have the required depth yet; have it delivered
- *   again
- * - `outdated`: the event is no longer true; there is nothing to do
+ * - `notYet`: the chain does not show the event's fact yet, or not at the required depth yet; have
+ *   it delivered again
+ * - `outdated`: the event's fact is no longer true; there is nothing to do
  * - `unknown`: the type was added in a later version of the service, or the event is about a
  *   different chain and cannot be proved with the given endpoints; accept the event and do nothing
  * - `reverted`: the address is neither executed nor recovered; only your own records show whether

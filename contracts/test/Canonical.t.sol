@@ -6,9 +6,9 @@ import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Tests money at an address whose terms are shorter than an intent's seven words. If the
-/// factory accepted such terms, the caller could append the missing words, such as their own
-/// recovery.
+/// @dev Tests that nobody can move the money at an address whose terms are shorter than an intent's
+/// seven words. If the factory accepted such terms, the caller could append the missing words, such
+/// as their own recovery.
 contract CanonicalTest is Fixture {
     address private constant THIEF = address(0x7417EF);
     uint256 private constant INTENT_BYTES_MIN = 224;

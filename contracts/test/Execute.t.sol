@@ -59,7 +59,8 @@ contract ExecuteTest is Fixture {
         }
     }
 
-    /// @dev Nor can an intent execute on a chain whose ID shares only the low 32 bits with its own.
+    /// @dev Also, an intent cannot execute on a chain whose ID shares only the low 32 bits with its
+    /// own.
     function test_WrongChain_ifTheIntentHasOnlyTheLow32BitsOfThisChain() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);

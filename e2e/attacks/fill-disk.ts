@@ -28,10 +28,7 @@ type Cycle = {
   lookups: Counted;
   /** The number of lines that each server logged during the cycle. */
   lines: number[];
-  /**
-   * The time from the moment when space is free until each server has acknowledged a create
-   * request.
-   */
+  /** After space is free, the time until every server has acknowledged a create request. */
   backMs: number;
   isPostgresRestarted: boolean;
 };

@@ -1,5 +1,5 @@
-// An open-loop load: sends creates at a given rate, regardless of responses, like many independent
-// clients. Runs in a separate process beside the servers.
+// An open-loop load: sends create requests at a given rate, regardless of responses, like many
+// independent clients. Runs in a separate process beside the servers.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,5 @@
-// Accounts of the dashboard for tests in a browser, and creates with their credentials.
+// Accounts of the dashboard for tests in a browser, and create requests with the accounts'
+// credentials.
 
 import type { BrowserContext, Page } from "playwright-core";
 import { demoTokens, localChainId, shopAddress } from "../../scripts/local-chain.ts";

@@ -1,5 +1,5 @@
-// Tests the element in a shop's page, which has a different origin and a strict policy of its own,
-// on a real chain.
+// Tests, on a real chain, the element in a shop's page that has a different origin and a strict
+// policy of its own.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";

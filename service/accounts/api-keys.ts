@@ -32,7 +32,7 @@ export type NewApiKey = {
 };
 export type Made = { apiKey: string; prefix: string };
 
-/** The settings of a key that is created without settings. */
+/** The default settings of a new key. */
 export const wholeKey: NewApiKey = { name: "server", scopes, expiresAtMs: null };
 
 /**

@@ -33,7 +33,7 @@ export const policies = {
   reports: { name: "sent", intervalMs: 6_000, burst: 10 },
 } as const satisfies Record<string, Policy>;
 
-/** The name of the operator's limit of creates per account and day. */
+/** The name of the operator's limit of create requests per account and day. */
 export const dailyCreates = "addresses-day";
 
 /**

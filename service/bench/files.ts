@@ -122,7 +122,10 @@ async function read({ baseUrl }: Service, path: string): Promise<void> {
   await response.arrayBuffer();
 }
 
-/** Pays the address and waits until its code shows the execution and the loops have settled it. */
+/**
+ * Pays the address, and waits until the address's code shows the execution and the loops have
+ * settled the execution.
+ */
 async function payAndAwait(rpcUrl: string, address: Hex): Promise<void> {
   const wallet = localWallet(rpcUrl, payerAccount);
   const call = { address: token, abi: demoToken.abi, functionName: "mint" } as const;

@@ -160,7 +160,7 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   return keys.rows.map((row) => ({ atMs: Number(row.at), address: Buffer.from(row.address) }));
 }
 
-/** The rows to scan with the most selective index, and the time by which they are ordered. */
+/** The rows to scan with the most selective index, and the time column by which they are sorted. */
 type Walk = {
   from: Sql;
   time: "created_at" | "settled_at";

@@ -38,7 +38,7 @@ export async function markWatches(
 
 type ObservedAt = { block_number: number; account_id: string; address: Uint8Array };
 
-/** After a reorganization, makes all watches due that were observed above `block`. */
+/** After a reorganization, makes due all watches that were observed above `block`. */
 export async function markObservedAbove(
   db: Kysely<Tables>,
   chainId: number,

@@ -55,7 +55,10 @@ export async function keepMisdirected(
   }
 }
 
-/** Removes transfers in blocks above `number`, which a reorganization replaced. The rows remain. */
+/**
+ * After a reorganization, removes the transfers in the replaced blocks above `number`. The rows
+ * remain.
+ */
 export async function forgetTransfersAbove(
   db: Kysely<Tables>,
   chainId: number,

@@ -4,7 +4,7 @@
 // observe the same change, only the first observation is saved.
 //
 // The observer reads no block above the newest anchor of the chain's loop. If a reorganization
-// replaces an anchor, the loop detects this. It then makes all addresses due that were observed
+// replaces an anchor, the loop detects this. It then makes due all addresses that were observed
 // above the newest remaining anchor.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
@@ -147,7 +147,7 @@ export type ObserveParts = {
   /** Unix milliseconds. */
   now: () => number;
   onEvents: OnEvents;
-  /** Finds the amounts that the executor returned from an address on other chains. */
+  /** Finds, for an address, the amounts that the executor returned on other chains. */
   findReturns: (asked: AddressOf) => Promise<MovedElsewhere[]>;
   /** Called if a watch cannot be read or its record is corrupt. */
   onFault: (address: string, error: unknown) => void;

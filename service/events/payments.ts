@@ -1,12 +1,12 @@
-// Stores the payments in logs of listed tokens, in the transaction that wakes the executor. Anyone
-// can pay an address any number of times. So only the first `paymentsMax` payments of each class
-// have a row, and only payments with a row have an event. One class is look-alikes. Another class
-// is small payments: below a hundredth of the amount, in a different token, or on a chain that is
-// not the intent's.
+// Stores the payments that the logs of listed tokens show, in the transaction that wakes the
+// executor. Anyone can pay an address any number of times. So only the first `paymentsMax` payments
+// of each class have a row, and only payments with a row have an event. One class is look-alikes.
+// Another class is small payments: below a hundredth of the amount, in a different token, or on a
+// chain that is not the intent's.
 //
 // A payment above the limit of its class still gets a row if fewer than two stored payments of its
-// token have at least its size in bits. So a stranger who wants to hide a payment has to send about
-// as much of the same token twice. In addition to the limits, a token has at most two rows for each
+// token have at least as many bits. So a stranger who wants to hide a payment has to send about as
+// much of the same token twice. In addition to the limits, a token has at most two rows for each
 // bit of its greatest amount.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
@@ -175,8 +175,8 @@ const rowOf = (chainId: number, payment: Payment) => ({
 });
 
 /**
- * Deletes payments in blocks above `number`, which a reorganization replaced. The chain's loop then
- * reads the new blocks.
+ * After a reorganization, deletes the payments in the replaced blocks above `number`. The chain's
+ * loop then reads the new blocks.
  *
  * @returns the addresses whose deleted payments were on a chain other than their intent's
  */

@@ -56,7 +56,8 @@ declare module "../store/tables.ts" {
       is_lookalike: number;
       /**
        * Whether a quorum of endpoints showed the log. Payments on other chains than the intent's
-       * are stored only then, except by earlier versions. For other payments it is not set.
+       * are stored only if a quorum showed them, except by earlier versions. For other payments it
+       * is not set.
        */
       is_agreed: Generated<number>;
     };
@@ -89,8 +90,8 @@ declare module "../store/tables.ts" {
       payer: Bytes | null;
     };
     /**
-     * The last balances that the executor read of addresses on chains other than their intent's
-     * chain. `amount` is decimal, in base units. The zero address means the native coin.
+     * For addresses on chains other than their intent's chain, the last balances that the executor
+     * read. `amount` is decimal, in base units. The zero address means the native coin.
      */
     balances: {
       address: Bytes;

@@ -63,7 +63,7 @@ export function openDesk(
 }
 
 /**
- * Returns a function that finds the amounts that the executor returned from an address on other
+ * Returns a function that finds, for an address, the amounts that the executor returned on other
  * chains. The amounts are sorted by block.
  */
 export function returnsFinder(
@@ -160,8 +160,8 @@ function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgr
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
 /**
- * The minimum time between two wakes of a job that was not worth its gas, regardless of the number
- * of status reads.
+ * If a job was not worth its gas, status reads can wake it again only after this time, regardless
+ * of their number.
  */
 const worthlessSeconds = 3600;
 

@@ -236,7 +236,7 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 }
 
 /**
- * Returns a function that opens the budgets of the chain's day when it is first called. The budgets
+ * Returns a function that opens the budgets of the chain's day at its first call. The budgets
  * include the day's settled costs and the highest cost of each pending purpose.
  */
 export function openDayBudgets(

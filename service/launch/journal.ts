@@ -84,8 +84,8 @@ export const signedFor = ({ sent, replaced = [] }: LaunchState, nonce: number): 
   [...replaced, ...sent].filter((each) => each.nonce === nonce);
 
 /**
- * Stores the block, the outcome, and the cost of `mined` from its receipt, and returns it with
- * these. The other transactions with its nonce are replaced.
+ * Stores the block, the outcome, and the cost of `mined` from its receipt, and returns `mined` with
+ * these fields. The other transactions with its nonce are replaced.
  */
 export async function noteReceipt(
   journal: Journal,

@@ -157,7 +157,7 @@ export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promis
   };
 }
 
-/** Returns the status of the address on which a quorum of the endpoints agrees. */
+/** Returns the address's status on which a quorum of the endpoints agrees. */
 export async function readState({ chain, rpcs, quorum }: Launch, record: AddressRecord) {
   const agreed = await blockHashOf(rpcs, { quorum, chainId: chain.chainId });
   return readAgreed(record, agreed, { rpcs, quorum });

@@ -392,7 +392,7 @@ const removed =
 
 /**
  * Checks the receipt of each stored transaction, even if it was mined before, and waits for each
- * transaction in a mempool. The steps that need other transactions send them again.
+ * transaction that is in a mempool. Other transactions are sent again by the steps that need them.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, report } = sending;

@@ -29,7 +29,7 @@ async function mineOn({ client }: BareChain): Promise<void> {
   await client.mine({ blocks: 1 });
 }
 
-/** Resolves at the next send of a transaction that is `wanted`. */
+/** Resolves when the next transaction for which `wanted` returns true is sent. */
 const nextSend = (chain: BareChain, wanted: (raw: Hex) => boolean) =>
   new Promise<Hex>((resolve) =>
     chain.watch((call, forward) => {

@@ -101,7 +101,7 @@ function openMarks(store: Store, world: World, lookalike: Hex) {
     store.db
       .transaction()
       .execute((transaction) => markWatches(transaction, 31_337, addresses, number));
-  /** Marks the addresses and saves the payments in logs, as the chain's loop does. */
+  /** Marks the addresses, and saves the payments that the logs show, as the chain's loop does. */
   const swept = async (addresses: Hex[], from = 0) => {
     const logs = await world.client.getLogs({
       event: parseAbiItem("event Transfer(address indexed, address indexed, uint256)"),

@@ -3,8 +3,7 @@
 // length need no quantifier.
 //
 // An unsupported opcode (storage, logs, creation, SELFDESTRUCT, other calls and arithmetic) ends
-// its path as "foreign". Gas is counted only for memory: a path that runs out of gas has no effect
-// in any case.
+// its path as "foreign". Gas is counted only for memory: a path that runs out of gas has no effect.
 
 import {
   add,

@@ -44,7 +44,7 @@ type Values = { [name: string]: unknown };
 /** The function that a key of `formats` describes. */
 export const functionOf = (key: string) => parseAbiItem(`function ${key}`) as AbiFunction;
 
-/** Returns the lines that a signer reads for a call with `data` to `to`. */
+/** Returns the lines that a signer reads for a call of `to` with `data`. */
 export function read(wallet: Wallet, to: Hex, data: Hex): string[] {
   const known = wallet.descriptor.context.contract.deployments.some(
     ({ address }) => address.toLowerCase() === to.toLowerCase(),

@@ -14,7 +14,7 @@ contract ExecutableCallerTest is Fixture {
 
     uint256 private constant ORDER = 42;
     bytes32 private constant SALT = bytes32(uint256(7));
-    /// @dev Callers per run of the fuzzer. The 256 runs of the long form test 102,400 callers.
+    /// @dev Callers per run of the fuzzer. The long form has 256 runs and tests 102,400 callers.
     uint256 private constant FORGED_PER_RUN = 400;
 
     function setUp() public override {

@@ -27,7 +27,7 @@ contract OutcomeTest is Fixture {
         check(Outcome.outcomeOf(address(factory)) == Fate.Never, "the factory");
     }
 
-    /// @dev Repetitions of five codes per run of the fuzzer. The 256 runs of the long form test
+    /// @dev Repetitions of five codes per run of the fuzzer. The long form has 256 runs and tests
     /// 102,400 codes.
     uint256 private constant CODES_PER_RUN = 80;
 

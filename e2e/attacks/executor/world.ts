@@ -125,8 +125,8 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
       return rows.find((row) => toHex(row.address) === address.toLowerCase());
     },
     /**
-     * Makes payments of an honest account, and returns how many blocks each payment waits for its
-     * execution.
+     * Makes payments for an honest account, and returns, for each payment, the number of blocks
+     * until its execution.
      */
     async goodPayments(many: number, accountId = victim): Promise<number[]> {
       const records = await funded(many, accountId);

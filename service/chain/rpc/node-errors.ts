@@ -1,5 +1,5 @@
-// Decides what a node's error means. Also reads the number of blocks that the node allows in one
-// log query from the error. Nodes share few error codes, so the meaning depends mostly on the words
+// Decides what a node's error means. Also reads, from the error, the number of blocks that the node
+// allows in one log query. Nodes share few error codes, so the meaning depends mostly on the words
 // of the message, which differ by client software. A contract chooses its revert reason, and nodes
 // quote that reason in the message. So the text is considered last, and the text of an error that
 // can be a revert is never interpreted.

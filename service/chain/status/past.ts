@@ -32,7 +32,7 @@ type Refused = { refused: string };
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
 /**
- * One chain's cache of data that a read stores for later reads. The cache is bounded, and its
+ * One chain's cache, in which a read stores data for later reads. The cache is bounded, and its
  * entries can be evicted at any time. Each later status of a cached, executed address takes one
  * call for its events. The status of an address that is not cached takes up to {@link spansMax}
  * calls if the node limits the range.

@@ -31,7 +31,7 @@ export type FoundElsewhere = {
   balances: readonly AmountElsewhere[];
 };
 
-/** Balances that the executor read at a block, by the token's lowercase address. */
+/** Balances at a block, as the executor read them, by the token's lowercase address. */
 export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
 
 /**

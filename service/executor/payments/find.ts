@@ -10,7 +10,7 @@
 // cursor, because no look is made at a head below the cursor.
 //
 // Up to 150 looks share one eth_call, and a pass makes a limited number of looks. If very many
-// records are created, looks at them take many passes, but do not delay other work.
+// records are created, the looks take many passes, but do not delay other work.
 //
 // While the loop is many blocks behind, looks start again at the first open address. So they find
 // payments in blocks that the loop has not read yet.

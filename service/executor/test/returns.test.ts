@@ -178,7 +178,7 @@ const senders: Readonly<Record<string, Hex>> = {
 /**
  * Waits for the return, and compares it with the row of `mistake`.
  *
- * @param paid base units that the payer sent by this mistake
+ * @param paid the amount that the payer sent by this mistake, in base units
  */
 async function assertReturned(one: Order, mistake: string, paid: bigint, place: Place = {}) {
   const { record, promised, recipient } = one;

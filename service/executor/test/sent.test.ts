@@ -52,7 +52,7 @@ after(async () => {
 
 let clients = 0;
 const named = async (address: string, body: object): Promise<SentMoney> => {
-  // Each report comes from a different network, so no limit of a network applies.
+  // Each report comes from a different network, so no limit per network applies.
   const remoteAddress = `203.0.${++clients >> 8}.${clients & 255}`;
   const url = `/v1/address/${address}/sent`;
   const response = await api.app.inject({ method: "POST", url, body, remoteAddress });

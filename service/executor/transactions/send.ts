@@ -100,7 +100,7 @@ export type Purse = {
   reserved: bigint;
 };
 
-/** Returns a function that reads the purse when it is first called. */
+/** Returns a function that reads the purse at its first call. */
 export function openPurse(pass: SendPass, unmined: readonly Purpose[]): () => Promise<Purse> {
   let purse: Promise<Purse> | undefined;
   return () => {

@@ -27,7 +27,10 @@ import { parseNewIntent } from "./create.ts";
  */
 export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
 
-/** Opens checks for the API and the dashboard, which share each account's limit. */
+/**
+ * Returns the function that checks intents for the API and the dashboard, which share each
+ * account's limit.
+ */
 export function openCheck(parts: Parts): CheckIntent {
   const { accounts, chains, factory, keccak } = parts;
   const checkOn = perChain(parts, (chain) => {

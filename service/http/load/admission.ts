@@ -36,7 +36,7 @@ const bodyMsMin = 1_000;
 
 export type Admission = ReturnType<typeof openAdmission>;
 
-/** Opens the admission of create requests, and counts its refusals in the metrics. */
+/** Creates the admission control of create requests, and counts its refusals in the metrics. */
 export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metrics">): Admission {
   const refused = metrics.shed.labels("create");
   const admission = openAdmission(limits.createsInFlightMax, () => {
@@ -160,7 +160,7 @@ const forgetting = 1.0006;
 const slackening = 0.998;
 
 /**
- * Opens a limit on pending requests that depends on their latency.
+ * Creates a limit on pending requests that depends on the requests' latency.
  *
  * @param most the upper bound of the limit
  */

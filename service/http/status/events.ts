@@ -372,7 +372,7 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
 
   return {
     countStreams: () => countAt("all"),
-    /** Returns the description of the limit that one more stream would exceed, for the refusal. */
+    /** Returns, for the refusal, the description of the limit that one more stream would exceed. */
     findFull(address: Hex, from: From): string | undefined {
       const full = placesOf(address, from).find(([place, most]) => countAt(place) >= most);
       return full && `expected at most ${full[1]} streams of ${full[2]}`;

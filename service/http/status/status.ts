@@ -79,8 +79,9 @@ export type Statuses = {
 };
 
 /**
- * Opens the statuses that the service returns. They add the executor's work in progress, and
- * information that only the service has, to the status that is read from the chain.
+ * Returns the functions that read the statuses that the service returns. To the status that is read
+ * from the chain, they add the executor's work in progress and information that only the service
+ * has.
  */
 export function openStatuses(parts: Parts): Statuses {
   const { store, chains, keccak, desk, statusReader } = parts;

@@ -8,7 +8,9 @@ import { launch } from "../../launch/launch.ts";
 import type { LaunchOptions } from "../../launch/parts.ts";
 import type { BareChain } from "./bare-chain.ts";
 
-/** Starts a launch, and pays its address whenever it waits for the whole payment. */
+/**
+ * Starts a launch, and pays the launch's address whenever the launch waits for the whole payment.
+ */
 export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {}) {
   const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };
   const lines: string[] = [];

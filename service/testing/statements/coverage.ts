@@ -1,4 +1,4 @@
-// Determines which functions with SQL were run, according to V8's coverage.
+// Determines, from V8's coverage, which functions with SQL ran.
 
 import { readFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";

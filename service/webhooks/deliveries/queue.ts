@@ -279,7 +279,7 @@ async function keepStandings(
     from (values ${sql.join(rows)}) as judged where id = judged.column1`.execute(transaction);
 }
 
-/** For each address of an ended delivery, makes the delivery of the address's next event due. */
+/** After a delivery has ended, makes due the delivery of the next event of the same address. */
 async function releaseNext(
   transaction: Transaction<Tables>,
   attempts: readonly Attempt[],

@@ -36,7 +36,7 @@ const Account = ({ address }: { address: string }) => (
 /** `chain` contains unverified names and decimals, from the service or the file. */
 type ProvedProps = { proved: ProvedReceipt; chain: Chain | undefined };
 
-/** Shows a proven receipt. The receipt is true if its blocks belong to the chain. */
+/** Shows a proven receipt. The receipt is valid if its blocks belong to the chain. */
 export function ProvedText({ proved, chain }: ProvedProps) {
   const { record, outcome, execution, payments } = proved;
   const { intent } = record;

@@ -33,7 +33,10 @@ export type Deed =
   | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
   | { kind: "execute"; vault: VaultModel };
 
-/** Returns the wei per gas that a transaction pays in a block with the base fee `baseFee`. */
+/**
+ * Returns the price, in wei per gas, that a transaction pays in a block with the base fee
+ * `baseFee`.
+ */
 export const priceOf = ({ maxFee, priorityFee }: PoolTransaction, baseFee: bigint): bigint =>
   maxFee < baseFee + priorityFee ? maxFee : baseFee + priorityFee;
 

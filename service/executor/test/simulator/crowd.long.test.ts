@@ -73,7 +73,9 @@ function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof 
   return history;
 }
 
-/** Returns the number of blocks that each address waits in addition because of the crowd. */
+/**
+ * Returns, for each address, the number of additional blocks that it waits because of the crowd.
+ */
 async function moreBlocks(seed: number, given: Case): Promise<number[]> {
   const quiet = await quietOf(seed, given);
   const loud = await runHistory(seed, given);

@@ -9,7 +9,7 @@ import { chainId, startSeconds, tokens, type World } from "./world.ts";
 export const longestWait = (world: World, afterSeconds: number, tokensOf?: TokensOf): number =>
   Math.max(...waitsOf(world, afterSeconds, tokensOf).values());
 
-/** The tokens of an address to check: all, or only the intent's. */
+/** Which of an address's tokens to check: all, or only the intent's. */
 type TokensOf = (vault: VaultModel) => readonly Hex[];
 
 /**

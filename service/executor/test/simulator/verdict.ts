@@ -8,7 +8,7 @@ import { senders, shop, tokens, type World } from "./world.ts";
 
 /** Lists with descriptions of faults. In a good history, all lists are empty. */
 export type Verdict = {
-  /** Money that should have moved but did not, without a report. */
+  /** Money that should have moved but did not, and that nothing reported. */
   missing: string[];
   /** Work that the executor did twice. */
   duplicate: string[];
