@@ -102,6 +102,14 @@ export const coins: Readonly<Record<number, string>> = {
   42161: "ETH",
   43114: "AVAX",
   57073: "ETH",
+  // Test networks
+  4801: "ETH",
+  43113: "AVAX",
+  80002: "POL",
+  84532: "ETH",
+  763373: "ETH",
+  11155111: "ETH",
+  11155420: "ETH",
 };
 
 /** The decimals of the native coin. They are the same on every listed chain. */

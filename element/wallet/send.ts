@@ -3,6 +3,7 @@
 
 import { type AddressRecord, encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
+import { coins } from "../tokens.ts";
 import { findKept, forgetKept, type Kept, keep } from "./kept.ts";
 import {
   ask,
@@ -23,8 +24,11 @@ export type Order = {
   /** Decimal, in base units. */
   amount: string;
   chainName: string;
-  /** Chain data for a wallet that does not have the chain. */
-  walletChain: { rpcUrl: string; coin: string } | undefined;
+  /**
+   * The server's data for a wallet that lacks the chain. Without it, only a chain of
+   * service/chains.json can be added.
+   */
+  walletChain: WalletChain | undefined;
   /** Returns the amount due just before the wallet is asked to sign. */
   owedNow: () => string;
   report: (step: Step) => void;
@@ -156,8 +160,9 @@ async function changeChain(
     await change();
   } catch (error) {
     if (!hasCode(error, unknownChain)) throw readRefusal(error);
-    if (!walletChain) throw new PaymentRefused({ kind: "unknown_chain" }, error);
-    const { rpcUrl, coin } = walletChain;
+    const known = walletChain ?? findWalletChain(record.intent.chainId);
+    if (!known) throw new PaymentRefused({ kind: "unknown_chain" }, error);
+    const { rpcUrl, coin } = known;
     const nativeCurrency = { name: coin, symbol: coin, decimals: 18 };
     const added = { chainId, chainName, nativeCurrency, rpcUrls: [rpcUrl] };
     await ask(provider, "wallet_addEthereumChain", [added]);
@@ -172,6 +177,35 @@ async function changeChain(
 
 /** The error code of EIP-3085. */
 const unknownChain = 4902;
+
+/** A public RPC URL of each chain in service/chains.json, by chain ID. */
+const rpcUrls: Readonly<Record<number, string>> = {
+  1: "https://ethereum-rpc.publicnode.com",
+  10: "https://mainnet.optimism.io",
+  137: "https://polygon-rpc.com",
+  480: "https://worldchain-mainnet.g.alchemy.com/public",
+  8453: "https://mainnet.base.org",
+  42161: "https://arb1.arbitrum.io/rpc",
+  43114: "https://api.avax.network/ext/bc/C/rpc",
+  57073: "https://rpc-gel.inkonchain.com",
+  // Test networks
+  4801: "https://worldchain-sepolia.g.alchemy.com/public",
+  43113: "https://api.avax-test.network/ext/bc/C/rpc",
+  80002: "https://polygon-amoy.drpc.org",
+  84532: "https://sepolia.base.org",
+  763373: "https://rpc-gel-sepolia.inkonchain.com",
+  11155111: "https://sepolia.drpc.org",
+  11155420: "https://sepolia.optimism.io",
+};
+
+/** The data with which a wallet can add a chain. */
+type WalletChain = { readonly rpcUrl: string; readonly coin: string };
+
+/** Returns the data of a chain in service/chains.json; undefined for any other chain. */
+function findWalletChain(chainId: number): WalletChain | undefined {
+  const [rpcUrl, coin] = [rpcUrls[chainId], coins[chainId]];
+  return rpcUrl && coin ? { rpcUrl, coin } : undefined;
+}
 
 type Transfer = { from: Hex; token: Hex; amount: string; data: Hex };
 

@@ -2,6 +2,8 @@
 // tests tabs, reloads, and drawing.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, describe, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
 import {
@@ -23,12 +25,16 @@ const record = makeRecord({
   calls: [{ target: `0x${"1".repeat(40)}`, function: "pay()", args: [] }],
   ...{ expirationTimestamp: 2_000_000_000, recovery: buyer, salt: `0x${"0".repeat(64)}` },
 });
+/** The same payment on a chain that service/chains.json does not list. */
+const unlisted = makeRecord({ ...record.intent, chainId: 31_337 });
 const { address, intent } = record;
 const { amount, chainId } = intent;
 const order: Order = {
   ...{ record, amount, chainName: "the chain", walletChain: undefined },
   ...{ owedNow: () => amount, report() {} },
 };
+const path = join(import.meta.dirname, "../../../service/chains.json");
+const listed: { chainId: number; name: string }[] = JSON.parse(readFileSync(path, "utf8"));
 const hash = `0x${"12".repeat(32)}` as const;
 const kept: Kept = {
   ...{ from: buyer, nonce: 0, chainId, amount, rdns: "a.wallet", sinceMs: 1, fromBlock: 1 },
@@ -41,7 +47,7 @@ const refuseWith = (code: number) => () => {
   throw Object.assign(new Error("no"), { code });
 };
 
-type Answers = Record<string, () => unknown>;
+type Answers = Record<string, (params?: readonly unknown[]) => unknown>;
 
 afterEach(() => forgetKept(address));
 
@@ -63,9 +69,9 @@ function openWallet(answers: Answers) {
     ...answers,
   };
   const provider: WalletProvider = {
-    request: async ({ method }) => {
+    request: async ({ method, params }) => {
       methods.push(method);
-      return able[method]!();
+      return able[method]!(params);
     },
   };
   const pay = async (changed: Partial<Order> = {}) => {
@@ -87,7 +93,8 @@ const cases: Case[] = [
   [{ kind: "other_chain" }, { eth_chainId: () => "0x7a69" }],
   [
     { kind: "unknown_chain" },
-    { eth_chainId: () => "0x7a69", wallet_switchEthereumChain: refuseWith(4902) },
+    { wallet_switchEthereumChain: refuseWith(4902) },
+    { record: unlisted },
   ],
   [{ kind: "no_account" }, { eth_requestAccounts: () => [] }],
   [{ kind: "rejected" }, { eth_requestAccounts: refuseWith(4001) }],
@@ -133,6 +140,33 @@ describe("sendPayment", () => {
     assert.deepEqual(failed, { refusal: { kind: "failed", reason: "no" }, isRequested: true });
     assert.equal(findKept(address)?.nonce, 7);
   });
+
+  for (const { chainId, name } of listed) {
+    test(`adds ${name} to a wallet that lacks it, without data from the server`, async () => {
+      const wanted = `0x${chainId.toString(16)}`;
+      let chain = "0x7a69";
+      let added: Partial<Record<string, unknown>> = {};
+      const answers: Answers = {
+        eth_chainId: () => chain,
+        wallet_switchEthereumChain: refuseWith(4902),
+        wallet_addEthereumChain: (params) => {
+          [added] = params as [typeof added];
+          chain = wanted;
+          return null;
+        },
+      };
+      const there = makeRecord({ ...intent, chainId });
+      assert.deepEqual(await send(answers, { record: there }), sent);
+      forgetKept(there.address);
+      const { rpcUrls, nativeCurrency, ...rest } = added;
+      assert.deepEqual(rest, { chainId: wanted, chainName: "the chain" });
+      assert.match(
+        JSON.stringify(nativeCurrency),
+        /^{"name":"(\w+)","symbol":"\1","decimals":18}$/,
+      );
+      assert.match(JSON.stringify(rpcUrls), /^\["https:/);
+    });
+  }
 
   test("sends the payment and stores the request with the transaction's hash", async () => {
     assert.deepEqual(await send({}), sent);

@@ -3,7 +3,6 @@
 import type { ServiceStatus } from "executable-address/status";
 import {
   ask,
-  coins,
   followWallets,
   openWalletFlow,
   type PaymentNow,
@@ -14,7 +13,6 @@ import {
 } from "executable-address-element/page";
 import { useEffect, useReducer, useRef, useState } from "react";
 import { useAbout } from "../../shown/about.tsx";
-import type { Facts } from "../../shown/facts.ts";
 
 /** Returns the wallets found so far, each once. */
 export function useWallets(): readonly Wallet[] {
@@ -48,9 +46,8 @@ export function useWalletFlow(
   status: ServiceStatus | undefined,
 ): WalletPayment {
   const { record, chainName, facts } = useAbout();
-  const walletChain = facts.walletChain ?? findKnownChain(record.intent.chainId);
   const now = useRef<PaymentNow>(undefined);
-  now.current = { record, standing, status, chainName, walletChain };
+  now.current = { record, standing, status, chainName, walletChain: facts.walletChain };
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const [flow, setFlow] = useState<WalletFlow>();
   useEffect(() => {
@@ -67,26 +64,6 @@ export function useWalletFlow(
     wallets: flow?.wallets() ?? [],
     pay: (wallet) => flow?.pay(wallet),
   };
-}
-
-/**
- * The public RPC URLs of the chains in service/chains.json, from each chain's documentation, for
- * wallets that lack the chain.
- */
-const rpcUrls: Readonly<Record<number, string>> = {
-  1: "https://ethereum-rpc.publicnode.com",
-  10: "https://mainnet.optimism.io",
-  137: "https://polygon-rpc.com",
-  480: "https://worldchain-mainnet.g.alchemy.com/public",
-  8453: "https://mainnet.base.org",
-  42161: "https://arb1.arbitrum.io/rpc",
-  43114: "https://api.avax.network/ext/bc/C/rpc",
-  57073: "https://rpc-gel.inkonchain.com",
-};
-
-function findKnownChain(chainId: number): Facts["walletChain"] {
-  const [rpcUrl, coin] = [rpcUrls[chainId], coins[chainId]];
-  return rpcUrl && coin ? { rpcUrl, coin } : undefined;
 }
 
 /**
