@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import type { AddressRecord, Hex } from "executable-address";
+import { type AddressRecord, type Hex, makeRecord } from "executable-address";
 import type { Browser, Page } from "playwright-core";
 import { payerAccount, shopAddress } from "../../scripts/local-chain.ts";
 import { onlyLong } from "../../scripts/long.ts";
@@ -195,6 +195,8 @@ describe("<executable-address>", () => {
     await execute(service, order);
     await page.getByText("Completed", { exact: true }).waitFor();
     assert.deepEqual((await dispatched()).slice(1), [["executed", order.address, "executed"]]);
+    for (const name of ["qr", "address", "copy", "must-show", "pay"])
+      assert.equal(await part(name).count(), 0, name);
   });
 
   test("shows the new address if the attribute changes, and uses the page's colors", async () => {
@@ -283,7 +285,10 @@ describe("the element and a wallet", () => {
       await payButton().click();
       await page.getByText("Confirm in your wallet: 25").waitFor();
       await payFrom(service, payerAccount, order.address, 25_000_000n);
-      await page.getByText("Reject the request in your wallet").waitFor();
+      await page.getByText("Paid, processing").waitFor();
+      await page
+        .getByText(`If your wallet still asks for 25 ${token.symbol}, reject it.`)
+        .waitFor();
       await execute(service, order);
       await page.getByText("Completed", { exact: true }).waitFor();
       await page.waitForTimeout(6_000);
@@ -296,6 +301,28 @@ describe("the element and a wallet", () => {
       await page.getByText("Reject the request in your wallet").waitFor({ state: "detached" });
     },
   );
+
+  test("adds a listed chain to a wallet that lacks the chain", async () => {
+    const { wallet, order } = await openWithWallet();
+    const usdc: Hex = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
+    const record = makeRecord({ ...order.intent, chainId: 8453, token: usdc });
+    const answer = await fetch(`${service.baseUrl}/address/${order.address}/status`);
+    const status = { ...((await answer.json()) as object), address: record.address };
+    const tokens = [{ symbol: "USDC", address: usdc, decimals: 6 }];
+    const headers = { "access-control-allow-origin": "*" };
+    for (const [path, json] of [
+      ["chains", { chains: [{ chainId: 8453, name: "Base", tokens }] }],
+      [`address/${record.address}`, record],
+      [`address/${record.address}/status*`, status],
+    ] as const)
+      await page.route(`**/v1/${path}`, (route) => route.fulfill({ json, headers }));
+    await page.route("**/v1/address/*/events*", (route) => route.abort());
+    await show(record.address);
+    assert.ok(!wallet.knows.has(8453));
+    await payButton().click();
+    await page.getByText("This account has 0 USDC and needs 25 USDC.").waitFor();
+    assert.ok(wallet.knows.has(8453));
+  });
 
   test("names the coin if an account cannot pay the fee", onlyLong, async () => {
     const broke = "0x00000000000000000000000000000000000b20ce";
@@ -332,6 +359,18 @@ describe("the element and a wallet", () => {
     await page.getByText("Waiting for payment").waitFor();
     await page.locator("executable-address").evaluate((node) => node.setAttribute("lang", "ar"));
     await page.getByText("يجب أن تعرض محفظتك").waitFor();
+    await page.evaluate("document.documentElement.dir = 'rtl'");
+    const directions = await part("must-show").evaluate((node) => {
+      const shown = node.parentNode!.querySelectorAll("[part=amount], [part=address], bdi");
+      const { getComputedStyle } = node.ownerDocument.defaultView!;
+      return [...shown].map((each) => [each.textContent, getComputedStyle(each).direction]);
+    });
+    const values = directions.filter(([text]) => /\d/.test(text!));
+    assert.ok(values.length >= 4, JSON.stringify(directions));
+    assert.deepEqual(
+      values.filter(([, direction]) => direction !== "ltr"),
+      [],
+    );
   });
 });
 

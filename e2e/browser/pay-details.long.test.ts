@@ -160,6 +160,9 @@ describe("the status and its age", () => {
       await page.clock.setSystemTime(Date.now() + days * 86_400_000);
       await page.goto(`${site}/a/${honest.address}`);
       await page.getByText(/Expires in (1 h|5\d min)/).waitFor();
+      await page.locator("details.details").evaluate((node) => node.setAttribute("open", ""));
+      const end = page.locator(".timeline-end");
+      await end.getByText(/^in (1 hour|5\d minutes)$/).waitFor();
       assert.equal(await readCode(page), honest.address);
     }
     await page.context().close();

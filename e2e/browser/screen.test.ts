@@ -358,6 +358,16 @@ describe("the language", () => {
 });
 
 describe("the receipt", () => {
+  test("uses the browser's share dialog if there is one", async () => {
+    const page = await openFresh(browser);
+    await page.addInitScript("navigator.share = async (what) => { window.shared = what; };");
+    await page.goto(urlOf(executed));
+    await page.getByRole("button", { name: "Share" }).click();
+    const shared = (await page.evaluate("window.shared")) as { url: string };
+    assert.equal(shared.url, urlOf(executed).replace("?", ""));
+    await page.context().close();
+  });
+
   test("shows amount, recipient, time, zone, transaction, proof, and no countdown", async () => {
     const page = await openFresh(browser, { timezoneId: "America/New_York" });
     await page.goto(urlOf(executed));

@@ -107,6 +107,31 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
+  test("uses the library's decimals for a token that the library lists", async () => {
+    const page = await openFresh(browser);
+    const { chainId, token } = record.intent;
+    // The local token takes the place of USDC on Ethereum in the library's list.
+    await page.route("**/receipt.js", async (route) => {
+      const answer = await route.fetch();
+      const listed = /\b1:(["'`])0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48\1/;
+      const code = await answer.text();
+      assert.match(code, listed);
+      await route.fulfill({
+        response: answer,
+        body: code.replace(listed, `${chainId}:"${token}"`),
+      });
+    });
+    await page.route("**/v1/chains", async (route) => {
+      const text = await (await route.fetch()).text();
+      await route.fulfill({ json: JSON.parse(text.replaceAll('"decimals":6', '"decimals":3')) });
+    });
+    await openReceipt(page);
+    const text = await page.locator("main").innerText();
+    assert.ok(text.includes("25 USDC (25\u202f000\u202f000 base units)"), text);
+    assert.ok(!text.includes("DUSD"), text);
+    await page.context().close();
+  });
+
   test("draws who paid, who received, and when", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);

@@ -100,8 +100,9 @@ async function answer(
     case "eth_sendTransaction": {
       await wallet.asking;
       if (wallet.fault === "rejects") return { error: { code: 4001, message: "declined" } };
-      // Compares the request with the current network, like real wallets.
-      if (Number(params[0]?.chainId) !== wallet.chainId)
+      // Compares the request with the current network, like real wallets. Without a chain ID, real
+      // wallets send the transaction on the current network.
+      if (Number(params[0]?.chainId ?? wallet.chainId) !== wallet.chainId)
         return { error: { code: -32602, message: "the request is for another chain" } };
       const from = wallet.sendsFrom && { from: wallet.sendsFrom };
       const limit = wallet.fault === "reverts" ? { gas: "0x9000" } : {};
