@@ -233,6 +233,8 @@ describe("the rate limits of a provider", () => {
       await ask(many(100));
       clock.ms += 990;
     }
+    // Nothing is sent in the last second before the refusal.
+    clock.ms += 1000;
     isLimited = true;
     await ask([call("eth_call")]);
     const { callsPerSecond } = pace.read();
@@ -277,6 +279,16 @@ describe("the rate limits of a provider", () => {
     assert.equal(requests.length, 1);
     for (let index = 0; index < 40; index++) await ask([call("eth_call")]);
     assert.equal(clock.ms, 41 * 3);
+  });
+
+  test("a 429 response to a log query does not slow other methods", async () => {
+    const { ask, clock, requests } = onVirtualClock((calls) =>
+      calls.some(({ method }) => method === "eth_getLogs") ? { status: 429 } : fine(calls),
+    );
+    const error = { code: 429, message: "one answered 429" };
+    assert.deepEqual(await ask([call("eth_getLogs")]), [{ error }]);
+    for (let index = 0; index < 40; index++) await ask([call("eth_call")]);
+    assert.deepEqual([requests.length, clock.ms], [41, 41 * 3]);
   });
 
   test("accepts responses whose IDs are strings", async () => {
