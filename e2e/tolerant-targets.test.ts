@@ -124,8 +124,8 @@ async function mint(to: Hex): Promise<void> {
 const executionOf = ({ intent }: AddressRecord) => toHex(encodeExecution(intent));
 
 /**
- * Returns the lowest gas limit, to 10,000 gas, with which all calls succeed, as an estimator would
- * find it without the factory's check.
+ * Returns, with a precision of 10,000 gas, the lowest gas limit with which all calls succeed, as an
+ * estimator would find it without the factory's check.
  */
 async function leastContent({ name, address }: Target, record: AddressRecord): Promise<bigint> {
   for (let gas = 100_000n; gas < 2_000_000n; gas += 10_000n) {

@@ -13,7 +13,7 @@ export function splitFunction(text: string): FunctionParts {
   };
 }
 
-/** Returns the signature without names, whose hash is the selector: `transfer(address,uint256)`. */
+/** Returns the signature without names. Its hash is the selector: `transfer(address,uint256)`. */
 export function writeSignature({ name, parameters }: FunctionParts): string {
   return `${name}(${parameters.map(({ type }) => type).join(",")})`;
 }

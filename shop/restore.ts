@@ -27,7 +27,9 @@ export function openRestore(parts: RestoreParts) {
   const { adopt, adoptNamed } = openAdoption(parts);
   let newest: Promise<unknown> | undefined;
 
-  /** @param isNewestOnly stops after a page that contains known orders but no lost orders */
+  /**
+   * @param isNewestOnly whether to stop after a page that contains known orders but no lost orders
+   */
   async function readBack(isNewestOnly: boolean): Promise<ShopOrder[]> {
     const found: ShopOrder[] = [];
     for await (const rows of ownAddresses(service)) {

@@ -181,7 +181,9 @@ export type Endpoints = {
 
 /** Sends the endpoints' requests for account.ts. */
 export type Sending = {
-  /** @param read requests the answer with the function that it receives, and checks the answer */
+  /**
+   * @param read calls the function that it receives to request the answer, and checks the answer
+   */
   read<Answer>(
     path: string,
     options: CallOptions | undefined,

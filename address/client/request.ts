@@ -61,7 +61,7 @@ export type Request = {
   readonly signal?: Signal | undefined;
 };
 
-/** The largest answer is a page of lists. A record has at most about 60 kB. */
+/** The largest answer is a page of a list. A record has at most about 60 kB. */
 const answerBytesMax = 4 * 1024 * 1024;
 const firstBackoffMs = 250;
 

@@ -27,7 +27,10 @@ export async function within<Found>(millis: number, work: Promise<Found>) {
   return Promise.race([ended, late]).finally(() => clearTimeout(timer));
 }
 
-/** Returns a signal that aborts with `caller`, or after `millis` with the error of `late`. */
+/**
+ * Returns a signal that aborts when `caller` aborts, or after `millis` with the error that `late`
+ * returns.
+ */
 export function startBound(
   caller: Signal | undefined,
   millis: number,

@@ -38,7 +38,8 @@ function refusedBySolc(words: readonly string[], source: (word: string) => strin
     };
     const fatal = errors.filter(({ severity }) => severity === "error");
     const found = new Set(fatal.map(({ sourceLocation }) => sourceLocation.file));
-    // A compiler stage that refuses one file hides errors of other files from the next stage.
+    // If a compiler stage refuses one file, the next stage does not report the errors of the other
+    // files.
     if (found.size === 0) return words.filter((word) => !left.includes(word));
     left = left.filter((word) => !found.has(word));
   }

@@ -8,7 +8,7 @@ import {vm} from "./Vm.sol";
 import {Tolerant} from "./targets/Tolerant.sol";
 
 /// @dev The executor chooses the gas limit. A target that tolerates the failure of an inner call
-/// must not continue without that call because the limit was too low (assumption 3 of the
+/// must not continue if that call failed only because the limit was too low (assumption 3 of the
 /// interface).
 contract StarvedTest is Fixture {
     Tolerant private tolerant;

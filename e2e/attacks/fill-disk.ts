@@ -1,4 +1,4 @@
-// Measures what clients observe while the disk of the servers and their database is full, and
+// Measures what clients observe while the disk that the servers and their database use is full, and
 // afterwards. This program runs with a small disk as the folder for temporary files, and prints its
 // observations.
 

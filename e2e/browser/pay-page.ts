@@ -251,5 +251,5 @@ export async function readCodeIn(page: Page, code: Locator): Promise<string> {
   return decodeQr({ width, height, data: new Uint8ClampedArray(Buffer.from(pixels, "base64")) });
 }
 
-/** Reads the first address in a text, like a wallet or an exchange. */
+/** Like a wallet or an exchange, reads the first address in a text. */
 export const naively = (text: string): string | undefined => /0x[0-9a-fA-F]{40}/.exec(text)?.[0];

@@ -43,7 +43,8 @@ export type Parts = {
   /** Lower case. */
   factory: Hex;
   /**
-   * Keccak-256 of the factory's code, 32 bytes of hex. The executor does not send to other code.
+   * Keccak-256 of the factory's code, 32 bytes of hex. If the code differs, the executor sends
+   * nothing.
    */
   factoryCodeHash: Hex;
   /** Used to derive addresses. */

@@ -12,11 +12,11 @@
 // of the free slots. So the more accounts occupy slots, the fewer each account gets, and accounts
 // without any slot get the last slots.
 //
-// New accounts have no recent use, so two lanes need many slots. With 256 slots, a hundred accounts
-// with ten endpoints each occupied all slots for seconds. With 1,024 slots, a thousand accounts
-// leave eight slots free. It was not enough to reserve a sixteenth of the slots for accounts
-// without recent use: next to a thousand accounts, an endpoint that responds in 1.2 s waited 4 s,
-// because its account has some recent use. lanes.test.ts simulates both crowds.
+// New accounts have no recent use, so two lanes need many slots. With 256 slots, a hundred
+// accounts, each with ten endpoints, occupied all slots for seconds. With 1,024 slots, a thousand
+// accounts leave eight slots free. It was not enough to reserve a sixteenth of the slots for
+// accounts without recent use: next to a thousand accounts, an endpoint that responds in 1.2 s
+// waited 4 s, because its account has some recent use. lanes.test.ts simulates both crowds.
 
 /**
  * 0 is the fast lane, 1 is the lane of new endpoints and of endpoints that respond slowly, and 2 is

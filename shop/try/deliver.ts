@@ -7,7 +7,7 @@ export type Spoiled = {
   /** A secret that the receiver does not have. */
   readonly secret?: string;
   readonly secondsAgo?: number;
-  /** Returns the header to send for the valid signature. */
+  /** Returns the header to send instead of the valid signature. */
   readonly signature?: (right: string) => string;
   /** Returns the body to sign and send for the event; default `JSON.stringify`. */
   readonly write?: (event: ServiceEvent) => string;

@@ -65,7 +65,7 @@ type Machine = {
   /** RETURNDATASIZE. */
   answered: Word;
   questions: Question[];
-  /** The condition on the inputs for reaching this point. */
+  /** The condition that the inputs must meet to reach this point. */
   given: Bool;
   /** The condition under which the current opcode halts. */
   halts: Bool;

@@ -7,7 +7,7 @@ import {vm} from "../Vm.sol";
 import {PlainToken} from "../tokens/PlainToken.sol";
 
 /// @dev Some intents, and a model of their expected states. A suite offers some of the moves below
-/// to the fuzzer. After each move the model is compared with the chain.
+/// to the fuzzer. After each move, the model is compared with the chain.
 ///
 /// Each intent has its own merchant and its own recovery address, so the origin of every unit is
 /// known.

@@ -7,7 +7,7 @@ contract Tolerant {
     uint256 public visits;
     uint256[] private shelf;
 
-    /// @notice Tolerates a failure only in this frame; the frames between pass it up.
+    /// @notice Tolerates a failure only in this frame; the frames in between pass the failure up.
     function tryWork(uint256 depth, uint256 items) external {
         visits++;
         try this.work(depth - 1, items) {} catch {}

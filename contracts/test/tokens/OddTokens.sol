@@ -149,8 +149,8 @@ contract ForgivingHookToken is HookToken {
     }
 }
 
-/// @notice Calls `hook` before it moves, then moves at most the balance of `amount` and returns
-/// true.
+/// @notice Calls `hook` before it moves, then moves `amount` or, if that is less, the whole
+/// balance, and returns true.
 contract ObligingHookToken is HookToken {
     function transfer(address to, uint256 amount) public override returns (bool) {
         if (hook != address(0)) IHook(hook).onMove(msg.sender, to, amount, false);

@@ -33,8 +33,8 @@ const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodP
 const paced = paceBlocks(attack, 400);
 
 /**
- * The number of blocks that good payments wait without an attack, and may wait in addition during
- * an attack.
+ * The number of blocks that good payments wait without an attack, and the number of additional
+ * blocks that they may wait during an attack.
  */
 let alone = 0;
 const blocksMore = 10;

@@ -206,8 +206,8 @@ const wantSeconds = 3600;
 /**
  * Returns the seconds that the oldest payment has waited for the executor, by the chain's clock; 0
  * if no payment waits. The wait begins when the payment's job becomes due. If the executor itself
- * made the job wait (`ownWants`), the wait begins when the payment was detected. Jobs that wait for
- * a budget, for the rest of their amount, or after a failure are ignored.
+ * made the job wait (`ownWants`), the wait begins when the payment was detected. Ignores jobs that
+ * wait for a budget, for the rest of their amount, or after a failure.
  */
 export async function readWaitedSeconds(
   db: Kysely<Tables>,

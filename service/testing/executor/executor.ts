@@ -117,7 +117,7 @@ export async function prepare(
   return { world, store, directory, place };
 }
 
-/** Returns whether no transaction is pending, so that every assigned nonce was used. */
+/** Returns whether no transaction is pending, which means that every assigned nonce was used. */
 export async function isAtRest(store: Store): Promise<boolean> {
   const pending = await store.db
     .selectFrom("executor_purposes")

@@ -138,7 +138,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
   scheduler.at(30_000, watch);
   return {
     ...{ db, chain, create, detected, address: lower },
-    /** Saves a watch according to which the address was executed. */
+    /** Saves a watch that shows the address as executed. */
     settle: () =>
       db
         .insertInto("watches")

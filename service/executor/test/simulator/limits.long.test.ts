@@ -271,7 +271,7 @@ test("control: if all three endpoints are slow, payments wait more than two bloc
   assert.ok(more > 2, `${more} blocks more`);
 });
 
-/** Reports timestamps 30 days ahead for half a minute. */
+/** For half a minute, reports timestamps that are 30 days ahead. */
 const ahead: Limit = (call, honest, scheduler) => {
   const isLying = scheduler.now() > 400_000 && scheduler.now() < 430_000;
   if (!isLying || !("result" in honest) || call.method !== "eth_getBlockByNumber") return honest;

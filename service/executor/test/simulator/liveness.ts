@@ -5,7 +5,10 @@ import type { Block } from "./chain-model.ts";
 import { balanceOf, type VaultModel } from "./factory-model.ts";
 import { chainId, startSeconds, tokens, type World } from "./world.ts";
 
-/** Returns the longest run of blocks after `afterSeconds` in which an address had movable money. */
+/**
+ * Returns the highest number of consecutive blocks after `afterSeconds` in which an address had
+ * movable money.
+ */
 export const longestWait = (world: World, afterSeconds: number, tokensOf?: TokensOf): number =>
   Math.max(...waitsOf(world, afterSeconds, tokensOf).values());
 
