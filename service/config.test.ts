@@ -12,7 +12,7 @@ const linesOf = (environment: NodeJS.ProcessEnv): string[] => {
   return [];
 };
 
-describe("rejects a setting with its name, its value, and the valid values", () => {
+describe("shows the setting, its value, and the valid values for", () => {
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
     ["an invalid port", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     ["a port above 65535", { PORT: "65536" }, /^PORT is "65536"; expected/],
@@ -97,7 +97,7 @@ describe("rejects a setting with its name, its value, and the valid values", () 
     assert.deepEqual(linesOf({ PATH: "/bin", HOME: "/", HOSTNAME: "x", LANG: "C", TERM: "x" }), []);
   });
 
-  test("rejects a secret without showing it", () => {
+  test("rejects an invalid secret without showing the secret", () => {
     for (const [name, value] of [
       ["DATABASE_URL", "mysql://user:hush@host/database"],
       ["SESSION_SECRET", "hush"],
@@ -117,7 +117,7 @@ describe("rejects a setting with its name, its value, and the valid values", () 
   });
 });
 
-test("by default, listens only on this machine, uses SQLite, and has no secrets", () => {
+test("listens only on this machine, uses SQLite, and has no secrets by default", () => {
   const config = readConfig({});
   assert.equal(config.host, "127.0.0.1");
   assert.equal(config.port, 8080);

@@ -74,7 +74,7 @@ async function start(more: NodeJS.ProcessEnv = {}): Promise<Running> {
   return { process: child, port, base: `http://127.0.0.1:${port}`, lines };
 }
 
-describe("a failed start prints one sentence with the setting, and exits with 1", () => {
+describe("a failed start prints one sentence about the setting and exits with 1", () => {
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
     ["an invalid port", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     [
@@ -128,7 +128,7 @@ describe("a database of another factory", () => {
   }
   const other: Hex = `0x${"47".repeat(20)}`;
 
-  test("is rejected with one sentence, and remains unchanged", async () => {
+  test("is rejected with one sentence and remains unchanged", async () => {
     const folder = await folderOf("other-factory", [other, other]);
     const { code, stderr } = await run("main", [], { DATA_DIR: folder });
     assert.equal(code, 1);
@@ -155,7 +155,7 @@ describe("a database of another factory", () => {
   });
 });
 
-test("chains check, chain bring, and executor new-key do not open a database", async () => {
+test("`chains check`, `chain bring`, and `executor new-key` do not open a database", async () => {
   const nowhere = { DATA_DIR: "/dev/null/x" };
   const checked = await run("admin", ["chains", "check"], nowhere);
   assert.equal(checked.code, 1, "not every endpoint is right");
@@ -181,7 +181,7 @@ describe("a second server on the same SQLite folder", () => {
     assert.equal(stderr, `DATA_DIR ${DATA_DIR} is in use by another server: ${remedy}\n`);
   };
 
-  test("fails while the first server runs, which continues and allows commands", async () => {
+  test("fails while the first server runs; the first server still allows commands", async () => {
     await refused();
     assert.equal((await fetch(`${first.base}/readyz`)).status, 200);
     const listed = await run("admin", ["account", "list"], { DATA_DIR });
@@ -204,7 +204,7 @@ describe("a second server on the same SQLite folder", () => {
 });
 
 describe("operators' commands", () => {
-  test("exits with 1 and one sentence on stderr for an invalid command", async () => {
+  test("exit with 1 and print one sentence on stderr if a command is invalid", async () => {
     const refused: [string[], RegExp][] = [
       [["account", "create"], /missing --email; usage: account create --email E/],
       [["account", "remove"], /unknown command: account remove\ncommands:/],
@@ -221,7 +221,7 @@ describe("operators' commands", () => {
     }
   });
 
-  test("exits with 1 if there is no database, which only account create creates", async () => {
+  test("exit with 1 without a database, which only `account create` creates", async () => {
     const DATA_DIR = join(directory, "elsewhere");
     for (const args of [["backup", "--to", join(directory, "b.db")], ["export"]]) {
       const { code, stdout, stderr } = await run("admin", args, { DATA_DIR });
@@ -238,7 +238,7 @@ describe("operators' commands", () => {
     );
   });
 
-  test("create an account whose key works immediately on the running server", async () => {
+  test("create an account whose key works immediately on a running server", async () => {
     const server = await start();
     const made = await admin("account", "create", "--email", "Ops@Example.com");
     assert.deepEqual(Object.keys(made), ["accountId", "apiKey", "clientId"]);
@@ -288,7 +288,7 @@ describe("SIGTERM", () => {
       () => false,
     );
 
-  test("completes requests in progress, accepts no new requests, and exits with 0", async () => {
+  test("completes requests in progress, refuses new requests, and exits with 0", async () => {
     const server = await start();
     const unused = connect(server.port, "127.0.0.1");
     const socket = await begin(server);
@@ -317,7 +317,7 @@ describe("SIGTERM", () => {
   });
 
   test(
-    "a second signal within a second, as npm sends, does not interrupt the drain",
+    "does not interrupt the drain if npm repeats the signal within a second",
     onlyLong,
     async () => {
       const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
@@ -331,7 +331,7 @@ describe("SIGTERM", () => {
   );
 
   test(
-    "a second signal after more than a second ends the process immediately",
+    "ends the process immediately if sent again after more than a second",
     onlyLong,
     async () => {
       const server = await start();
@@ -346,7 +346,7 @@ describe("SIGTERM", () => {
   );
 });
 
-test("METRICS_PORT serves only metrics, in the Prometheus format", async () => {
+test("METRICS_PORT serves only metrics in the Prometheus format", async () => {
   const port = await freePort();
   const server = await start({ METRICS_PORT: String(port) });
   await fetch(`${server.base}/v1/chains`);

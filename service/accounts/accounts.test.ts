@@ -51,7 +51,7 @@ for (const [name, database] of Object.entries(databases)) {
     const newAccount = async () => (await createAccount(store.db, newEmail(), actor))!.accountId;
 
     describe("an account", () => {
-      test("returns undefined if another account has the email, in any letter case", async () => {
+      test("returns undefined if an account has the email, in any letter case", async () => {
         const email = newEmail();
         assert.ok(await createAccount(store.db, email, actor));
         assert.equal(await createAccount(store.db, email.toUpperCase(), actor), undefined);
@@ -62,7 +62,7 @@ for (const [name, database] of Object.entries(databases)) {
       const origins = async (accountId: string) =>
         (await listOrigins(store.db, accountId)).map(({ origin }) => origin);
 
-      test("throws InvalidError and changes nothing if an entry is refused", async () => {
+      test("throws `InvalidError` and changes nothing if an entry is refused", async () => {
         const accountId = await newAccount();
         await setOrigins(store.db, accountId, ["https://a.example"], actor);
         const list = ["https://b.example", "https://*.com", "http://c.example"];
@@ -187,7 +187,7 @@ for (const [name, database] of Object.entries(databases)) {
         return command.run(context, { options, rest });
       };
 
-      test("fails with a message that says which argument is wrong", async () => {
+      test("fails with a message that names the wrong argument", async () => {
         const account = `acc_${"0".repeat(24)}`;
         const email = "nobody@example.com";
         await assert.rejects(run("account create", { email: "x" }), /--email is x; expected/);
@@ -236,7 +236,7 @@ for (const [name, database] of Object.entries(databases)) {
         }
       });
 
-      test("account create, list, show and reset", async () => {
+      test("`account create`, `list`, `show`, and `reset` manage accounts", async () => {
         const email = newEmail();
         const made = await run("account create", { email });
         const holder = await openHolders(store).findApiKey(digestCredential(made.apiKey));
@@ -252,7 +252,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.match(resetUrl, /^https:\/\/pay\.example\/reset#token=[\w-]{32}$/);
       });
 
-      test("key rotate and client-id rotate end the old credential immediately", async () => {
+      test("`key rotate` and `client-id rotate` end the old credential immediately", async () => {
         const made = await run("account create", { email: newEmail() });
         const options = { account: made.accountId };
         const { apiKey } = await run("key rotate", options);
@@ -266,7 +266,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.ok(await openHolders(store).findClientId(digestCredential(clientId)));
       });
 
-      test("key create adds a key; key rotate and key revoke change the named key", async () => {
+      test("`key create`, `key rotate`, and `key revoke` change only the named key", async () => {
         const { accountId: account, apiKey } = await run("account create", { email: newEmail() });
         const holders = openHolders(store);
         const unplain =
@@ -303,7 +303,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal((await run("client-id allow-references", { account })).mayName, true);
       });
 
-      test("origins set replaces the list, and explains why an entry is refused", async () => {
+      test("`origins set` replaces the list, or explains why an entry is refused", async () => {
         const { accountId: account } = await run("account create", { email: newEmail() });
         const list = ["https://b.example/", "https://a.example"];
         assert.deepEqual(await run("origins set", { account }, list), {

@@ -66,7 +66,7 @@ describe("attempts to sign in", () => {
     assert.equal(admitted, 800);
   });
 
-  test("allows only 100 attempts to networks that keep guessing", async () => {
+  test("allows only 100 attempts in total to networks that keep guessing", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 200; i++) admitted += await spend({ ip: `192.0.2.${i}` });
@@ -74,7 +74,7 @@ describe("attempts to sign in", () => {
     assert.equal(admitted, 2 * 3 + 100);
   });
 
-  test("ignores a different account's cookie, a forged cookie, and a malformed one", async () => {
+  test("ignores cookies that are forged, malformed, or of a different account", async () => {
     const { newCookie, spend } = open();
     await spend({ ip: "192.0.2.1" });
     const other = newCookie("eve@example.com");
@@ -97,7 +97,7 @@ describe("attempts to sign in", () => {
     assert.equal(await spend({ ip: network(1_001), deviceCookie: newCookie() }), 10);
   });
 
-  test("a browser keeps its account's cookie, and replaces a different account's", () => {
+  test("a browser keeps its account's cookie and replaces a different account's cookie", () => {
     const { attempts, newCookie } = open();
     const deviceCookie = newCookie();
     assert.equal(attempts.deviceCookieFor({ email, deviceCookie }), deviceCookie);

@@ -38,7 +38,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", newApiKey()), "malformed");
   });
 
-  test("returns bad_checksum for a changed digit, two swapped digits, and invented text", () => {
+  test("returns `bad_checksum` for a changed digit, two swapped digits, and invented text", () => {
     for (const [kind, issued, prefix] of [
       ["apiKey", newApiKey(), "svc_sk_"],
       ["clientId", newClientId(), "svc_client_"],
@@ -60,7 +60,7 @@ describe("credentials", () => {
     assert.ok(madeUp.every((text) => checkSpelling("apiKey", text) === "bad_checksum"));
   });
 
-  test("an API key is svc_sk_ plus 64 hex digits; a client ID is svc_client_ plus 32", () => {
+  test("an API key is `svc_sk_` plus 64 hex digits, a client ID `svc_client_` plus 32", () => {
     assert.match(newApiKey(), /^svc_sk_[0-9a-f]{64}$/);
     assert.match(newClientId(), /^svc_client_[0-9a-f]{32}$/);
     assert.match(newAccountId(), /^acc_[0-9a-f]{24}$/);
@@ -87,7 +87,7 @@ describe("credentials", () => {
     }
   });
 
-  test("the last 8 digits are the CRC-32 of the rest, as in the docs' examples", () => {
+  test("the last 8 digits are the CRC-32 of the preceding text, as in the docs", () => {
     // The expected values were computed with Python's zlib.crc32. The first has a leading zero.
     assert.equal(
       checkSpelling(

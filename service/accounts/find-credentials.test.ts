@@ -58,7 +58,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await holders.findClientId(randomBytes(32)), undefined);
     });
 
-    test("finds a key only as a key, and a client ID only as a client ID", async () => {
+    test("finds a key only as a key and finds a client ID only as a client ID", async () => {
       assert.deepEqual(await holders.findApiKey(digest), holder);
       assert.deepEqual(await holders.findClientId(clientDigest), {
         accountId,

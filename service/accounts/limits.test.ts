@@ -67,10 +67,10 @@ const schedules = (policy: Policy) =>
 for (const { name, runs, open } of implementations) {
   for (const policy of Object.values(policies)) {
     const perSecond = 1000 / policy.intervalMs;
-    describe(`a limiter ${name}, ${perSecond} a second and bursts of ${policy.burst}`, () => {
+    describe(`a limiter ${name} for ${perSecond} a second and bursts of ${policy.burst}`, () => {
       const options = { numRuns: runs, seed: 11 };
 
-      test("refuses one request above the burst, and says when to try again", async () => {
+      test("refuses one request above the burst and says when to try again", async () => {
         let now = 5_000_000;
         const limiter = open(() => now);
         const key = newKey();
@@ -127,7 +127,7 @@ for (const { name, runs, open } of implementations) {
         await fc.assert(property, options);
       });
 
-      test("a refused request does not count", async () => {
+      test("a refused request does not count toward the limit", async () => {
         const property = fc.asyncProperty(schedules(policy), async (schedule) => {
           let now = 1_000_000;
           const limiter = open(() => now);
@@ -206,7 +206,7 @@ test("a limiter rejects a database result that omits a key", () => {
 });
 
 describe("a limiter whose store is down", () => {
-  test("decides locally with the same limits, and counts each decision", async () => {
+  test("decides locally by the same limits and counts each decision", async () => {
     let faults = 0;
     const down: Limiter = { take: () => Promise.reject(new Error("connection refused")) };
     const limiter = withLocalFallback(down, () => {

@@ -35,14 +35,14 @@ const was = ({ deployer, factory, periphery }: Awaited<ReturnType<typeof bring>>
 ];
 
 describe("chain bring", () => {
-  test("refuses a chain without MCOPY, and spends nothing on it", async () => {
+  test("refuses a chain without MCOPY and spends nothing", async () => {
     await assert.rejects(
       bring(shanghai.rpcUrl, () => key),
       /does not support MCOPY/,
     );
   });
 
-  test("refuses an invalid URL, and exposes no secret if no endpoint responds", async () => {
+  test("refuses an invalid URL and shows no secret if no endpoint responds", async () => {
     await assert.rejects(
       bring("ftp://x", () => key),
       { message: "--rpc: expected an http or https URL, found 7 characters" },
@@ -58,7 +58,7 @@ describe("chain bring", () => {
     assert.deepEqual(missing, ["collector", "conditions", "guards", "outcomeProof", "tip"]);
   });
 
-  test("deploys the deployer, the factory, and the periphery to a chain without them", async () => {
+  test("deploys the deployer, the factory, and the periphery if they are missing", async () => {
     const brought = await bring(chain.rpcUrl, () => key);
     assert.deepEqual(was(brought), ["brought", "brought", "brought"]);
     assert.equal(brought.chainId, 31337);
@@ -66,7 +66,7 @@ describe("chain bring", () => {
     assert.deepEqual(await missingPeriphery(openChainRpc([chain.rpcUrl])), []);
   });
 
-  test("reports that all contracts exist, without requiring a key", async () => {
+  test("reports that all contracts exist and requires no key", async () => {
     assert.deepEqual(was(await bring(chain.rpcUrl, noKey)), ["there", "there", "there"]);
   });
 
@@ -99,7 +99,7 @@ describe("readBringKey", () => {
       });
   });
 
-  test("refuses an invalid key, and reports only its length", () => {
+  test("refuses an invalid key and reports only the key's length", () => {
     writeFileSync(file, `${key}0\n`);
     process.env.BRING_KEY = "secret";
     for (const [from, message] of [

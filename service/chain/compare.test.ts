@@ -34,7 +34,7 @@ async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<
 const factory = `0x${"fa".repeat(20)}` as const;
 
 describe("compareEndpoints", () => {
-  test("reports an endpoint that has a different block, but not one that is behind", async () => {
+  test("reports endpoints that have a different block, but none that is behind", async () => {
     const urls = await Promise.all([nodeAt(100, "ab"), nodeAt(98, "cd"), nodeAt(98, "ab", false)]);
     const reports = await compareEndpoints({ chainId: 1, rpcUrls: urls, tokens: [] }, factory);
     assert.deepEqual(

@@ -46,7 +46,7 @@ async function open(chain: object, factory = { address: token, codeHash }) {
   return { chains, lines, ids: chains.listed().map(({ chainId }) => chainId) };
 }
 
-describe("knows a chain but does not list it, and logs an error, if the chain's RPC", () => {
+describe("logs an error for a known chain and does not list the chain if its RPC", () => {
   const wrong: [string, () => Promise<Awaited<ReturnType<typeof open>>>, RegExp][] = [
     [
       "belongs to a different chain",
@@ -112,7 +112,7 @@ describe("lists a chain", () => {
     assert.deepEqual(ids, [31337]);
   });
 
-  test("with a warning that does not contain a URL, if no RPC answers", async () => {
+  test("and logs a warning without a URL if no RPC answers", async () => {
     const { ids, lines } = await open({ rpcUrls: [`${silent}/secret-key`] });
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "warn");

@@ -78,7 +78,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(typesOf(unfunded, part, unfunded), []);
   });
 
-  test("returns address.reverted first after a reorganization, then the current state", () => {
+  test("returns `address.reverted` and then the current state after a reorganization", () => {
     assert.deepEqual(typesOf(executed, funded), ["executed", "reverted", "funded"]);
     assert.deepEqual(typesOf(executed, unfunded), ["executed", "reverted"]);
     assert.deepEqual(typesOf(funded, part), ["funded", "reverted"]);
@@ -96,14 +96,14 @@ describe("compareStatuses", () => {
     assert.deepEqual(typesOf(returned, other).slice(2), ["reverted", "executed", "recovered"]);
   });
 
-  test("returns each observed state once, and no state that was not observed", () => {
+  test("returns each observed state only once and returns no other state", () => {
     assert.deepEqual(typesOf(part, funded, executed), ["funded", "executed"]);
     assert.deepEqual(typesOf(executed), ["executed"]);
     assert.deepEqual(typesOf(part, expired, recovered), ["expired", "recovered"]);
     assert.deepEqual(typesOf(recovered), ["recovered"]);
   });
 
-  test("returns surplus for leftover and late money, and not again if the surplus shrinks", () => {
+  test("returns `surplus` for leftover and late money, but not again if it shrinks", () => {
     const over = statusOf({ state: "executed", execution: execution(1, "5") });
     assert.deepEqual(typesOf(over), ["executed", "surplus"]);
     assert.deepEqual(typesOf(executed, late), ["executed", "surplus"]);

@@ -145,7 +145,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(coin.map(({ isLast }) => isLast).indexOf(true), 15);
     });
 
-    test("reports partial, other_token, asked, and surplus, each with the payer", async () => {
+    test("reports each payer with `partial`, `other_token`, `asked`, and `surplus`", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const other = await world.newToken();
@@ -179,7 +179,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
     });
 
-    test("reports wrong_token for a look-alike, which is not counted as paid", async () => {
+    test("reports `wrong_token` for a look-alike, which does not count as paid", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const { transactionHash } = await world.pay(record.address, 100n, lookalike);
@@ -221,7 +221,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kinds(others), [["100", "asked", false]]);
     });
 
-    test("reports late payments after execution and expiry, before recovered", async () => {
+    test("reports late payments after execution and expiry before `recovered`", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 300;
       const [done, over] = [
@@ -264,7 +264,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(recovered?.data.paymentsOmitted, 0);
     });
 
-    test("reports a payment that precedes the create request once, without a payer", async () => {
+    test("reports a payment before the create request only once and without a payer", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       await world.mine(8);
@@ -283,7 +283,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await factsOf(record, reported), ["held"]);
     });
 
-    test("reports reverted for an undone payment, and the payment in its new block", async () => {
+    test("reports `reverted` for an undone payment, and the payment in its new block", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.mine(1);

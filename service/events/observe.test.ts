@@ -33,7 +33,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   } = await openEvents(dialect);
 
   describe(`events, on ${dialect}`, () => {
-    test("reports nothing for unmarked addresses or other chains, and nothing twice", async () => {
+    test("reports nothing for unmarked addresses or other chains, and no event twice", async () => {
       const record = await world.newRecord();
       const elsewhere = await world.newRecord({ chainId: 10 });
       const [a, b] = [await create(record), await create(elsewhere)];
@@ -62,7 +62,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("reports funded, executed, surplus, and recovered in order, with evidence", async () => {
+    test("reports `funded`, `executed`, `surplus`, and `recovered` in order", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const address = fromHex(record.address);
@@ -113,7 +113,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const { id } of events) assert.ok(enqueued.includes(id));
     });
 
-    test("finds an unmarked execution by somebody else at a later read", async () => {
+    test("finds an execution by somebody else at a later read without a mark", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -127,7 +127,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded", "executed"]);
     });
 
-    test("reports to each creator of the address, after that account's confirmations", async () => {
+    test("reports to each creator of the address after that account's confirmations", async () => {
       const record = await world.newRecord();
       const first = await create(record);
       const later = await create(record);
@@ -144,7 +144,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(later), ["funded"]);
     });
 
-    test("reports reverted after a reorganization, then the current state", async () => {
+    test("reports `reverted` after a reorganization and then the current state", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -190,7 +190,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("reports nothing if the node's block differs from the block the loop read", async () => {
+    test("reports nothing if the node's block differs from the loop's block", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;
       chain.blockAt = async (number) => ({
@@ -234,7 +234,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("makes due exactly the 450 watches that were observed above the last block", async () => {
+    test("marks a watch as due only if it was observed above the last block", async () => {
       const chainId = 7;
       const watch = (number: number) => ({
         ...{ account_id: `acc_${number % 3}`, address: Buffer.alloc(20, 7), chain_id: chainId },
@@ -272,7 +272,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("reports expired by the chain's clock if the address received money", async () => {
+    test("reports `expired` by the chain's clock if the address received money", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 600;
       const record = await world.newRecord({ expirationTimestamp });
@@ -310,7 +310,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(data.recoveriesOmitted, 10);
     });
 
-    test("deletes events after 30 days, and does not reuse their positions", async () => {
+    test("deletes events after 30 days and does not reuse their positions", async () => {
       const record = await world.newRecord({
         expirationTimestamp: Number((await world.client.getBlock()).timestamp) + 90 * 86_400,
       });

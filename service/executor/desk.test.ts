@@ -95,7 +95,7 @@ describe("a status request makes the executor's job due", () => {
     assert.equal(await jobOf(address), undefined);
   });
 
-  test("does not change a job in backoff, a sent job, or an abandoned job", async () => {
+  test("does not change a job that is in backoff, sent, or abandoned", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, funded));
@@ -147,7 +147,7 @@ describe("a status request makes the executor's job due", () => {
     assert.equal((await jobOf(address))?.state, "waiting");
   });
 
-  test("wakes an underfunded job at most once per block after the rest has arrived", async () => {
+  test("wakes an underfunded job at most once per block after the amount is complete", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, { state: "partially_funded", balance: "1" }));
@@ -188,7 +188,7 @@ describe("a status request makes the executor's job due", () => {
   });
 });
 
-test("an executor that was killed counts as active for at most a minute of requests", async (t) => {
+test("a killed executor counts as active for at most a minute of requests", async (t) => {
   const dataDirectory = mkdtempSync(join(tmpdir(), "desk-"));
   const store = await openStore({ dataDirectory });
   t.after(() => store.close());

@@ -64,7 +64,7 @@ describe("the log of the executor", () => {
     assert.deepEqual([line.msg, line.wei], ["the executor's balance is low", "7"]);
   });
 
-  test("writes two lines for 1,000 failures in 100 s, with the number of omitted lines", () => {
+  test("writes two lines for 1,000 failures in 100 s and counts the omitted lines", () => {
     const failed = Array.from({ length: 1000 }, (_, index) => ({
       kind: "attempt_failed" as const,
       address: `0x${index.toString(16).padStart(40, "0")}` as Hex,

@@ -87,7 +87,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("returns a reverting intent's money after expiry, and delays no other intent", async () => {
+  test("returns a reverting intent's money after expiry and delays no other intent", async () => {
     const bad = await world.newRecord({ reverts: true, secondsLeft: 400 });
     const good = await Promise.all(Array.from({ length: 5 }, () => world.newRecord()));
     await paid(bad, ...good);
@@ -101,7 +101,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("reports the used share of the daily budget, and 0 on the next day", async () => {
+  test("reports the used share of the daily budget and reports 0 on the next day", async () => {
     await executor.stop();
     executor = start({ ...testConfig, executorGasPerDayMax: String(10n ** 15n) });
     const readShare = async () =>
@@ -113,7 +113,7 @@ describe("the executor on a real chain", () => {
     await until("the next day begins", async () => (await readShare()) === 0);
   });
 
-  test("reports each new head to the other roles, which then do not request the head", async () => {
+  test("reports each new head to the other roles, which then do not request heads", async () => {
     await executor.stop();
     const nobody = openChainRpc(["http://127.0.0.1:9"]);
     executor = start(testConfig, { onHead: (_, head) => nobody.heads.note(head) });
@@ -258,7 +258,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed after all", () => allExecuted([record]));
   });
 
-  test("`pause` rejects a different service's chains file, and pauses nothing", async () => {
+  test("`pause` rejects a different service's chains file and pauses nothing", async () => {
     const chainsFile = join(directory, "other-chains.json");
     const tokens = [{ symbol: "DUSD", address: world.token, decimals: 6 }];
     const other = { chainId: 1, name: "Ethereum", rpcUrls: ["http://127.0.0.1:1"], tokens };
@@ -278,7 +278,7 @@ describe("the executor on a real chain", () => {
     await resume.run(context, { options: { chain: "31337" }, rest: [] });
   });
 
-  test("records payments but signs nothing while an operator has paused the chain", async () => {
+  test("records payments, but signs nothing, while an operator has paused the chain", async () => {
     const chainsFile = join(directory, "chains.json");
     writeFileSync(chainsFile, JSON.stringify(localChains("http://127.0.0.1:1")));
     const run = (words: string) =>

@@ -4,7 +4,7 @@ import { roundRobin } from "./groups.ts";
 
 const ownerOf = (item: string) => item[0]!;
 
-test("takes the first item of each owner, and then the second item of each owner", () => {
+test("takes the first item of each owner and then the second item of each owner", () => {
   assert.deepEqual(roundRobin(["a1", "a2", "a3", "b1", "c1", "c2"], ownerOf), [
     ..."a1 b1 c1 a2 c2 a3".split(" "),
   ]);

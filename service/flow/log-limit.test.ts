@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { limitLogs } from "./log-limit.ts";
 
-test("logs each kind once a minute, with the number of skipped events", () => {
+test("logs each kind once a minute and counts the skipped events", () => {
   let now = 0;
   const lines: [string, number][] = [];
   const log = limitLogs(() => now);

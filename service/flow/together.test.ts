@@ -15,7 +15,7 @@ describe("together", () => {
     );
   });
 
-  test("a group that rejects fails all its items, but no other group", async () => {
+  test("a rejected group fails all items of the group, but no other group", async () => {
     const asked = together<number, number>(
       (items) => {
         if (items.includes(1)) throw new Error("the group failed");
@@ -30,7 +30,7 @@ describe("together", () => {
     );
   });
 
-  test("the items of one turn form one group, up to sizeMax", async () => {
+  test("items that are added in one turn of the event loop form groups of `sizeMax`", async () => {
     const sizes: number[] = [];
     const asked = together<number, number>(
       async (items) => {
@@ -44,7 +44,7 @@ describe("together", () => {
     assert.deepEqual(sizes, [4, 4, 2]);
   });
 
-  test("at most runningMax groups run simultaneously, and later items wait", async () => {
+  test("at most `runningMax` groups run simultaneously, and later items wait", async () => {
     for (const runningMax of [1, 3]) {
       let running = 0;
       let most = 0;
@@ -81,7 +81,7 @@ describe("together", () => {
 });
 
 describe("togetherBy", () => {
-  test("runs a group for each key, and a rejection fails only the items of one key", async () => {
+  test("runs a group for each key; a rejection fails only the items of one key", async () => {
     const groups: number[][] = [];
     const asked = togetherBy<number, number>(
       (item) => `${item % 3}`,

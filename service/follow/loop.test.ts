@@ -83,7 +83,7 @@ describe("the loop of a chain", () => {
     await end();
   });
 
-  test("does not let a slow subscriber delay another", async () => {
+  test("does not let a slow subscriber delay a different subscriber", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const endSlow = loop.subscribe(run);
@@ -100,7 +100,7 @@ describe("the loop of a chain", () => {
     await Promise.all([endSlow(), end()]);
   });
 
-  test("ends a subscription after its current run, and then runs no more turns", async () => {
+  test("ends a subscription after the current run and starts no further run", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -119,7 +119,7 @@ describe("the loop of a chain", () => {
     assert.equal(counted.runs, 1);
   });
 
-  test("returns a head that a pass recorded, without a request, for up to two polls", async () => {
+  test("returns a head that a pass recorded for up to two polls without a request", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     const seen: (BlockReference | undefined)[] = [];
     const end = loop.subscribe(async () => {

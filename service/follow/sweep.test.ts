@@ -76,13 +76,13 @@ describe("sweep", () => {
       return method === "eth_getBlockReceipts" ? receipts : blockAt(Number(params[0]), hash);
     };
 
-  test("throws ChainUnavailable if the logs are not a list", () =>
+  test("throws `ChainUnavailable` if the logs are not a list", () =>
     assert.rejects(sweep(turnOf([showing({ result: null })])), {
       name: "ChainUnavailable",
       message: "no endpoint returns the logs of blocks 11 to 99",
     }));
 
-  test("throws ChainUnavailable if two endpoints show different last blocks", () => {
+  test("throws `ChainUnavailable` if two endpoints show different last blocks", () => {
     const other = showing({ result: [] }, undefined, hashOf(7));
     const cause = "the endpoints disagree, possibly because of a reorganization";
     return assert.rejects(sweep(turnOf([showing({ result: [] }), other])), {
@@ -141,7 +141,7 @@ describe("sweep", () => {
     };
   };
 
-  test("requests the blocks that a refusal allows, and tries more after 16 ranges", async () => {
+  test("requests as many blocks as a refusal allows, and tries more after 16 ranges", async () => {
     const asked: [number, number][] = [];
     const turn = turnOf([limitedTo(3, asked)]);
     turn.tuning = { ...turn.tuning, rangesPerPass: 20 };
@@ -150,7 +150,7 @@ describe("sweep", () => {
     assert.deepEqual(widths, [89, ...Array(17).fill(3), 4, 3]);
   });
 
-  test("asks an endpoint last if its limit is below the range", async () => {
+  test("calls an endpoint last if its limit is below the range", async () => {
     const [narrow, wide]: [[number, number][], [number, number][]] = [[], []];
     const turn = turnOf([limitedTo(3, narrow), limitedTo(1000, wide), limitedTo(1000, wide)]);
     turn.view.quorum = 2;
@@ -164,7 +164,7 @@ describe("sweep", () => {
     ]);
   });
 
-  test("reads the newest blocks first, and makes the paid addresses due", async () => {
+  test("reads the newest blocks first and makes the paid addresses due", async () => {
     const [kept, woken, asked]: [unknown[], Hex[], [number, number][]] = [[], [], []];
     const log = transferLog(98);
     const turn = turnOf([limitedTo(10, asked, [log])], kept, woken);
@@ -200,11 +200,11 @@ describe("sweep", () => {
     return kept.map(([anchor]) => anchor.number);
   };
 
-  test("asks two endpoints near the head if the blocks do not fit in one query", async () => {
+  test("calls two endpoints near the head if the blocks do not fit in one query", async () => {
     assert.deepEqual(await catchUp(10), [20, 30, 39]);
   });
 
-  test("control: asks one endpoint per turn near the head if they fit in one query", async () => {
+  test("control: calls one endpoint per turn near the head if one query is enough", async () => {
     assert.deepEqual(await catchUp(29), []);
   });
 
@@ -251,7 +251,7 @@ describe("sweep with look-alikes of the listed token", () => {
       payments.map((each) => [each.token, each.amount, each.isLookalike]),
     );
 
-  test("requests all look-alikes in one query, and saves transfers worth returning", async () => {
+  test("requests all look-alikes in one query and saves transfers worth returning", async () => {
     const kept: unknown[] = [];
     const queries: Query[] = [];
     const turn = turnOf(
@@ -413,7 +413,7 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
     };
   };
 
-  test("saves the transfer, but does not report it as agreed", async () => {
+  test("saves the transfer, but does not report the transfer as agreed", async () => {
     for (const shown of [
       [() => [25n], () => []],
       [() => [], () => [25n]],
@@ -425,7 +425,7 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
     }
   });
 
-  test("reports the transfer as agreed, once, when the second endpoint shows it", async () => {
+  test("reports the transfer once as agreed when both endpoints have shown it", async () => {
     const both = await sweepTurns([() => [25n], () => [25n]], 6);
     assert.deepEqual(both, { saved: ["25"], agreed: ["25"] });
     let turns = 0;

@@ -37,7 +37,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     }
   });
 
-  test("returns 404 unknown_path for an unknown path, with any method or body", async () => {
+  test("returns 404 `unknown_path` for an unknown path with any method or body", async () => {
     for (const path of [
       "/v1",
       "/v1/",
@@ -62,7 +62,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     }
   });
 
-  test("returns 405 method_not_allowed with Allow before any body is read", async () => {
+  test("returns 405 `method_not_allowed` and `Allow` before any body is read", async () => {
     const cases = [
       ["PUT", "/v1/address/create", "POST, GET, HEAD, OPTIONS"],
       ["POST", `/v1/address/0x${"11".repeat(20)}`, "GET, HEAD, OPTIONS"],
@@ -80,7 +80,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     }
   });
 
-  test("returns 431 headers_too_large above 64 headers or 16 KiB", async () => {
+  test("returns 431 `headers_too_large` above 64 headers or 16 `KiB`", async () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, i) => `X-${i}: 1\r\n`).join("");
     const request = (headers: string) => `GET /v1/chains HTTP/1.1\r\n${closing}${headers}\r\n`;
@@ -101,7 +101,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     assertShape(await raw(smuggled), 400, "invalid_request");
   });
 
-  test("returns 400 if an HTTP/1.1 request has no Host, which HTTP/1.0 does not need", async () => {
+  test("returns 400 for HTTP/1.1 without `Host`, but accepts HTTP/1.0 without `Host`", async () => {
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nConnection: close\r\n\r\n");
     assertShape(answer, 400, "invalid_request");
     assert.match(await raw("GET /v1/chains HTTP/1.0\r\n\r\n"), /^HTTP\/1.1 200/);
@@ -118,7 +118,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     assert.match(await raw("hello\r\n\r\n"), /x-content-type-options: nosniff\r\n/i);
   });
 
-  test("refuses HEAD like GET, with the length of the omitted body", async () => {
+  test("refuses HEAD in the same way as GET and sends the length of the omitted body", async () => {
     const digits = "11".repeat(20);
     for (const path of ["/v1/address/0x12", `/v1/address/0x${digits}`, "/v1/address/%zz", "/x"]) {
       const request = (method: string) => `${method} ${path} HTTP/1.1\r\n${closing}\r\n`;
@@ -157,7 +157,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     }
   });
 
-  test("returns 500 internal_error without details, and logs the details", async () => {
+  test("returns 500 `internal_error` without details and logs the details", async () => {
     const listed = () => {
       throw new Error("the secret of the house");
     };
@@ -170,7 +170,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     await broken.close();
   });
 
-  test("returns 408 request_timeout if the headers are not complete in time", async () => {
+  test("returns 408 `request_timeout` if the headers are not complete in time", async () => {
     const strict = await startApp({ limits: { headersMsMax: 100 } });
     const port = await listen(strict);
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ", port);
@@ -178,7 +178,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     await strict.close();
   });
 
-  test("returns 417 expectation_failed for an expectation that is not 100-continue", async () => {
+  test("returns 417 `expectation_failed` for an expectation that is not 100-continue", async () => {
     const answer = await raw(`GET /v1/chains HTTP/1.1\r\n${closing}Expect: wonders\r\n\r\n`);
     assertShape(answer, 417, "expectation_failed");
     assert.match(answer, /expected no Expect header or Expect: 100-continue, found \\"wonders\\"/);
@@ -265,14 +265,14 @@ describe("every response", () => {
 });
 
 describe("GET /livez and /readyz", () => {
-  test("while draining, readyz returns 503 and livez returns 200", async () => {
+  test("`readyz` returns 503 and `livez` returns 200 during a drain", async () => {
     const draining = await startApp({ draining: AbortSignal.abort() });
     assert.equal((await draining.app.inject({ url: "/readyz" })).statusCode, 503);
     assert.equal((await draining.app.inject({ url: "/livez" })).statusCode, 200);
     await draining.close();
   });
 
-  test("both endpoints return 200 without CORS", async () => {
+  test("`livez` and `readyz` return 200 without CORS headers", async () => {
     for (const url of ["/livez", "/readyz"]) {
       const response = await service.app.inject({ url });
       assert.equal(response.statusCode, 200);
@@ -281,7 +281,7 @@ describe("GET /livez and /readyz", () => {
   });
 });
 
-test("metrics count responses by route and status, and contain no address", async () => {
+test("metrics count responses by route and status and contain no address", async () => {
   await service.app.inject({ url: `/v1/address/0x${"12".repeat(20)}` });
   const text = await service.parts.metrics.registry.metrics();
   assert.match(text, /http_responses_total\{route="\/v1\/address\/:address",status="404"\} \d+/);

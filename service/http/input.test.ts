@@ -14,7 +14,7 @@ const issuesOf = (text: string | Buffer) => {
   return [];
 };
 
-describe("a body has one interpretation, or is refused", () => {
+describe("a body has one interpretation or is refused", () => {
   const refused: [string, string | Buffer, string][] = [
     ["bytes that are not UTF-8", Buffer.from([0x22, 0xff, 0x22]), "not_utf8"],
     ["text that is not JSON", "{", "not_json"],
@@ -31,7 +31,7 @@ describe("a body has one interpretation, or is refused", () => {
     test(`${code}: ${title}`, () => assert.equal(issuesOf(text)[0]?.code, code));
   }
 
-  test("too_many_values includes the number and the limit", () => {
+  test("reports the number and the limit with `too_many_values`", () => {
     const [issue] = issuesOf(`[${"1,".repeat(2_000)}1]`);
     assert.match(
       issue?.message ?? "",
@@ -39,7 +39,7 @@ describe("a body has one interpretation, or is refused", () => {
     );
   });
 
-  test("reports not_an_integer with its path, even if the number equals an integer", () => {
+  test("reports `not_an_integer` and the path even if the number equals an integer", () => {
     for (const number of ["31337.0", "3133.7e1", "31337e0", "3.1337E4", "1E3", "-0.0"]) {
       const [issue] = issuesOf(`{"chainId":${number}}`);
       assert.deepEqual([issue?.code, issue?.path], ["not_an_integer", ["chainId"]], number);
@@ -59,7 +59,7 @@ const large: [string, string][] = [
   ["strings", `["${'","'.repeat(57_000)}"]`],
 ];
 for (const [what, text] of large) {
-  test(`refuses 170 kB of ${what} within 2 ms of processor time`, () => {
+  test(`refuses 170 \`kB\` of ${what} within 2 ms of processor time`, () => {
     const body = Buffer.from(text);
     assert.ok(body.length > 160_000);
     for (let warm = 0; warm < 20; warm++) issuesOf(body);

@@ -18,7 +18,7 @@ async function startChain(t: TestContext): Promise<BareChain> {
 }
 
 describe("launch", () => {
-  test("refuses a gas price above maxFeePerGas, and spends nothing", async (t) => {
+  test("refuses a gas price above `maxFeePerGas` and spends nothing", async (t) => {
     const chain = await startChain(t);
     const file = chain.env.CHAINS_FILE;
     const [listed] = JSON.parse(readFileSync(file, "utf8"));
@@ -31,7 +31,7 @@ describe("launch", () => {
     assert.equal(existsSync(chain.config.dataDirectory), false);
   });
 
-  test("refuses a key that did not start the launch, and names both wallets", async (t) => {
+  test("refuses a key that did not start the launch and names both wallets", async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const state = journalOf(chain);
@@ -161,7 +161,7 @@ const falseReceipt = (transactionHash: Hex) => ({
 });
 
 describe("launch, if one of two endpoints shows false block hashes,", () => {
-  test("makes no receipt, and proves the outcome after the endpoint becomes honest", async (t) => {
+  test("makes no receipt and proves the outcome after the endpoint becomes honest", async (t) => {
     const chain = await startChain(t);
     let isLying = false;
     chain.watch(async ({ method, params }, forward, index) => {

@@ -68,7 +68,7 @@ async function killAtSend(chain: BareChain, isAfter: boolean, through: number): 
   return isKilled;
 }
 
-test("sends nothing twice if it is killed before a send and after the next send", async (t) => {
+test("sends nothing twice if killed before a send and after the next send", async (t) => {
   const chain = await startChain(t);
   assert.ok(await killAtSend(chain, false, 1));
   assert.ok(await killAtSend(chain, true, 1));
@@ -77,7 +77,7 @@ test("sends nothing twice if it is killed before a send and after the next send"
   assert.equal(journalOf(chain).sent.filter(({ mined }) => mined?.succeeded).length, 8);
 });
 
-test("sends nothing twice if it is killed before and after each send", onlyLong, async (t) => {
+test("sends nothing twice if killed before and after each send", onlyLong, async (t) => {
   const chain = await startChain(t);
   let kills = 0;
   let isPaid = false;

@@ -48,7 +48,7 @@ describe("launch, before anything is spent,", () => {
     await assertRefused(chain, /needs 250000 gas here, and its transaction is signed for 100000/);
   });
 
-  test("refuses a wallet with too little coin, and names its balance and the cost", async (t) => {
+  test("refuses a wallet with too little coin and names the balance and the cost", async (t) => {
     const chain = await startChain(t);
     await chain.client.setBalance({ address: chain.wallet, value: parseEther("0.01") });
     const wallet = new RegExp(
@@ -74,7 +74,7 @@ describe("launch, before anything is spent,", () => {
     await assertRefused(chain, /expected an RPC endpoint of chain 84532, found chain 1/);
   });
 
-  test("refuses an unknown chain, and --resume without a launch to resume", async (t) => {
+  test("refuses an unknown chain and `--resume` without a launch to resume", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /--chain: expected one of base-sepolia, found sepolia/, {
       chainName: "sepolia",
@@ -84,7 +84,7 @@ describe("launch, before anything is spent,", () => {
 });
 
 describe("launch", () => {
-  test("ends with a proved payment, at a cost within 10 % of the dry run's estimate", async (t) => {
+  test("ends with a proved payment and costs within 10 % of the dry run's estimate", async (t) => {
     const chain = await startChain(t);
     const before = await chain.client.getBalance({ address: chain.wallet });
     const dry = runLaunch(chain, { isDryRun: true });
@@ -181,12 +181,12 @@ describe("launch, if USDC rejects the execution,", () => {
     assert.equal(await client.readContract({ ...read, args: [wallet] }), 10_000n);
   }
 
-  test("because USDC is paused, says so, and executes when run later", async (t) => {
+  test("reports that USDC is paused, and executes when run later", async (t) => {
     const chain = await startChain(t);
     await assertWaits(chain, pause, unpause, "Pausable: paused");
   });
 
-  test("because USDC blocks the wallet, says so, and executes when run later", async (t) => {
+  test("reports that USDC blocks the wallet, and executes when run later", async (t) => {
     const chain = await startChain(t);
     const [blocked, unblocked] = [block(chain.wallet), unblock(chain.wallet)];
     await assertWaits(chain, blocked, unblocked, "Blacklistable: account is blacklisted");

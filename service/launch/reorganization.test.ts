@@ -89,7 +89,7 @@ describe("launch, repeated after a reorganization,", () => {
     });
   }
 
-  test("accepts the transaction that a raised fee replaced, if that one is mined", async (t) => {
+  test("accepts a mined transaction that was replaced at a higher fee", async (t) => {
     const { chain, undo } = await startChain(t);
     const { client } = chain;
     await client.setAutomine(false);
@@ -139,7 +139,7 @@ describe("launch, repeated after a reorganization,", () => {
 });
 
 describe("launch, while it waits for its payment,", () => {
-  test("deploys again what a reorganization removes, before it executes", async (t) => {
+  test("deploys removed contracts again after a reorganization and then executes", async (t) => {
     const { chain, undo, assertPaidOnce } = await startChain(t);
     let isUndone = false;
     const { pay } = chain;

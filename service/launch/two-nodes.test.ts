@@ -91,7 +91,7 @@ describe("launch, with two nodes,", () => {
   });
 
   test(
-    "makes no receipt if the second node stops, and repeats no execution",
+    "makes no receipt and repeats no execution if the second node stops",
     onlyLong,
     async (t) => {
       const chain = await startChain(t, ["own", "second"]);

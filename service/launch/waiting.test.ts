@@ -77,7 +77,7 @@ function setMaxFee({ env }: BareChain, gwei: string): void {
 }
 
 describe("launch, if the chain stops mining,", () => {
-  test("says so, waits, and resends transactions that the endpoint has forgotten", async (t) => {
+  test("reports this, waits, and resends transactions that the endpoint forgot", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     const [, hash] = /^sending (0x\w+)/.exec(await run.prints(/^sending /))!;
@@ -92,7 +92,7 @@ describe("launch, if the chain stops mining,", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("stops on Ctrl-C, and --resume reports the outcome of each transaction", async (t) => {
+  test("stops on Ctrl-C, and `--resume` reports the outcome of each transaction", async (t) => {
     const chain = await startStopped(t);
     const admin = resolve(import.meta.dirname, "../admin.ts");
     const args = [admin, "launch", "--chain", "base-sepolia", "--key-file", chain.keyFile];
@@ -128,7 +128,7 @@ describe("launch, if the chain stops mining,", () => {
 });
 
 describe("launch, if the base fee rises above its offer,", () => {
-  test("raises the fee", async (t) => {
+  test("raises the offered fee", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     await run.prints(/^sending /);
@@ -141,7 +141,7 @@ describe("launch, if the base fee rises above its offer,", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("waits instead if a higher fee exceeds maxFeePerGas, and names the limit", async (t) => {
+  test("waits and names the limit if a higher fee exceeds `maxFeePerGas`", async (t) => {
     const chain = await startStopped(t);
     setMaxFee(chain, "1.000000008");
     const run = runLaunch(chain);
@@ -159,7 +159,7 @@ describe("launch, if the base fee rises above its offer,", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("waits instead if the wallet cannot pay, and names the cost", onlyLong, async (t) => {
+  test("waits and names the cost if the wallet cannot pay a higher fee", onlyLong, async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     await run.prints(/^sending /);
@@ -181,7 +181,7 @@ describe("launch, if the base fee rises above its offer,", () => {
 describe("launch, if another program uses its key,", () => {
   const isExecution = (raw: Hex) => `${parseTransaction(raw).to}` === factoryAddress.toLowerCase();
 
-  test("names the other transaction, and repeats the first step only when run again", async (t) => {
+  test("names the other transaction and repeats the first step only when run again", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     const [, own] = /^sending (0x\w+)/.exec(await run.prints(/^sending /))!;
@@ -199,7 +199,7 @@ describe("launch, if another program uses its key,", () => {
   });
 
   test(
-    "names the other transaction, and repeats the execution only when run again",
+    "names the other transaction and repeats the execution only when run again",
     onlyLong,
     async (t) => {
       const chain = await startBareChain();
@@ -222,7 +222,7 @@ describe("launch, if another program uses its key,", () => {
   );
 
   test(
-    "uses the next nonce if a program takes its nonce before the payment",
+    "uses the next nonce if a program takes the launch's nonce before the payment",
     onlyLong,
     async (t) => {
       const chain = await startBareChain();

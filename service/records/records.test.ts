@@ -130,7 +130,7 @@ for (const [name, newPlace] of Object.entries(places)) {
 
   describe(`records on ${name}`, () => {
     test(
-      "import rejects each line that is not a valid record and stores the others",
+      "`import` rejects each line that is not a valid record and stores all other lines",
       once,
       async () => {
         const place = await newPlace();
@@ -161,7 +161,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       },
     );
 
-    test("mirror writes new records as files that a client can look up", once, async () => {
+    test("`mirror` writes new records as files that a client can look up", once, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const first = await fill(place, 3, 1_700_000_000_000);
@@ -195,7 +195,7 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.deepEqual(await client.lookup(record(nth).address), record(nth));
     });
 
-    test("mirror omits a corrupt record and adds it after its repair", once, async () => {
+    test("`mirror` omits a corrupt record and adds the record after its repair", once, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const lines = await fill(place, 3, 1_700_000_000_000);
@@ -252,7 +252,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       );
     });
 
-    test("export omits a changed record, and import repairs it", once, async () => {
+    test("`export` omits a changed record, and `import` repairs the record", once, async () => {
       const place = await newPlace();
       const lines = await fill(place, 2, 1_700_000_000_000);
       const [good] = lines;
@@ -276,7 +276,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(sorted((await admin(place, "export")).out), lines.toSorted());
     });
 
-    test("exports and imports every record that a lookup finds, even if expired", async () => {
+    test("exports and imports every record that a lookup finds, even expired records", async () => {
       const from = await newPlace();
       const count = 2 * batchSize + 100;
       const lines = await fill(from, count, 1_700_000_000_000);
@@ -315,7 +315,7 @@ for (const [name, newPlace] of Object.entries(places)) {
 }
 
 describe("backup", () => {
-  test("writes one complete file that only its owner can read; overwrites no file", async () => {
+  test("writes a complete file that only its owner can read, and overwrites nothing", async () => {
     const place = await places.sqlite!();
     const lines = await fill(place, 100, 1_700_000_000_000);
     const restored = mkdtempSync(join(folder, "restored-"));
@@ -356,7 +356,7 @@ describe("copy to-postgres", () => {
     );
   });
 
-  test("refuses a file of a different version, and explains how to upgrade the file", async () => {
+  test("refuses a file of a different version and explains how to upgrade the file", async () => {
     const place = await places.sqlite!();
     const store = await open(place);
     const last = store.db.selectFrom("migrations").select(({ fn }) => fn.max("name").as("name"));
@@ -372,7 +372,7 @@ describe("copy to-postgres", () => {
     assert.equal(wanted, `${found}, ${name}`);
   });
 
-  test("copies nothing if one record is corrupt", async () => {
+  test("copies no record if one record is corrupt", async () => {
     const place = await places.sqlite!();
     await fill(place, 3, 1_700_000_000_000);
     const store = await open(place);

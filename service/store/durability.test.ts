@@ -139,7 +139,7 @@ test("the backup in docs/self-hosting.md completes during create requests", asyn
 });
 
 describe("a store that cannot write durably", () => {
-  test("acknowledges nothing after a failed write to SQLite, until a restart", async () => {
+  test("acknowledges nothing after a failed write to SQLite until a restart", async () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "full-")) };
     const script = `
       import { createHash } from "node:crypto";
@@ -201,7 +201,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("throws UnavailableError while another process locks SQLite, then recovers", async () => {
+  test("throws `UnavailableError` while a process locks SQLite, and then recovers", async () => {
     const dataDirectory = mkdtempSync(join(directory, "busy-"));
     const store = await openStore({ dataDirectory });
     const other = new Database(join(dataDirectory, "service.db"));
@@ -217,7 +217,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("throws UnavailableError for each kind of call while PostgreSQL is down", async () => {
+  test("throws `UnavailableError` for each kind of call while PostgreSQL is down", async () => {
     const own = await startPostgres();
     const store = await openStore({ dataDirectory: directory, databaseUrl: own.url });
     await own.stop();
@@ -267,7 +267,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("throws UnavailableError if connections to PostgreSQL break, then recovers", async () => {
+  test("throws `UnavailableError` if PostgreSQL connections break, and then recovers", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -288,7 +288,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("throws UnavailableError if a connection breaks between two statements", async () => {
+  test("throws `UnavailableError` if a connection breaks between two statements", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const broken = store.db.transaction().execute(async (transaction) => {

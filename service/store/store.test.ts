@@ -85,7 +85,7 @@ for (const name of ["sqlite", "postgres"] as const) {
         .orderBy("account_id")
         .execute();
 
-    test("throws CorruptError only for the row whose address has other terms", async () => {
+    test("throws `CorruptError` only for the row whose address has other terms", async () => {
       const first = row();
       const forged = { ...row("acc_2"), address: first.address };
       const beside = row();
@@ -103,7 +103,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("throws CorruptError only for the record whose terms derive a wrong address", async () => {
+    test("throws `CorruptError` only for a record whose terms derive a wrong address", async () => {
       const records = [1, 2, 3].map((number) => makeRecord(intentOf(number, 2_000_000_000)));
       const [first, forged, last] = records.map((record) => ({
         ...row(),
@@ -143,7 +143,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kindOf(byClient.address), [1]);
     });
 
-    test("finds a saved record, byte for byte, with its account", async () => {
+    test("finds a saved record with the same bytes and the same account", async () => {
       const saved = row();
       await store.saveRecord(saved);
       assert.deepEqual(Buffer.from((await store.findTerms(saved.address))!), saved.terms);
@@ -196,7 +196,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       return rows.map((each) => Object.values(each));
     };
 
-    test("saves a reference with the record, and a repetition changes nothing", async () => {
+    test("saves a reference with the record; a repetition changes nothing", async () => {
       const saved = { ...row(), reference: "Order 1" };
       for (let time = 0; time < 2; time++) assert.equal(await store.saveRecord(saved), "saved");
       const name = ["acc_1", "Order 1", saved.createdAtMs, 0, 0];
@@ -207,7 +207,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(both, [name, ["acc_2", "Order 1", 7, 1, 0]]);
     });
 
-    test("returns usedBy and saves nothing if a different address has the reference", async () => {
+    test("returns `usedBy` and saves nothing if another address has the reference", async () => {
       for (const isClientId of [false, true]) {
         const first = { ...row(), reference: "order-2", isClientId };
         const second = { ...row(), reference: "order-2", isClientId };
@@ -222,7 +222,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns usedBy if an address would get another address's reference", async () => {
+    test("returns `usedBy` if an address would get another address's reference", async () => {
       const [first, second] = [row(), row()];
       await store.saveRecord({ ...first, reference: "order-3" });
       await store.saveRecord({ ...second, reference: "order-4" });
@@ -232,7 +232,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal((await namesOf(second.address))[0]![1], "order-5");
     });
 
-    test("returns exists if a client ID names an earlier address of the account", async () => {
+    test("returns `exists` if a client ID names an earlier address of the account", async () => {
       for (const reference of [undefined, "order-6"]) {
         const saved = row();
         await store.saveRecord({ ...saved, reference });
@@ -251,7 +251,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await namesOf(saved.address), [name]);
     });
 
-    test("saves 3,000 simultaneous records in several groups, and finds all of them", async () => {
+    test("saves 3,000 simultaneous records in several groups and finds every record", async () => {
       const rows = Array.from({ length: 3000 }, () => row());
       await Promise.all(rows.map((each) => store.saveRecord(each)));
       const found = await Promise.all(rows.map((each) => store.findTerms(each.address)));
@@ -351,7 +351,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("refuses a database of a different version, and names that version", async () => {
+    test("refuses a database of a different version and names that version", async () => {
       await store.db
         .insertInto("migrations")
         .values({ name: "999-later", applied_at: 1 })
@@ -363,7 +363,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("migrations").where("name", "=", "999-later").execute();
     });
 
-    test("lists read a record's fields from its terms, even after a repair", async () => {
+    test("lists read a record's fields from the terms even after a repair", async () => {
       const saved = row();
       const word = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex");
       const words = [32n, 0xabcdn, 2n ** 255n + 1n, 7n, 1_900_000_000n, 8n, 9n, 8453n, 5n];
@@ -401,7 +401,7 @@ for (const name of ["sqlite", "postgres"] as const) {
   });
 }
 
-test("on PostgreSQL a reader with a cursor misses no later commit", async () => {
+test("a reader with a cursor misses no later commit on PostgreSQL", async () => {
   const [one, other] = [
     await openPostgres(postgres.url, rooms),
     await openPostgres(postgres.url, rooms),

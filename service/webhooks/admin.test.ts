@@ -55,7 +55,7 @@ describe("an operator's command for webhooks", () => {
     );
   });
 
-  test("replay requires either an event or a range, and refuses both", async () => {
+  test("`replay` requires either an event or a range and refuses both together", async () => {
     const { options } = await hooked();
     const [from, until] = ["2026-11-22T06:00:00Z", "2026-11-22T07:00:00Z"];
     const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";
@@ -75,7 +75,7 @@ describe("an operator's command for webhooks", () => {
     }
   });
 
-  test("confirmations refuses an invalid number of blocks", async () => {
+  test("`confirmations` refuses an invalid number of blocks", async () => {
     const { account } = await hooked();
     for (const confirmations of ["101", "-1", "1.5", "many", ""]) {
       const given = { account, chain: "8453", confirmations };

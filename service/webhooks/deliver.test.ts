@@ -95,7 +95,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("keeps an address's event order after a failure, without delaying others", async () => {
+    test("keeps an address's event order after a failure and delays no other address", async () => {
       const failing = new Set<string>();
       const receiver = await receive(({ headers }) =>
         failing.has(String(headers["webhook-id"])) ? { status: 500 } : { status: 200 },
@@ -128,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("sends the events of a commit in order per address to each endpoint", async () => {
+    test("sends the events of a commit to each endpoint in order for each address", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const all = await addHook(store, account, `${receiver.url}/all`);
@@ -178,7 +178,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("disables an endpoint after 3 days without a success, and says why", async () => {
+    test("disables an endpoint after 3 days without a success and records the reason", async () => {
       const receiver = await receive(() => ({ status: 503 }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -193,7 +193,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(endpoint!.reason!, /3 days/);
     });
 
-    test("disables an endpoint immediately on 410, and respects Retry-After", async () => {
+    test("disables an endpoint immediately on 410 and respects `Retry-After`", async () => {
       const gone = await receive(() => ({ status: 410 }));
       const busy = await receive(() => ({ status: 429, headers: { "retry-after": "4000" } }));
       const account = await newAccount(store);
@@ -266,7 +266,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       else await kept;
     });
 
-    test("claims and saves 64 deliveries with as many statements as one delivery", async () => {
+    test("claims and saves 64 deliveries with no more statements than one delivery", async () => {
       let statements = 0;
       const counted = store.db.withPlugin({
         transformQuery: ({ node }) => node,
@@ -317,7 +317,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await receiver.close();
     });
 
-    test("sends tests and replays immediately, and keeps the ID of replayed events", async () => {
+    test("sends tests and replays immediately and keeps the ID of replayed events", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);

@@ -163,7 +163,7 @@ describe("lanes, beside 1,000 endpoints of 100 accounts", () => {
       ["one in half a second", { everyMs: 500, count: 1 }],
       ["20 in five seconds", { everyMs: 5_000, count: 20 }],
     ] as const)
-      test(`endpoints that ${name}: p99 of a good endpoint at most doubles, ${kind}`, () => {
+      test(`endpoints that ${name}: the p99 of a good endpoint at most doubles (${kind})`, () => {
         const alone = p99(deliver(earned(), arrivals, []));
         const beside = deliver(earned(), arrivals, crowd(mix));
         assert.ok(beside.length >= (seconds * 1_900 * arrivals.count) / arrivals.everyMs / 2);
@@ -221,7 +221,7 @@ describe("each part of the lanes", () => {
     });
 
   for (const kind of ["slow", "fresh"] as const)
-    test(`control: a ${kind} endpoint waits too long if all can change lanes`, control, () => {
+    test(`control: a ${kind} endpoint waits too long if all change lanes`, control, () => {
       const hanging = crowd([behaviours["earn the fast lane, then hang"]!]);
       const waitMs = longest[kind](hanging, { ...threeLanes, mayChangeLane: () => true });
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);

@@ -118,7 +118,7 @@ test("both libraries and a v1a verifier reject changed signatures", async () => 
   await assert.rejects(verifyWebhook(delivery.body, delivery.headers, { secret: wrong }));
 });
 
-test("v1a: both keys sign during a rotation, and only the new key afterward", async () => {
+test("v1a: both keys sign during a rotation, and only the new key signs afterward", async () => {
   const { hook, deliver } = await openHook();
   const [old] = await readSigningKeys(store.db, now());
   const takes = ({ body, headers }: Delivery, publicKey: string | string[]) =>

@@ -345,7 +345,7 @@ describe("a request's origin", () => {
 describe("a list of origins", () => {
   const many = (count: number) => Array.from({ length: count }, (_, i) => `https://a${i}.example`);
 
-  test("too_many: the 21st different origin is refused", () => {
+  test("`too_many`: the 21st different origin is refused", () => {
     const result = canonicalList(many(21));
     assert.deepEqual(
       result.issues?.map((issue) => issue.code),

@@ -18,7 +18,7 @@ describe("notes", () => {
     assert.deepEqual(notesOf(subject, new Map([[token, "0x6001"]]), new Map()), []);
   });
 
-  test("returns token_may_change or target_may_change for a proxy", () => {
+  test("returns `token_may_change` or `target_may_change` for a proxy", () => {
     const codes = new Map<Hex, Hex>([
       [token, proxy],
       [target, proxy],
@@ -33,7 +33,7 @@ describe("notes", () => {
     );
   });
 
-  test("returns token_may_change or target_may_change for a contract that can pause", () => {
+  test("returns `token_may_change` or `target_may_change` for a contract that can pause", () => {
     for (const isPaused of [true, false]) {
       for (const [contract, code] of [
         [token, "token_may_change"],
@@ -46,7 +46,7 @@ describe("notes", () => {
     }
   });
 
-  test("returns one note for a pausable proxy as target, and none for the token as target", () => {
+  test("returns one note if the target is a pausable proxy, and none if it is the token", () => {
     const twice = { ...subject, intent: { ...subject.intent, calls: [...calls, payToken] } };
     const can = new Map([token, target].map((contract) => [contract, false]));
     assert.deepEqual(
@@ -57,7 +57,7 @@ describe("notes", () => {
 });
 
 describe("the code of a contract", () => {
-  test("cannot send tokens if it makes no call or contains only transferFrom", () => {
+  test("cannot send tokens if the code makes no call or contains only `transferFrom`", () => {
     assert.equal(canMoveTokens("0x00"), false);
     // PUSH4 of transferFrom, CALL.
     assert.equal(canMoveTokens("0x6323b872dd5af1"), false);
@@ -65,7 +65,7 @@ describe("the code of a contract", () => {
     assert.equal(canMoveTokens("0x63a9059cbb60f1"), false);
   });
 
-  test("can send tokens by transfer in a call, by copied calldata, or by a delegated call", () => {
+  test("can send tokens by `transfer`, by copied calldata, or by a delegated call", () => {
     assert.equal(canMoveTokens("0x63a9059cbb5af1"), true);
     assert.equal(canMoveTokens("0x375af1"), true);
     assert.equal(canMoveTokens("0x5af4"), true);

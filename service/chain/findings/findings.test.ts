@@ -407,7 +407,7 @@ describe("findings", () => {
     assert.deepEqual(await check(await record(parts)), []);
   });
 
-  test("reports target_may_change as a note if a target can pause", async () => {
+  test("reports `target_may_change` as a note if a target can pause", async () => {
     const pausing = await fiat();
     const to = (target: Hex) =>
       record({ calls: [transfer(world.token), transfer(target, shop, "0")] });
@@ -426,7 +426,7 @@ describe("findings", () => {
     assert.equal(found?.cure, "for 25 DMO, write 25000000");
   });
 
-  test("finds the same mistakes without eth_simulateV1, except fees and allowances", async () => {
+  test("finds the same mistakes without `eth_simulateV1`, except fees and allowances", async () => {
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
       return ask(method, params);

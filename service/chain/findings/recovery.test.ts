@@ -51,7 +51,7 @@ describe("recovery_looks_like_exchange", () => {
 });
 
 describe("recovery_without_code_on", () => {
-  test("is found, with the chain's name, if another chain lacks the contract", async () => {
+  test("is found and names the chain if a different chain lacks the contract", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.match(findings[0]!.message, /not on Second, where/);
@@ -64,7 +64,7 @@ describe("recovery_without_code_on", () => {
     assert.deepEqual([findings, notes], [[], []]);
   });
 
-  test("is not found for an account with a key, even if it delegates to a contract", async () => {
+  test("is not found for an account with a key that delegates to a contract", async () => {
     assert.deepEqual((await doubtsOf(accounts.other, [second])).findings, []);
     const delegating = await world.withCode(`0xef0100${world.target.slice(2).toLowerCase()}`);
     const { findings } = await doubtsOf(delegating, [second]);
@@ -78,7 +78,7 @@ describe("recovery_without_code_on", () => {
     assert.match(notes[0]!.message, /^Silent did not respond/);
   });
 
-  test("is a note instead of a finding if the other chain takes longer than 2 s", async () => {
+  test("is a note instead of a finding if the other chain needs more than 2 s", async () => {
     const recovery = await world.withCode(walletCode);
     const slow = async (method: string, params: unknown[], ask: Ask) => {
       if (method === "eth_getCode") await sleep(4000);

@@ -12,7 +12,7 @@ import { openNetwork } from "./network.ts";
 const hash = `0x${"11".repeat(32)}`;
 const block = { number: "0x5", hash, parentHash: hash, timestamp: "0x5", baseFeePerGas: "0x1" };
 
-test("reports an endpoint that contradicts others, and calls that endpoint last", async () => {
+test("reports an endpoint that contradicts others and calls that endpoint last", async () => {
   const asked: string[] = [];
   const events: NetworkEvent[] = [];
   let nowMs = 0;
@@ -51,7 +51,7 @@ test("reports an endpoint that contradicts others, and calls that endpoint last"
   assert.deepEqual(await whoIsAsked(), ["liar", "one", "two"], "half of its points are forgotten");
 });
 
-test("reports rpc_wrong_chain for an endpoint of another chain, and does not read it", async () => {
+test("reports `rpc_wrong_chain` for a wrong chain's endpoint, which it does not read", async () => {
   const events: NetworkEvent[] = [];
   const ask: Endpoint["ask"] = async (calls) =>
     calls.map(({ method }) => ({ result: method === "eth_chainId" ? "0x2" : block }));
@@ -73,7 +73,7 @@ describe("the range of an endpoint's log queries", () => {
     for (let i = 0; i < times; i++) recordLogsShown(record, record.logs.rangeBlocks, 5000);
   };
 
-  test("returns to the longest accepted range, and does not grow for 16, 32, … 256 ranges", () => {
+  test("returns to the longest accepted range and then stays for 16, 32, … 256 ranges", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     const waits: number[] = [];
@@ -103,7 +103,7 @@ describe("the range of an endpoint's log queries", () => {
     assert.equal(record.logs.rangeBlocks, 5000);
   });
 
-  test("is halved if a range is refused that was accepted earlier", () => {
+  test("is halved if a previously accepted range is refused", () => {
     const record = opened();
     shown(record, 1);
     shrinkLogRange(record, 2000);

@@ -87,7 +87,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(sent, [`Basic ${Buffer.from("us@er:p:w").toString("base64")}`, undefined]);
   });
 
-  test("requests a missing answer again, and fails if the answer is still missing", async () => {
+  test("requests a missing answer again and fails if the answer is still missing", async () => {
     const asked: string[] = [];
     answer = (body) => {
       const batch = [body].flat();
@@ -115,7 +115,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     await assert.rejects(endpoint.ask([...calls, ...calls]), failure("b"));
   });
 
-  test("throws ChainUnavailable for a response of more than 32 MiB", async () => {
+  test("throws `ChainUnavailable` for a response of more than 32 `MiB`", async () => {
     answer = () => "x".repeat(2 ** 25);
     await assert.rejects(httpEndpoint("one", url, { timeoutMs: 30_000 }).ask(calls), {
       name: "ChainUnavailable",
@@ -123,7 +123,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   });
 
-  test("returns an error of one call only for that call", async () => {
+  test("returns the error of a call only for that call", async () => {
     const error = { code: 3, message: "execution reverted", data: "0x01" };
     answer = (batch) =>
       (batch as Call[]).map((call) => (call.id === 1 ? { id: 1, error } : echo(call)));
@@ -222,7 +222,7 @@ describe("the rate limits of a provider", () => {
     assert.ok(clock.ms - beganMs < 5000, `${clock.ms - beganMs} ms for 100 calls`);
   });
 
-  test("the rate after a refusal depends on the last ten seconds; it grows linearly", async () => {
+  test("the rate after a refusal depends on the last ten seconds and grows linearly", async () => {
     let isLimited = false;
     const { ask, clock, pace } = onVirtualClock((calls) => {
       if (!isLimited) return fine(calls);
@@ -269,7 +269,7 @@ describe("the rate limits of a provider", () => {
     assert.equal(pace.read().callsPerSecond, 5);
   });
 
-  test("does not retry a refused log query, and does not slow other methods", async () => {
+  test("does not retry a refused log query and does not slow other methods", async () => {
     const error = { code: -32000, message: "too many requests" };
     const { ask, clock, requests } = onVirtualClock((calls) =>
       calls.map(({ method }) => (method === "eth_getLogs" ? { error } : { result: method })),
@@ -299,7 +299,7 @@ describe("the rate limits of a provider", () => {
     assert.deepEqual(await ask([call("a")]), [{ result: "a" }]);
   });
 
-  test("retries if a header is not found, because only one backend may lack it", async () => {
+  test("retries if a header is not found, because other backends may have the header", async () => {
     let asked = 0;
     const { ask } = onVirtualClock((calls) =>
       calls.map(({ method }) =>

@@ -50,7 +50,7 @@ function follower({ heads }: ReturnType<typeof node>) {
 }
 
 describe("the newest block of a chain", () => {
-  test("throws ChainUnavailable if the node has no block", () =>
+  test("throws `ChainUnavailable` if the node has no block", () =>
     assert.rejects(openHeads(async () => null, Date.now).read(), {
       name: "ChainUnavailable",
       message: "the node has no block",
@@ -76,7 +76,7 @@ describe("the newest block of a chain", () => {
     assert.equal(asked.times, 2);
   });
 
-  test("is not requested while a loop reports it, and readers receive it immediately", async () => {
+  test("is not requested while a loop reports each block to the readers", async () => {
     const chain = node();
     const { asked, heads, block, mine } = chain;
     heads.note(block());
@@ -98,7 +98,7 @@ describe("the newest block of a chain", () => {
     stop();
   });
 
-  test("is requested when it is due, if blocks are regular and no loop reports them", async () => {
+  test("is requested when the next block is due if blocks are regular", async () => {
     const chain = node();
     const { asked, mine } = chain;
     const { numbers, stop } = follower(chain);

@@ -12,7 +12,7 @@ describe("the responses of a node", () => {
     ["an odd number of hex digits", () => hexData("0x1"), 'wanted hex, found "0x1"'],
   ];
   for (const [name, read, message] of refusals) {
-    test(`throws ChainUnavailable for ${name}`, () =>
+    test(`throws \`ChainUnavailable\` for ${name}`, () =>
       assert.throws(read, { name: "ChainUnavailable", message }));
   }
 

@@ -98,7 +98,7 @@ describe("a read from each endpoint", options, () => {
     seen.resolve();
   });
 
-  test("waits for an endpoint that is slower than the others, but not late", async (context) => {
+  test("waits for an endpoint that is slower than others, but not late", async (context) => {
     let finished = 0;
     const quorum = Promise.withResolvers<void>();
     const counted = (response: ServerResponse) => {
@@ -121,7 +121,7 @@ describe("a read from each endpoint", options, () => {
     assert.deepEqual(found, [[{ result: "0x9" }], undefined, [{ result: "0x7" }]]);
   });
 
-  test("does not count an endpoint that returned an error toward the quorum", async (context) => {
+  test("does not count an error response toward the quorum", async (context) => {
     const throttling = throttled(balance.method, Promise.resolve());
     const error = { code: -32601, message: "the method does not exist" };
     const refusing = { method: balance.method, answer: () => ({ error }) };
@@ -162,7 +162,7 @@ describe("a read from each endpoint", options, () => {
 });
 
 describe("a read that a quorum must agree on", options, () => {
-  test("calls another endpoint while one is throttled", async (context) => {
+  test("calls a different endpoint while one endpoint is throttled", async (context) => {
     const seen = Promise.withResolvers<void>();
     const manners = [throttled(balance.method, seen.promise), undefined, undefined];
     const { network, events } = await openServers(context, manners);
@@ -227,7 +227,7 @@ describe("a view", options, () => {
     });
   }
 
-  test("waits for a late head if only one other endpoint has answered", async (context) => {
+  test("waits for a late head if only one different endpoint has answered", async (context) => {
     const first = Promise.withResolvers<void>();
     const method = "eth_getBlockByNumber";
     const fast = (response: ServerResponse) => {

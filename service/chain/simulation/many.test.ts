@@ -12,7 +12,7 @@ before(async () => {
 after(() => world?.stop());
 
 describe("many simulations", () => {
-  test("throw ChainUnavailable if the node takes too long", async () => {
+  test("throw `ChainUnavailable` if the node takes too long", async () => {
     const record = await world.paid();
     const slow: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") await setTimeout(300);
@@ -24,7 +24,7 @@ describe("many simulations", () => {
     });
   });
 
-  test("throw ChainUnavailable if no slot becomes free in time", async () => {
+  test("throw `ChainUnavailable` if no slot becomes free in time", async () => {
     const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
     let nowMs = 0;
     // Eight simulations run simultaneously. The ninth waits, and its timeout has passed when the

@@ -19,7 +19,7 @@ before(async () => {
 after(() => world?.stop());
 
 describe("a simulation that is not possible", () => {
-  test("throws ChainUnavailable if no node responds or the node is of another chain", async () => {
+  test("throws `ChainUnavailable` if no node of the chain responds", async () => {
     const record = await world.paid();
     await assert.rejects(world.simulate(record, "http://127.0.0.1:9"), ChainUnavailable);
     const other = await startWorld(1);

@@ -36,7 +36,7 @@ describe("explainRevert", () => {
     assert.equal(explainRevert(data), `ERC20InsufficientBalance(${target}, 5, 7)`);
   });
 
-  test("shows the selector of an unknown error, or reports that there is no data", () => {
+  test("shows the selector of an unknown error or reports that there is no data", () => {
     assert.equal(explainRevert("0xdeadbeef01"), "reverted with 0xdeadbeef");
     assert.equal(explainRevert("0x"), "no reason given");
   });

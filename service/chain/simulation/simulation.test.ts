@@ -87,7 +87,7 @@ describe("the simulation of a successful execution", () => {
   });
 
   for (const held of [0n, 40n]) {
-    test(`assumes a balance of exactly 100, and reports that, if it is ${held}`, async () => {
+    test(`assumes and reports a balance of exactly 100 if the balance is ${held}`, async () => {
       const record = await world.newRecord();
       if (held > 0n) await world.pay(record.address, held);
       const simulation = await world.simulate(record);
@@ -100,7 +100,7 @@ describe("the simulation of a successful execution", () => {
     });
   }
 
-  test("assumes the amount that the page requests if the calls accept less", async () => {
+  test("assumes the requested amount even if the calls accept a lower amount", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const collect = (recipient: Hex, least: bigint, most: bigint) =>
       payWithTolerance({ token: world.token, recipient, least, most }).calls;
@@ -116,7 +116,7 @@ describe("the simulation of a successful execution", () => {
     ]);
   });
 
-  test("uses the real balance if it is more than the amount", async () => {
+  test("uses the real balance if the balance exceeds the amount", async () => {
     const record = await world.paid();
     await world.pay(record.address, 11n);
     const simulation = await world.simulate(record);
@@ -138,7 +138,7 @@ describe("the simulation of a successful execution", () => {
     assert.deepEqual(roles, ["target", "named"]);
   });
 
-  test("reports the received, not the sent amount if a token takes a fee", async () => {
+  test("reports the received amount, not the sent amount, if a token takes a fee", async () => {
     const token = await world.deployOdd("FeeToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);
@@ -188,7 +188,7 @@ describe("the simulation of a successful execution", () => {
     );
   });
 
-  test("reports the number of unmeasured balances if there are too many transfers", async () => {
+  test("reports how many balances are not measured if there are too many transfers", async () => {
     // PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
     const log = (_: unknown, index: number) => {
       const account = (0x7000 + index).toString(16);
@@ -205,7 +205,7 @@ describe("the simulation of a successful execution", () => {
     assert.equal(simulation.unmeasured, 150);
   });
 
-  test("without eth_simulateV1, measures only the accounts in the intent and says so", async () => {
+  test("measures and reports only the intent's accounts without `eth_simulateV1`", async () => {
     const record = await world.paid();
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");

@@ -99,7 +99,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       });
     }
 
-    test("throws, and does not return recovered, if an execution's logs are lost", async () => {
+    test("throws instead of returning `recovered` if an execution's logs are lost", async () => {
       const record = await executed();
       await assert.rejects(readFrom(record, logless), /no Executed event/);
       await world.mineAt(record.intent.expirationTimestamp + 1);
@@ -141,7 +141,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /expected only logs of the search/);
     });
 
-    test("throws if the node responds to balanceOf without data", async () => {
+    test("throws if the node responds to `balanceOf` without data", async () => {
       const record = await world.newRecord({ token: "0x00000000000000000000000000000000000abcde" });
       await assert.rejects(readFrom(record, plain), /balanceOf/);
     });
@@ -236,7 +236,7 @@ describe("the service's reading", () => {
     ["without the logs of any block", refusing, /^no logs of block \d+: .*out of order/],
   ];
   for (const [name, manner, message] of faults) {
-    test(`throws ChainUnavailable for a response ${name}`, async () => {
+    test(`throws \`ChainUnavailable\` for a response ${name}`, async () => {
       const record = await executed();
       const node = await startNode(world.rpcUrl, manner);
       await assert.rejects(theServices(record, node.rpcUrl), { name: "ChainUnavailable", message });
@@ -276,7 +276,7 @@ describe("the service's memory", () => {
 });
 
 describe("the library's reading", () => {
-  test("throws rpc_inconsistent if an earlier response omitted an execution", async () => {
+  test("throws `rpc_inconsistent` if an earlier response omitted an execution", async () => {
     const record = await executed();
     const previous = await readStatus(record, { rpc: world.rpcUrl });
     const options = { rpc: world.rpcUrl, previous: { ...previous, execution: null } };

@@ -29,7 +29,7 @@ before(async () => {
 after(() => world.stop());
 
 describe("the state of an address", () => {
-  test("is unfunded while the address is open and empty", async () => {
+  test("is `unfunded` while the address is open and empty", async () => {
     const record = await world.newRecord();
     const block = await world.client.getBlock();
     assert.deepEqual(await statusOf(record), {
@@ -51,7 +51,7 @@ describe("the state of an address", () => {
     });
   });
 
-  test("is partially_funded from one unit up to one unit less than the amount", async () => {
+  test("is `partially_funded` from one unit up to one unit less than the amount", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 1n);
     assert.equal(await stateOf(record), "partially_funded");
@@ -59,7 +59,7 @@ describe("the state of an address", () => {
     assert.equal(await stateOf(record), "partially_funded");
   });
 
-  test("is funded if the balance is at least the amount, and nothing is recoverable", async () => {
+  test("is `funded` if the balance is at least the amount; nothing is recoverable", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     assert.equal(await stateOf(record), "funded");
@@ -71,7 +71,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("is executed, with transaction, block, and balances before and after", async () => {
+  test("is `executed` and has the transaction, the block, and both balances", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const receipt = await world.execute(record);
@@ -92,7 +92,7 @@ describe("the state of an address", () => {
     ]);
   });
 
-  test("remains executed, and lists later recoveries, oldest first", async () => {
+  test("remains `executed` and lists later recoveries, oldest first", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     await world.execute(record);
@@ -115,7 +115,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("is open in the second of its expiration time, and expired in the next second", async () => {
+  test("is open in the second of the expiration time and expired in the next second", async () => {
     const empty = await world.newRecord();
     const paid = await world.newRecord();
     await world.pay(paid.address, 100n);
@@ -129,7 +129,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, [{ token: world.token, amount: "100" }]);
   });
 
-  test("is recovered, with the measured amounts, after a recovery closed the address", async () => {
+  test("is `recovered` with the measured amounts after a recovery closed the address", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 60n);
     await world.mineAt(record.intent.expirationTimestamp + 1);
@@ -147,7 +147,7 @@ describe("the state of an address", () => {
     assert.ok(balance >= 60n);
   });
 
-  test("is recovered even if the recovery that closed the address returned nothing", async () => {
+  test("is `recovered` even if the recovery that closed the address returned nothing", async () => {
     const record = await world.newRecord();
     await world.mineAt(record.intent.expirationTimestamp + 1);
     await world.recover(record, []);
@@ -156,7 +156,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoveries, []);
   });
 
-  test("depends only on the intent's token, and lists recoveries of all tokens", async () => {
+  test("depends only on the intent's token, but lists recoveries of all tokens", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await world.pay(record.address, 500n, other);
@@ -203,7 +203,7 @@ describe("a status after a reorganization", () => {
     assert.equal(status.execution?.blockNumber, status.block.number);
   });
 
-  test("is read without stored events if the reorganization is deeper than they are", async () => {
+  test("is read without stored events if a reorganization undid all of them", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(1);
@@ -219,7 +219,7 @@ describe("a status after a reorganization", () => {
     assert.equal(status.execution?.blockNumber, status.block.number - 200);
   });
 
-  test("contains an execution that moved to another block, with its new block", async () => {
+  test("contains the new block of an execution that moved to a different block", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     const snapshot = await world.client.snapshot();

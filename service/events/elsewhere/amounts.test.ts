@@ -34,7 +34,7 @@ describe("money on other chains", () => {
     assert.deepEqual(found, ["10 12 held 2", "137 9 held 3"]);
   });
 
-  test("has the returned amounts that the factory measured, and shows the rest as held", () => {
+  test("has the returned amounts that the factory measured and shows the rest as held", () => {
     const back = { ...moved(3, "5"), token: token.toLowerCase() as Hex };
     assert.deepEqual(shown([moved(1, "5")], [balance(2, "5")], [back]), ["10 5 returned 3"]);
     assert.deepEqual(shown([moved(1, "5"), moved(4, "1")], [balance(2, "5")], [back]), [
@@ -49,7 +49,7 @@ describe("money on other chains", () => {
     ]);
   });
 
-  test("counts as returned by somebody else if it has left, even if dust arrives later", () => {
+  test("counts as returned by somebody else if it left the address, despite later dust", () => {
     const gone = [balance(3, "0")];
     assert.deepEqual(shown([moved(1, "25000000")], gone), ["10 25000000 returned null"]);
     const dust = [moved(1, "25000000"), moved(4, "1"), moved(5, "1")];

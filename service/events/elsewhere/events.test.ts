@@ -222,7 +222,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([data.status.recoveries, data.payments], [[], []]);
     });
 
-    test("retracts and reports again after a reorganization of the other chain", async () => {
+    test("retracts and repeats a report after a reorganization of the other chain", async () => {
       const { accountId, address, record } = await open(await world.newRecord());
       const own = await world.pay(address, 40n);
       await store.db.transaction().execute(async (transaction) => {
@@ -270,7 +270,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), [...before, `reverted ${ownId}`]);
     });
 
-    test("reports nothing else about an address that was paid only elsewhere", async () => {
+    test("reports no other events about an address that was paid only elsewhere", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 300;
       const { accountId, address } = await open(await world.newRecord({ expirationTimestamp }));
@@ -289,7 +289,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       nowMs += 10;
     });
 
-    test("reports a payment that is saved while the address is observed", async () => {
+    test("reports a payment that is saved during an observation of the address", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await save(800, [to(address, 800)]);
       await pass(() => save(801, [to(address, 800, "8")]));
@@ -327,7 +327,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found.at(-1), "recovered 10 25000000");
     });
 
-    test("reports to the accounts that created the address later, too", async () => {
+    test("reports also to accounts that create the address later", async () => {
       const record = await world.newRecord();
       const [first, second] = [await open(record), await open(record)];
       await save(1_200, [to(first.address, 1_200)]);

@@ -48,7 +48,7 @@ describe("formBatches", () => {
     assert.deepEqual(names([ready("a", 2_000_000), ready("b", 1000)]), ["b", "a"]);
   });
 
-  test("separates tipped jobs, and jobs whose gas differs by a factor above 1.45", () => {
+  test("separates tipped jobs and separates jobs whose gas differs by a factor above 1.45", () => {
     const unlike = [ready("a", 104_000), ready("b", 100_000), ready("c", 2_400_000)];
     assert.deepEqual(names(unlike, { ...limits, batchGasMax: 12_000_000 }), ["ba", "c"]);
     const tipped = { ...ready("t", 100_000), isTipped: true };
@@ -56,7 +56,7 @@ describe("formBatches", () => {
     assert.deepEqual(names([tipped, own]), ["o", "t"]);
   });
 
-  test("gives each item the gas of the most expensive item plus three eighths", () => {
+  test("gives each item three eighths more gas than the most expensive item needs", () => {
     const [batch] = formBatches([ready("a", 100_000), ready("b", 70_000)], limits);
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.375);
   });
@@ -68,7 +68,7 @@ describe("formBatches", () => {
     }
   });
 
-  test("charges each address in proportion to its gas, without a remainder", () => {
+  test("charges each address in proportion to its gas and leaves no remainder", () => {
     const [batch] = formBatches(
       [ready("a", 84_000), ready("b", 60_000), ready("c", 60_001)],
       limits,
@@ -115,11 +115,11 @@ describe("admit, if only tips pay", () => {
     return unpaid.map(({ reason, dueAtSeconds }) => [reason, dueAtSeconds]);
   };
 
-  test("postpones a recovery with recovery_left_to_its_owner", () => {
+  test("postpones a recovery with `recovery_left_to_its_owner`", () => {
     assert.deepEqual(reasonOf("recover"), [["recovery_left_to_its_owner", 1060]]);
   });
 
-  test("postpones an execution without a tip with tip_does_not_cover_gas", () => {
+  test("postpones an execution without a tip with `tip_does_not_cover_gas`", () => {
     assert.deepEqual(reasonOf("execute"), [["tip_does_not_cover_gas", 1060]]);
   });
 });

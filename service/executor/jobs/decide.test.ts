@@ -262,7 +262,7 @@ describe("decide", () => {
     test(title, () => assert.deepEqual(decide(given(change)), decision));
   }
 
-  test("decides every combination, and executes only open and funded addresses", () => {
+  test("decides every combination and executes only open and funded addresses", () => {
     let count = 0;
     const options = {
       hasCode: [false, true],

@@ -87,17 +87,17 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
 }
 
 describe("dispatch", () => {
-  test("postpones a job with no_free_slot if all slots of the only key are in use", async () => {
+  test("postpones a job with `no_free_slot` if all slots of the only key are in use", async () => {
     const found = await dispatchOne([0, 0], defaultTuning.inFlightMax);
     assert.deepEqual(found, { reason: "no_free_slot", seconds: 0 });
   });
 
-  test("postpones a job with earlier_nonces_unknown if a quorum reports more", async () => {
+  test("postpones a job with `earlier_nonces_unknown` if a quorum reports more", async () => {
     const found = await dispatchOne([3, 3]);
     assert.deepEqual(found, { reason: "earlier_nonces_unknown", seconds: 5 });
   });
 
-  test("postpones a job with endpoints_disagree_on_nonce if one reports more", async () => {
+  test("postpones a job with `endpoints_disagree_on_nonce` if one reports more", async () => {
     const found = await dispatchOne([3, undefined]);
     assert.deepEqual(found, { reason: "endpoints_disagree_on_nonce", seconds: 15 });
   });

@@ -29,7 +29,7 @@ describe("a recovery", () => {
   const tokens: Hex[] = [`0x${"aa".repeat(20)}`, `0x${"bb".repeat(20)}`];
   const unknown: Estimate = { result: "unknown" };
 
-  test("is postponed with simulation_unavailable if no endpoint simulates a transfer", () => {
+  test("is postponed with `simulation_unavailable` if no endpoint simulates a transfer", () => {
     assert.deepEqual(combineEstimates(tokens, [unknown, unknown]), {
       transfers: [],
       reason: "simulation_unavailable",

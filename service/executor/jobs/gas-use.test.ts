@@ -7,7 +7,7 @@ describe("the gas that is planned for an execution", () => {
   const plan = (estimate: number, use: number | undefined, gasMax = 12_000_000) =>
     planGas(estimate, use, limit, gasMax);
 
-  test("is at least the amount that the execution uses when gas is plentiful", () => {
+  test("is at least the gas that the execution uses when gas is plentiful", () => {
     assert.equal(plan(100_000, 108_000), 108_000);
     assert.equal(plan(137_000, 100_000), 137_000);
     assert.equal(plan(137_000, undefined), 137_000);

@@ -9,7 +9,7 @@ const item = (terms: Hex) => ({ job: { terms } }) as never;
 const bytes = (byte: string, count: number) => item(`0x${byte.repeat(count)}`);
 
 describe("the estimated cost of a recovery", () => {
-  test("charges long terms per byte, at the floor price of EIP-7623", () => {
+  test("charges long terms at the floor price per byte of EIP-7623", () => {
     assert.equal(estimateRecoveryCost(bytes("ff", 20_000), purse(1n, 0n)), 21_000n + 20_000n * 40n);
   });
 

@@ -111,7 +111,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(taken.length, 1);
     });
 
-    test("rejects a second purpose for a nonce or a job, and changes nothing", async () => {
+    test("rejects a second purpose for a nonce or a job and changes nothing", async () => {
       await ledger.openPurpose(fence, purpose(5, address(1), address(2)), signed(1));
       await assert.rejects(ledger.openPurpose(fence, purpose(5, address(3)), signed(2)));
       const conflicting = purpose(6, address(3), address(2));
@@ -124,7 +124,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readNextNonce(chainId, sender), 6);
     });
 
-    test("stores every signed transaction of a purpose, even with fees above 2^53", async () => {
+    test("stores every signed transaction of a purpose even if a fee exceeds 2^53", async () => {
       const transactions = [signed(1), signed(2)] as const;
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), transactions[0]);
       await ledger.addTransaction(fence, id, transactions[1]);
@@ -134,7 +134,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found?.data, "0x1234");
     });
 
-    test("releases the jobs and charges the gas once if a purpose is settled twice", async () => {
+    test("releases the jobs and charges gas only once if a purpose is settled twice", async () => {
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       const amount = 2n ** 200n;
       const settlement = {
@@ -164,7 +164,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(final?.id, id);
     });
 
-    test("charges costs that a tip does not cover, and a reorg cancels the charge", async () => {
+    test("charges costs that a tip does not cover until a reorg cancels the charge", async () => {
       const tipped = purpose(0, address(1));
       const shares = tipped.shares.map((share) => ({ ...share, isTipped: true }));
       const id = await ledger.openPurpose(fence, { ...tipped, shares }, signed(1));
@@ -248,7 +248,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await isDue(), true);
     });
 
-    test("a dropped job is never due, even if it was idle before", async () => {
+    test("a dropped job is never due, even if the job was idle before", async () => {
       const rests = { state: "idle" as const, dueAtSeconds: null, reason: null };
       await ledger.updateJobs(fence, [{ ...rests, address: address(1) }]);
       const seen: boolean[] = [];
@@ -266,7 +266,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(seen.at(-1), true, "the job is due after a retry");
     });
 
-    test("money wakes an idle job, but not before its backoff has ended", async () => {
+    test("money wakes an idle job, but not before the job's backoff has ended", async () => {
       const idle = { state: "waiting" as const, dueAtSeconds: null, reason: quoteText("reverts") };
       await ledger.updateJobs(fence, [
         { ...idle, address: address(1), notBeforeSeconds: 80, failures: 2 },
@@ -315,7 +315,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("gives a slow account a tenth of a pass that other jobs could fill", async () => {
+    test("gives a slow account only a tenth of a pass that other jobs could fill", async () => {
       const more = [4, 5, 9].map((n) => paymentTo(address(n), 8));
       await ledger.savePayments(fence, found(8, more), 60);
       const due = await ledger.findDueJobs(chainId, 70, 3, (id) => (id === "slow" ? 200 : 0));

@@ -6,7 +6,7 @@ import { allReasons, failureLabel, quoteText } from "./reasons.ts";
 const docs = readFileSync(new URL("../../../docs/executor.md", import.meta.url), "utf8");
 
 describe("the table of reasons in docs/executor.md", () => {
-  test("contains every reason once, and other texts only of contracts and measurements", () => {
+  test("contains every reason once; other texts are from contracts and measurements", () => {
     const [, table = ""] = docs.split("| `reason` | meaning |\n|---|---|\n");
     const rows = table.split("\n\n")[0]!.split("\n");
     const documented = rows
@@ -24,7 +24,7 @@ describe("the table of reasons in docs/executor.md", () => {
 });
 
 describe("quoteText", () => {
-  test("returns a contract's text that equals a reason as Error(text)", () => {
+  test("returns `Error(text)` for a contract's text that equals a reason", () => {
     for (const reason of allReasons) assert.equal(quoteText(reason), `Error(${reason})`);
   });
 

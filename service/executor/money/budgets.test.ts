@@ -18,7 +18,7 @@ const open = (limits: Partial<BudgetLimits>) =>
 describe("the budget of insufficient tips", () => {
   const tipped = (accountId: string) => payer(accountId, { isTipped: true });
 
-  test("is limited per account, regardless of the chain's remaining daily budget", () => {
+  test("is limited for each account regardless of the chain's remaining daily budget", () => {
     const budgets = open({ perDayMax: 0n });
     assert.equal(budgets.refusal(tipped("a"), 50n), undefined);
     budgets.reserve(tipped("a"), 50n);
@@ -47,7 +47,7 @@ describe("the budget of insufficient tips", () => {
 });
 
 describe("a cost that is limited to a part of each budget", () => {
-  test("is refused above half the budget of an account, a client ID, or the chain", () => {
+  test("is refused above half of the budget of an account, a client ID, or the chain", () => {
     const half = 2n;
     const budgets = open({});
     assert.equal(budgets.refusal(payer("a"), 25n, half), undefined);
@@ -81,7 +81,7 @@ describe("a transaction that several addresses share", () => {
     assert.equal(reason, "client_id_budget_spent");
   });
 
-  test("is charged to the chain if no address shares it, and is allowed if its cost falls", () => {
+  test("is charged to the chain if no address shares it, and may always cost less", () => {
     const budgets = open({});
     assert.equal(findBudgetRefusal(budgets, [], 100n), undefined);
     assert.equal(findBudgetRefusal(budgets, [], 101n), "budget_spent");

@@ -6,7 +6,7 @@ const known: DataFee = { ...unknownDataFee, perByte: 7n };
 const weigh = (...bounds: bigint[]) => mergeDataFees(known, bounds, { quorum: 2, nowMs: 1000 });
 
 describe("the data fee", () => {
-  test("is the median of three endpoints' bounds, or the higher of two", () => {
+  test("is the median of the bounds of three endpoints, or the higher bound of two", () => {
     assert.equal(weigh(1n, 900n, 9n).perByte, 9n);
     assert.equal(weigh(9n, 0n).perByte, 9n);
     assert.equal(weigh(0n, 9n).perByte, 9n);
@@ -18,7 +18,7 @@ describe("the data fee", () => {
     assert.equal(weigh().perByte, 7n);
   });
 
-  test("is zero for an hour if all endpoints report zero, but not if one reports a fee", () => {
+  test("is zero for an hour if every endpoint reports zero, but not if one reports a fee", () => {
     const none = weigh(0n, 0n, 0n);
     assert.equal(none.perByte, 0n);
     assert.ok(isFree(none, 3_600_999));

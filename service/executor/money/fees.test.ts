@@ -10,27 +10,27 @@ const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
 const baseFee = 100n;
 
 describe("fees", () => {
-  test("never exceed the cap, including the priority fee", () => {
+  test("never exceed the cap, which also limits the priority fee", () => {
     const { fee, neededPerGas } = suggestFee(5000n, 3000n, policy);
     assert.deepEqual(fee, { maxFee: 1000n, priorityFee: 1000n });
     assert.equal(neededPerGas, 8000n);
   });
 
-  test("limit a suggested 450 gwei to twice the base fee or the chain's maximum", () => {
+  test("limit a suggestion of 450 gwei to twice the base fee or the chain's maximum", () => {
     const gwei = 1_000_000_000n;
     const open = { ...policy, perGasMax: 500n * gwei, priorityMax: 3n * gwei };
     assert.equal(suggestFee(2n * gwei, 450n * gwei, open).fee.priorityFee, 4n * gwei);
     assert.equal(suggestFee(1n, 450n * gwei, open).fee.priorityFee, 3n * gwei);
   });
 
-  test("use the median priority fee of the blocks with transactions", () => {
+  test("use the median priority fee of blocks that have transactions", () => {
     const gasUsedRatio = [0, 0.5, 0, 0.2, 0.1];
     const reward = [["0x0"], ["0x5"], ["0x0"], ["0x7"], ["0x64"]];
     assert.equal(parsePriorityFee({ gasUsedRatio, reward }), 7n);
     assert.equal(parsePriorityFee({ gasUsedRatio: [0], reward: [["0x0"]] }), undefined);
   });
 
-  test("offer twice the base fee plus the suggested or the minimum priority fee", () => {
+  test("offer twice the base fee plus the priority fee, which is at least the minimum", () => {
     assert.deepEqual(suggestFee(100n, 5n, policy).fee, { maxFee: 205n, priorityFee: 5n });
     assert.deepEqual(suggestFee(100n, 0n, policy).fee, { maxFee: 202n, priorityFee: 2n });
   });
@@ -59,7 +59,7 @@ describe("fees", () => {
     assert.deepEqual(bumpFee({ maxFee: 100n, priorityFee: 10n }, asked, baseFee, policy), asked);
   });
 
-  test("keep the priority fee within its initial limit during an hour of replacements", () => {
+  test("keep the priority fee within the initial limit during an hour of replacements", () => {
     const gwei = 1_000_000_000n;
     const open = { perGasMax: 500n * gwei, priorityMin: 1n, priorityMax: 3n * gwei };
     const { fee: first } = suggestFee(gwei, gwei, open);

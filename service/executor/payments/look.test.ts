@@ -99,7 +99,7 @@ describe("the first read of new records", () => {
     await until("some passes are over", async () => done() >= before + count);
   };
 
-  test("reads each unpaid record once, and stores no rows for unpaid records", async (context) => {
+  test("reads each unpaid record once and stores no rows for unpaid records", async (context) => {
     const asked: Hex[] = [];
     const running = start(context, {
       adapt: withRpcs((rpc) =>

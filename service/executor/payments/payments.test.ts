@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kept(record), all);
     });
 
-    test("forgets a payment in a replaced block, and finds the new block's payment", async () => {
+    test("forgets a payment in a replaced block and finds the new block's payment", async () => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();

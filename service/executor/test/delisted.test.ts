@@ -43,7 +43,7 @@ for (const [name, lookalikes] of [
       return record;
     };
 
-    test("is found if it arrives in two parts, and the paid address executes", async () => {
+    test("is found although it arrives in two parts, and then the address executes", async () => {
       const { address, intent } = await openRecord();
       const stranger = await world.newRecord();
       const { stop } = startCore(store, chains);

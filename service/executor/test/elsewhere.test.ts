@@ -142,7 +142,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.deepEqual([status.state, status.balance, status.chainId], ["unfunded", "0", ownId]);
   });
 
-  test("is returned twice if money arrives twice, and the status shows both returns", async () => {
+  test("is returned twice if money arrives twice; the status shows both returns", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
     for (const count of [1, 2]) {
@@ -210,7 +210,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.ok(later.others >= 25_000_000, `${later.others}`);
   });
 
-  test("stays at the address if it is native coin, until it returns with a token", async () => {
+  test("stays at the address if the money is native coin until a token is returned", async () => {
     const { address, intent } = await openRecord();
     const before = await world.client.getBalance({ address: intent.recovery });
     await running.stop();
@@ -234,7 +234,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
 });
 
 describe("events of money on a chain other than the intent's chain", () => {
-  test("report the payment and the return, each once, with the ID of that chain", async () => {
+  test("report the payment and the return only once each and contain the chain's ID", async () => {
     const { address, intent } = await openRecord();
     await world.pay([{ to: address, amount: 2_500n }]);
     await until("both are reported", async () => (await eventsOf(address)).length === 2);

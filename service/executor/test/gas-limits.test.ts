@@ -81,7 +81,7 @@ async function execute(records: readonly AddressRecord[]): Promise<Map<Hex, bool
 const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => code);
 
 describe("gas limits of executions", () => {
-  test("executes each intent without a finding, from 0.2 to 6 million gas", async () => {
+  test("executes each intent without a finding that needs 0.2 to 6 million gas", async () => {
     const target = await deployOdd(world, "Shop");
     // Each item takes 22,100 gas. The rows take from 0.2 to 6 million gas.
     const few = [5, 120, 140, 160, 175, 190, 265];
@@ -111,7 +111,7 @@ describe("gas limits of executions", () => {
   });
 
   test(
-    "reports and executes an intent whose target needs more gas to do its work",
+    "reports and executes an intent whose target fails quietly without enough gas",
     onlyLong,
     async () => {
       const done = async (address: Hex) =>
@@ -153,7 +153,7 @@ describe("gas limits of executions", () => {
     },
   );
 
-  test("executes the largest call that a transaction can have, of 12 million gas", async () => {
+  test("executes the largest call that fits in a transaction (12 million gas)", async () => {
     // A contract that loops until it has used the gas that its first argument names.
     const target = "0x0000000000000000000000000000000000620003" as const;
     // The code in pseudocode: start = GAS; repeat while start - GAS < wanted.

@@ -80,7 +80,7 @@ const openRecord = async (secondsLeft?: number): Promise<AddressRecord> => {
 };
 
 describe("a look-alike of a listed token", () => {
-  test("appears in the status, and is returned after the execution", async () => {
+  test("appears in the status and is returned after the execution", async () => {
     const { address, intent } = await openRecord();
     await pay(address, 2_500n, bridged);
     await until("the status shows the look-alike", async () => (await wrongIn(address)).length > 0);
@@ -128,7 +128,7 @@ describe("a look-alike of a listed token", () => {
 });
 
 describe("a stranger who sends look-alikes", () => {
-  test("cannot cause a job, row, or transaction with dust, and delays no payment", async () => {
+  test("cannot cause a job, row, or transaction with dust and delays no payment", async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => openRecord()));
     const before = {
       jobs: await jobs(),

@@ -106,7 +106,7 @@ const settledOf = (address: Hex) =>
   });
 
 describe("a token that is on no list", () => {
-  test("can be named by its contract, and is returned after the execution", async () => {
+  test("can be named by its contract and is returned after the execution", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -131,7 +131,7 @@ describe("a token that is on no list", () => {
     assert.equal(await fateOf(address, plain), "empty");
   });
 
-  test("can be named by a transaction, and waits at an open address until the expiry", async () => {
+  test("can be named by a transaction and waits at an open address until the expiry", async () => {
     const { address, intent } = await openRecord(600);
     const transactionHash = await mint(plain, address, 700n);
     const found = await named(address, { transactionHash });
@@ -229,7 +229,7 @@ describe("a stranger with hostile tokens", () => {
     assert.equal(await sent(), before);
   });
 
-  test("affects no other account with a token that reenters the factory", onlyLong, async () => {
+  test("affects no other account by a token that reenters the factory", onlyLong, async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);

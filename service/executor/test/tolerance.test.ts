@@ -43,7 +43,7 @@ async function executionsOf(record: AddressRecord) {
 }
 
 describe("an address that requests 25 and accepts 24.75", () => {
-  test("does not run with 24.7, but runs when the rest arrives", async () => {
+  test("does not execute with 24.7, but executes when at least 24.75 has arrived", async () => {
     const record = await newTolerant("short");
     const before = await world.balanceOf(shop);
     await pay(record, (247n * unit) / 10n);
@@ -62,7 +62,7 @@ describe("an address that requests 25 and accepts 24.75", () => {
     assert.equal((await world.balanceOf(shop)) - before, (248n * unit) / 10n);
   });
 
-  test("forwards 24.9 in full, and uses 100,000 to 140,000 gas", async (context) => {
+  test("forwards 24.9 in full and uses 100,000 to 140,000 gas", async (context) => {
     const record = await newTolerant("fee");
     const before = await world.balanceOf(shop);
     await pay(record, (249n * unit) / 10n);

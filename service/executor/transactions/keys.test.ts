@@ -36,7 +36,7 @@ describe("several keys", () => {
     ["a key itself", [{ key: `0x${"4c".repeat(32)}` }]],
   ];
   for (const [name, keys] of faulty) {
-    test(`refuses a file of ${name} at startup, without showing its content`, () => {
+    test(`refuses a file of ${name} at startup and does not show the content`, () => {
       const message = refusal({ executorKeys: fileOf(JSON.stringify(keys)) });
       assert.match(message, /^EXECUTOR_KEYS .* is not a list of keys/);
       assert.doesNotMatch(message, /s3cret|4c4c/);
@@ -61,7 +61,7 @@ describe("several keys", () => {
     );
   });
 
-  test("refuses a list of keys together with a setting for one key", () => {
+  test("refuses a list of keys combined with a setting for one key", () => {
     const keys = [{ signerUrl, address: first }];
     const executorKeys = fileOf(JSON.stringify(keys));
     const one = [
@@ -78,7 +78,7 @@ describe("several keys", () => {
     }
   });
 
-  test("reads each form of key in one file, in order, with lowercase addresses", () => {
+  test("reads all forms of keys in a file in order and returns lowercase addresses", () => {
     const keys = [
       { signerUrl, address: second },
       { signerUrl: "http://127.0.0.1:2", address: first },

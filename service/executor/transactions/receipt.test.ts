@@ -43,7 +43,7 @@ const itemFailed = (caller: Hex, index: bigint) => ({
 });
 
 describe("parseReceipt", () => {
-  test("throws ChainUnavailable for an invalid receipt, and returns undefined for null", () => {
+  test("throws `ChainUnavailable` for an invalid receipt, and returns undefined for null", () => {
     const name = "ChainUnavailable";
     assert.throws(() => parseReceipt("0x"), { name, message: 'wanted a receipt, found "0x"' });
     assert.throws(() => parseReceipt({ logs: 1 }), {
@@ -60,7 +60,7 @@ describe("decodeOutcomes", () => {
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(sender, 2n)), factory, sent), []);
   });
 
-  test("assigns the failure of an item to the vault at its index", () => {
+  test("assigns the failure of an item to the vault at the item's index", () => {
     const [outcome] = decodeOutcomes(receipt(itemFailed(sender, 1n)), factory, sent);
     assert.deepEqual(outcome, { kind: "failed", vault, reason: explainRevert("0x") });
   });

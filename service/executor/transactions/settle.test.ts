@@ -21,12 +21,12 @@ const blockOf = ({ found }: ReturnType<typeof compareReceipts>) =>
   typeof found === "string" ? found : (found.blockHash.slice(0, 4) as Hex);
 
 describe("compareReceipts", () => {
-  test("returns disagreement if two endpoints show different receipts", () => {
+  test("returns `disagreement` if two endpoints show different receipts", () => {
     const status = [answersOf(receipt("aa")), answersOf(receipt("aa", "0x0"))];
     assert.equal(blockOf(compareReceipts(status, 2)), "disagreement");
   });
 
-  test("ignores and reports an endpoint whose receipt differs from two equal receipts", () => {
+  test("ignores and reports an endpoint whose receipt differs from two others that agree", () => {
     const answers = [answersOf(receipt("bb")), answersOf(receipt("aa")), answersOf(receipt("aa"))];
     assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
     assert.deepEqual(compareReceipts(answers, 2).others, [0]);
@@ -37,7 +37,7 @@ describe("compareReceipts", () => {
     assert.deepEqual(others, [0]);
   });
 
-  test("returns unknown if only one of two required endpoints shows a receipt", () => {
+  test("returns `unknown` if only one of two required endpoints shows a receipt", () => {
     assert.equal(
       blockOf(compareReceipts([answersOf(receipt("aa")), answersOf(null)], 2)),
       "unknown",
@@ -45,7 +45,7 @@ describe("compareReceipts", () => {
     assert.equal(blockOf(compareReceipts([answersOf(receipt("aa")), undefined], 2)), "unknown");
   });
 
-  test("returns absent if two of three endpoints have no receipt, regardless of the third", () => {
+  test("returns `absent` if two of three endpoints have no receipt, despite the third", () => {
     for (const third of [failed, undefined, answersOf(receipt("aa"))]) {
       assert.equal(
         blockOf(compareReceipts([answersOf(null), third, answersOf(null)], 2)),
@@ -54,7 +54,7 @@ describe("compareReceipts", () => {
     }
   });
 
-  test("returns absent only if a quorum of endpoints answers without a receipt", () => {
+  test("returns `absent` only if a quorum of endpoints answers without a receipt", () => {
     assert.equal(blockOf(compareReceipts([answersOf(null), answersOf(null)], 2)), "absent");
     assert.equal(blockOf(compareReceipts([answersOf(null), undefined], 2)), "unknown");
     assert.equal(blockOf(compareReceipts([answersOf(null), failed], 2)), "unknown");
@@ -95,14 +95,14 @@ describe("the block that is final by the `finalized` tag", () => {
       chain,
     );
 
-  test("is not affected by one false endpoint of three, in any position", async () => {
+  test("is not affected by one false endpoint out of three in any position", async () => {
     for (const lie of [999_999, 0, 1, undefined]) {
       assert.equal(await finalBy([lie, 930, 930], 2), 930);
       assert.equal(await finalBy([930, lie, 930], 2), 930);
     }
   });
 
-  test("is the lower of two blocks, or is found by depth if only one has the tag", async () => {
+  test("is the lower of two blocks, or is found by depth if one node lacks the tag", async () => {
     assert.equal(await finalBy([999_999, 930], 2), 930);
     assert.equal(await finalBy([999_999, undefined, undefined], 2), 1000 - 65);
   });

@@ -31,7 +31,7 @@ describe("the executor's key", () => {
     return "none";
   };
 
-  test("reports each cause of a missing key with its own message, without secrets", () => {
+  test("reports each cause of a missing key with its own message that shows no secret", () => {
     const executorKeystore = path("keystore");
     assert.match(refusal({}), /no key; set EXECUTOR_KEY/);
     assert.match(refusal({ executorKey: key, executorKeystore }), /both set/);
@@ -87,7 +87,7 @@ describe("a new key", () => {
     assert.ok(!existsSync(password));
   });
 
-  test("opens with its given or generated password, and only its owner can read the file", () => {
+  test("opens with the given or generated password; only the owner can read its file", () => {
     const address = writeNewKey(keystore, password);
     const opens = (executorKeystore: string) =>
       openSigner({ executorKeystore, executorPasswordFile: password }).address;

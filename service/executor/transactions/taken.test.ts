@@ -60,13 +60,13 @@ async function passOver(responses: readonly TraceResponse[]) {
   };
 }
 
-describe("traces of three endpoints", () => {
+describe("traces by three endpoints", () => {
   test("do not count if only one endpoint traces", async () => {
     const { read } = await passOver([[1, 79_999], undefined, undefined]);
     assert.equal(await read(), undefined);
   });
 
-  test("count if two are equal, and the endpoint with the third trace is reported", async () => {
+  test("count if two traces are equal; the endpoint with the third trace is reported", async () => {
     const { read, events } = await passOver([
       [1, 79_999],
       [30_000, 50_000],
@@ -86,7 +86,7 @@ describe("traces of three endpoints", () => {
   });
 });
 
-test("uses the only endpoint's trace unless it has more gas than the receipt", async () => {
+test("uses the only endpoint's trace unless that has more gas than the receipt", async () => {
   const only = await passOver([[30_000, 50_000]]);
   assert.deepEqual(await only.read(), [30_000, 50_000]);
   const more = await passOver([[30_000, 100_000]]);
@@ -127,17 +127,17 @@ describe("if no node traces a batch", () => {
     { address: failed, gas: 137_500 },
   ];
 
-  test("charges an item that ran at most its estimate, and the rest to the failed item", () => {
+  test("charges at most the estimate of an item that ran, and the rest to a failed item", () => {
     const taken = divideGas(shares, 230_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
   });
 
-  test("an item that failed cheaply is not charged more than its share", () => {
+  test("does not charge a failed item for more gas than its share if it used little gas", () => {
     const taken = divideGas(shares, 120_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [60_000, 60_000]);
   });
 
-  test("each item is charged by its estimate if all items ran or all failed", () => {
+  test("charges each item by its estimate if all items ran or all items failed", () => {
     assert.equal(divideGas(shares, 230_000, new Set()), undefined);
     assert.equal(divideGas(shares, 230_000, new Set(vaults)), undefined);
   });

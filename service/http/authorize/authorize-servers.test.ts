@@ -67,7 +67,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.equal(await create(b, headers), 403);
   });
 
-  test("share one limit: both together accept only one burst, then return 429", async () => {
+  test("share one limit: both servers together accept one burst, then return 429", async () => {
     const { apiKey } = await a.newKey();
     const began = performance.now();
     const asked = Array.from({ length: 300 }, (_, i) => createWith(i % 2 ? a : b, apiKey));
@@ -77,7 +77,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.ok(passed <= burst + (performance.now() - began) / intervalMs + 1, `${passed} passed`);
   });
 
-  test("share each account's daily limit, and return 429 above it", async () => {
+  test("share each account's daily limit and return 429 above that limit", async () => {
     const limits = { addressesPerAccountDay: 7 };
     const bounded = await Promise.all(
       [1, 2].map(() => startApp({ databaseUrl: postgres.url, limits })),
@@ -115,7 +115,7 @@ describe("two servers on one PostgreSQL", () => {
     for (const server of servers) await server.close();
   });
 
-  test("return 200 while the limiter's table is missing, and count local decisions", async () => {
+  test("return 200 and count local decisions while the limiter's table is missing", async () => {
     const faults: unknown[] = [];
     const { store, publicUrl } = a.parts;
     const accounts = await openAccounts(

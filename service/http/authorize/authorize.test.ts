@@ -70,7 +70,7 @@ async function refuses(status: number, code: string, headers: Headers): Promise<
 }
 
 describe("POST /v1/address/create and its credential, step by step", () => {
-  test("1. returns 400 invalid_request for both credentials together, valid or not", async () => {
+  test("1. returns 400 `invalid_request` for two credentials, whether valid or not", async () => {
     const { bearer, clientId } = await newAccount();
     for (const authorization of [bearer, "Bearer nonsense", "Basic eDp5", ""]) {
       for (const id of [clientId, "nonsense", ""]) {
@@ -85,7 +85,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     }
   });
 
-  test("1. returns 400 invalid_request for a repeated credential header", async () => {
+  test("1. returns 400 `invalid_request` for a repeated credential header", async () => {
     const { bearer, clientId } = await newAccount();
     const values = { Authorization: [bearer, "Bearer x", ""], "X-Client-Id": [clientId, "x", ""] };
     for (const [name, [good = "", ...others]] of Object.entries(values)) {
@@ -113,7 +113,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     await refuses(401, "unauthorized", [["Proxy-Authorization", `Bearer ${apiKey}`]]);
   });
 
-  test("3. returns 403 api_key_in_browser for a key with any Origin", async () => {
+  test("3. returns 403 `api_key_in_browser` for a key with any `Origin`", async () => {
     const { bearer } = await newAccount();
     for (const value of [origin, "https://evil.example", "null", "", "*", "x", origin.repeat(9)]) {
       const withOrigin: Headers = [["Origin", value]];
@@ -181,7 +181,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("4. returns 401 with advice for a wrong checksum, without a database query", async () => {
+  test("4. returns 401 and advice for a wrong checksum without a database query", async () => {
     const { apiKey, clientId } = await newAccount();
     const { holders } = service.parts.accounts;
     const { findApiKey, findClientId } = holders;
@@ -207,7 +207,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     }
   });
 
-  test("5. returns 403 origin_required for a known client ID without Origin", async () => {
+  test("5. returns 403 `origin_required` for a known client ID without `Origin`", async () => {
     const { clientId } = await newAccount();
     await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
     await refuses(403, "origin_required", [
@@ -216,7 +216,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("6. returns 403 origin_not_allowed for a wrong, null, or repeated Origin", async () => {
+  test("6. returns 403 `origin_not_allowed` for a wrong, null, or repeated `Origin`", async () => {
     const { clientId } = await newAccount();
     for (const value of ["https://evil.example", "null", "", "*", `${origin}/`, `${origin}:443`]) {
       const answer = await refuses(403, "origin_not_allowed", [
@@ -246,7 +246,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("7. returns 429 rate_limited above the burst, with the wait in whole seconds", async () => {
+  test("7. returns 429 `rate_limited` above the burst, and the wait in whole seconds", async () => {
     for (const kind of ["apiKey", "clientId"] as const) {
       const slow = await startApp();
       try {
@@ -283,7 +283,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     }
   });
 
-  test("returns 200 if only a key is sent, with the scheme in any letter case", async () => {
+  test("returns 200 if only a key is sent and its scheme is in any letter case", async () => {
     const { apiKey } = await newAccount();
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const answer = await send([["Authorization", `${scheme} ${apiKey}`]]);
@@ -342,7 +342,7 @@ describe("a credential", () => {
     assert.match(server.headers.get("ratelimit")!, /r=99;/);
   });
 
-  test("the use of a known key with an Origin is stored", async () => {
+  test("is stored as used if a known key is sent with an `Origin`", async () => {
     const { accountId, bearer } = await newAccount();
     const { accounts, store } = service.parts;
     await refuses(403, "api_key_in_browser", [
@@ -363,7 +363,7 @@ describe("a credential", () => {
     assert.equal(seen.length, 1);
   });
 
-  test("a flush stores the account's requests per hour and its credentials' last use", async () => {
+  test("is stored with its last use and the account's hourly requests on a flush", async () => {
     const { accountId, apiKey, bearer, clientId } = await newAccount();
     await send([["Authorization", bearer]]);
     const firstAnsweredAt = Date.now();
@@ -390,7 +390,7 @@ describe("a credential", () => {
     assert.ok(lastUsedAt! >= firstAnsweredAt && lastUsedAt! <= Date.now());
   });
 
-  test("is never logged, and no error contains it", async () => {
+  test("is never logged and is never part of an error", async () => {
     const { apiKey, bearer, clientId } = await newAccount();
     const answers = [
       await send([["Authorization", `${bearer}x`]]),

@@ -32,7 +32,7 @@ const post = (path: string, apiKey: string, body: unknown, to = server) =>
 const newIntent = async () => (await world.newRecord({ amount: "5000000" })).intent;
 
 describe("POST /v1/address/check", () => {
-  test("returns 400 with every fault, as create does", async () => {
+  test("returns 400 with every fault in the same way as `create`", async () => {
     const { apiKey } = await server.newKey();
     const wrong = { ...(await newIntent()), amount: "01", recovery: "0x", more: 1 };
     const [checked, created] = [
@@ -43,7 +43,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual(checked.json().error.issues, created.json().error.issues);
   });
 
-  test("returns 429 above a burst of 30, but only to this account", async () => {
+  test("returns 429 above a burst of 30, but only to the account that sent it", async () => {
     const [busy, other] = [await server.newKey(), await server.newKey()];
     const intent = await newIntent();
     const answers = await Promise.all(
@@ -58,7 +58,7 @@ describe("POST /v1/address/check", () => {
     assert.equal((await post("create", busy.apiKey, intent)).statusCode, 200);
   });
 
-  test("returns 503 chain_unavailable if the chain's RPC is down", async () => {
+  test("returns 503 `chain_unavailable` if the chain's RPC is down", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { apiKey } = await cut.newKey();
     const answer = await post("check", apiKey, await newIntent(), cut);
@@ -67,7 +67,7 @@ describe("POST /v1/address/check", () => {
     await cut.close();
   });
 
-  test("returns create's record and a simulation with the amount, and saves nothing", async () => {
+  test("returns the record of `create` and a simulation, but saves nothing", async () => {
     const { accountId, apiKey } = await server.newKey();
     const intent = await newIntent();
     const checked = await post("check", apiKey, intent);
@@ -122,7 +122,7 @@ describe("POST /v1/address/check", () => {
     );
   });
 
-  test("the dashboard's check accepts a session, and shares the account's limit", async () => {
+  test("accepts the dashboard's session, which shares the account's limit", async () => {
     const browser = openBrowser(server);
     assert.equal((await browser.post("/dashboard/api/check", {})).statusCode, 401);
     await browser.signUp("ada@example.com");

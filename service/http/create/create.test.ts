@@ -59,7 +59,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("returns 415 unsupported_media_type for a wrong type, charset, or encoding", async () => {
+  test("returns 415 `unsupported_media_type` for a wrong type, charset, or encoding", async () => {
     const intent = newIntent();
     const refused: [Record<string, string>, RegExp][] = [
       [{ "content-type": "text/plain" }, /^expected .* application\/json, found "text\/plain"$/],
@@ -86,7 +86,7 @@ describe("POST /v1/address/create", () => {
     assert.match(bare.json().error.message, /an intent as the body, found neither$/);
   });
 
-  test("returns 413 body_too_large one byte above the limit, and 400 at the limit", async () => {
+  test("returns 413 `body_too_large` one byte above the limit and 400 at the limit", async () => {
     const above = await post(Buffer.alloc(bodyBytesMax + 1, " "));
     assert.equal(above.statusCode, 413);
     const { code, message } = above.json().error;
@@ -96,7 +96,7 @@ describe("POST /v1/address/create", () => {
     assert.deepEqual(summary(await issuesOf(Buffer.alloc(bodyBytesMax, " "))), [" not_json"]);
   });
 
-  test("returns 400 not_json or not_utf8 for a body that is not JSON in UTF-8", async () => {
+  test("returns 400 `not_json` or `not_utf8` for a body that is not JSON in UTF-8", async () => {
     for (const text of ["", "{", "{'a':1}", "\ufeff{}", "[1,]", "NaN", "{}{}"]) {
       assert.deepEqual(summary(await issuesOf(text)), [" not_json"], text);
     }
@@ -104,13 +104,13 @@ describe("POST /v1/address/create", () => {
     assert.deepEqual(summary(await issuesOf(latin1)), [" not_utf8"]);
   });
 
-  test("returns 400 wrong_type for a value that is not an object", async () => {
+  test("returns 400 `wrong_type` for a value that is not an object", async () => {
     for (const value of [null, [], [newIntent()], "intent", 1, true]) {
       assert.equal((await issuesOf(JSON.stringify(value)))[0]?.code, "wrong_type");
     }
   });
 
-  test("returns 400 repeated_field for a repeated field in any spelling or place", async () => {
+  test("returns 400 `repeated_field` for a repeated field in any spelling or place", async () => {
     const text = JSON.stringify(newIntent());
     const twice = [
       text.replace("{", '{"amount":"1",'),
@@ -124,7 +124,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("returns 400 unknown_field for any unknown field, including __proto__", async () => {
+  test("returns 400 `unknown_field` for any unknown field, including __proto__", async () => {
     const text = JSON.stringify(newIntent());
     for (const name of ["__proto__", "constructor", "Amount", "intent", "toString"]) {
       const body = text.replace("{", `{${JSON.stringify(name)}:{"amount":"1"},`);
@@ -151,7 +151,7 @@ describe("POST /v1/address/create", () => {
     assert.equal((await issuesOf({ ...newIntent(), ...many })).length, 20);
   });
 
-  test("returns 400 chain_not_listed with the listed chains for any other chain", async () => {
+  test("returns 400 `chain_not_listed` with the listed chains for any other chain", async () => {
     for (const chainId of [10, 2]) {
       const [issue] = await issuesOf({ ...newIntent(), chainId });
       assert.equal(issue?.code, "chain_not_listed");
@@ -159,14 +159,14 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("returns 400 token_not_listed with the chain's listed tokens", async () => {
+  test("returns 400 `token_not_listed` with the chain's listed tokens", async () => {
     const other = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
     const [issue] = await issuesOf({ ...newIntent(), token: other });
     assert.equal(issue?.code, "token_not_listed");
     assert.match(issue?.message ?? "", new RegExp(`USDC ${token}`));
   });
 
-  test("returns 400 token_not_listed for a look-alike, with the token that was meant", async () => {
+  test("returns 400 `token_not_listed` for a look-alike and names the intended token", async () => {
     for (const spelling of [lookalike, lookalike.toLowerCase()]) {
       const [issue, ...others] = await issuesOf({ ...newIntent(), token: spelling });
       assert.deepEqual(others, []);
@@ -195,7 +195,7 @@ describe("POST /v1/address/create", () => {
     await fixed.close();
   });
 
-  test("returns 503 service_unavailable, and never 200, if the store cannot commit", async () => {
+  test("returns 503 `service_unavailable` instead of 200 if the store cannot commit", async () => {
     const down = await startApp();
     const { store } = down.parts;
     store.saveRecord = async () => {
@@ -209,7 +209,7 @@ describe("POST /v1/address/create", () => {
     await down.close();
   });
 
-  test("returns 429 rate_limited above the daily limit per account, if it is set", async () => {
+  test("returns 429 `rate_limited` above a configured daily limit per account", async () => {
     const bounded = await startApp({ limits: { addressesPerAccountDay: 2 } });
     const [mine, others] = [await bounded.newKey(), await bounded.newKey()];
     const post = ({ apiKey }: { apiKey: string }) =>
@@ -247,7 +247,7 @@ describe("POST /v1/address/create", () => {
     );
   });
 
-  test("returns the same bytes to a repetition, to another account, and to a lookup", async () => {
+  test("returns the same bytes for a repetition, a different account, and a lookup", async () => {
     const intent = newIntent();
     const shuffled = Object.fromEntries(Object.entries(intent).reverse());
     const lower = { ...shuffled, token: token.toLowerCase() };
@@ -275,7 +275,7 @@ describe("POST /v1/address/create", () => {
     assert.match(first.intent.salt, /^0x[0-9a-f]{64}$/);
   });
 
-  test("accepts the type application/json in any letter case, with charset utf-8", async () => {
+  test("accepts `application/json; charset=utf-8` in any letter case", async () => {
     for (const type of [
       "APPLICATION/JSON",
       "application/json;charset=UTF-8",

@@ -54,7 +54,7 @@ function numberedIntent(number: number, expirationTimestamp: number, token: stri
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`one create, one outcome, on ${dialect}`, () => {
+  describe(`one create request and its outcome on ${dialect}`, () => {
     let service: TestApp;
     let databaseUrl: string | undefined;
     const more = () => (databaseUrl ? { databaseUrl } : {});

@@ -22,7 +22,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`references, on ${dialect}`, () => {
+  describe(`references on ${dialect}`, () => {
     let service: TestApp;
     const start = () => startApp(dialect === "postgres" ? { databaseUrl: postgres.url } : {});
     before(async () => {
@@ -69,7 +69,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return intent;
     };
 
-    test("returns 409 reference_in_use if a client ID names an address of the server", async () => {
+    test("returns 409 `reference_in_use` if a client ID names a server's address", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=order-1", ""]) {
         const intent = newIntent();
@@ -82,7 +82,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns 409 if a client ID changes or adds a page address's reference", async () => {
+    test("returns 409 if a client ID changes or adds a page's reference", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=cart-7", ""]) {
         const intent = newIntent();
@@ -93,7 +93,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await listed(server, "order-9001"), []);
     });
 
-    test("shows a page's reference as claimedReference, and ?reference= ignores it", async () => {
+    test("shows a page's reference as `claimedReference`; `?reference=` ignores it", async () => {
       const { server, page } = await shop();
       const forged = (await create(page, "reference=order-2")).json().address;
       assert.deepEqual(await search(server, { reference: "order-2" }), []);
@@ -131,7 +131,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(events.includes("client_id_references_allowed"));
     });
 
-    test("returns 409 with the address for a different intent, unless again=true", async () => {
+    test("returns 409 and the address if the intent differs, unless `again=true`", async () => {
       const { server } = await shop();
       const { address } = (await create(server, "reference=order-3")).json();
       const refused = await create(server, "reference=order-3");
@@ -151,7 +151,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-4")).length, 1);
     });
 
-    test("returns 409 to all but one of several pages that name one address", async () => {
+    test("returns 409 to all but one of several pages that name the same address", async () => {
       const { page } = await shop();
       const intent = newIntent();
       const answers = await Promise.all(
@@ -162,7 +162,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(codes, Array(7).fill("reference_in_use"));
     });
 
-    test("returns 400 for bad escapes, wrong fields, and an Idempotency-Key", async () => {
+    test("returns 400 for bad escapes, wrong fields, and an `Idempotency-Key`", async () => {
       const { server } = await shop();
       for (const query of [
         "refrence=order-5",
@@ -211,7 +211,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notEqual(other.salt, record.intent.salt);
     });
 
-    test("a rotation changes no repetition's address, and old proofs stay valid", async () => {
+    test("returns the same address after a rotation, and old proofs stay valid", async () => {
       const { db, accountId, server } = await shop();
       const intent = withoutSalt();
       const before = await create(server, "reference=order-7", intent);

@@ -77,7 +77,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("filters by observed state, time of creation, and reference, also combined", async () => {
+    test("filters by observed state, time, and reference, separately or combined", async () => {
       const [first, second, third] = created;
       const at = (ms: number) => encodeURIComponent(new Date(ms).toISOString());
       assert.deepEqual(await list(""), [third, second, first]);
@@ -135,7 +135,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await change(second!).set({ terms: held! }).execute();
     });
 
-    test("after expiry, an address that never held money is expired, not unfunded", async () => {
+    test("shows an address that never held money as `expired` after the expiry", async () => {
       const [, second, third] = created;
       const before = nowMs;
       const held = (await browser.get(`${api}/addresses`)).json().items;
@@ -175,7 +175,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns a page's statuses together, with an error per failed item", async () => {
+    test("returns a page's statuses together and an error for each failed item", async () => {
       const answer = await browser.get(`${api}/statuses?addresses=${created[0]},${other},0x12`);
       assert.equal(answer.statusCode, 200);
       assert.deepEqual(answer.json().items, [

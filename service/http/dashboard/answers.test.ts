@@ -43,7 +43,7 @@ describe("the answers of the dashboard's API", () => {
     assert.deepEqual([...mounted].sort(), Object.keys(described).sort());
   });
 
-  test("each response has exactly the fields of its shape", async () => {
+  test("each response has exactly the fields of its documented shape", async () => {
     const asked = new Set<string>();
     const ask = async (route: string, input?: object, at = route) => {
       const [method, path] = at.split(" ") as ["GET" | "POST" | "DELETE", string];

@@ -21,7 +21,7 @@ const api = "/dashboard/api";
 type Page = { items: { address: string }[]; next: string | null };
 
 describe("the dashboard's API without its database", () => {
-  test("returns 503 service_unavailable with Retry-After", async () => {
+  test("returns 503 `service_unavailable` with `Retry-After`", async () => {
     const service = await startApp({ databaseUrl: await postgres.newDatabase() });
     const browser = openBrowser(service);
     await browser.signUp("ada@example.com");
@@ -87,7 +87,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await eve.get(`${api}/account`)).json().gasSpent, []);
     });
 
-    test("returns 401 on every route but config and session, even with an API key", async () => {
+    test("returns 401 on all routes but `config` and `session`, even with an API key", async () => {
       const { apiKey } = await service.newKey();
       const gets = ["account", "credentials", "origins", "usage", "addresses", "activity"];
       const posts = [
@@ -197,7 +197,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.statusCode, 409);
     });
 
-    test("shows a key once, then only the prefix, and accepts the key until rotation", async () => {
+    test("shows a key once and then only its prefix; accepts it until its rotation", async () => {
       const browser = await signUp();
       const made = await newKey(browser);
       assert.match(made.apiKey, /^svc_sk_[0-9a-f]{64}$/);
@@ -217,7 +217,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await create(bearer(next.apiKey))).statusCode, 200);
     });
 
-    test("returns 400 too_many for an eleventh key until another is revoked", async () => {
+    test("returns 400 `too_many` for an eleventh key until one of them is revoked", async () => {
       const browser = await signUp();
       const [first, ...more] = await Promise.all(
         Array.from({ length: 10 }, async (_, at) => {
@@ -306,7 +306,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(origins.length, originsMax);
     });
 
-    test("a verdict explains an entry, and names the entry that allows an origin", async () => {
+    test("a verdict explains an entry and names the entry that allows an origin", async () => {
       const browser = await signUp();
       await browser.post(`${api}/origins`, { origin: "https://*.shop.example" });
       const judge = async (body: object) =>
@@ -423,7 +423,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual([first.items.length, second.items.length, second.next], [50, 11, null]);
     });
 
-    test("the configuration is public and names no RPC", async () => {
+    test("the configuration is public and does not contain an RPC URL", async () => {
       const answer = await openBrowser(service).get(`${api}/config`);
       const { signup, publicUrl, apiBase, chains } = answer.json();
       assert.deepEqual([signup, apiBase], ["open", `${publicUrl}/v1`]);

@@ -43,7 +43,7 @@ describe("hashing in turn", () => {
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
   });
 
-  test("returns 503 only to an account's fifth and a network's ninth waiting request", async () => {
+  test("returns 503 only for the fifth request of an account or ninth of a network", async () => {
     for (const [isKnown, eachMax] of [
       [true, 4],
       [false, 8],

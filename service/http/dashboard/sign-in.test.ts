@@ -103,7 +103,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("returns 409 user_already_exists, even if an operator made the account", async () => {
+    test("returns 409 `user_already_exists` even if an operator created the account", async () => {
       const email = newEmail();
       await createAccount(service.parts.store.db, email, { atMs: Date.now() });
       const browser = openBrowser(service);
@@ -120,7 +120,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(statuses, [200, 409, 409, 409]);
     });
 
-    test("returns the same 401 invalid_email_or_password for either mistake", async () => {
+    test("returns the same 401 `invalid_email_or_password` for either mistake", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const browser = openBrowser(service);
@@ -202,7 +202,7 @@ for (const [name, database] of Object.entries(databases)) {
       return startApp({ store, accounts: { ...accounts, attempts } });
     };
 
-    test("256 networks and an account's cookies lock out no known browser", flood, async () => {
+    test("256 networks and one account's cookies lock out no known browser", flood, async () => {
       const [email, owner] = [newEmail(), openBrowser(service)];
       await owner.signUp(email);
       const [own, attacker] = [newEmail(), openBrowser(service)];
@@ -243,7 +243,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     test(
-      "a new browser can sign in although 256 /64s of another /48 sign up and in",
+      "a new browser can sign in although 256 /64 networks of another /48 do so",
       flood,
       async () => {
         const email = newEmail();
@@ -264,7 +264,7 @@ for (const [name, database] of Object.entries(databases)) {
       },
     );
 
-    test("returns 403 signup_closed for any email, and existing accounts can sign in", async () => {
+    test("returns 403 `signup_closed`, but lets existing accounts sign in", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const { store, publicUrl } = service.parts;
@@ -306,7 +306,7 @@ for (const [name, database] of Object.entries(databases)) {
       },
     );
 
-    test("the cookie is HttpOnly and SameSite, and on https also Secure", once, async () => {
+    test("the cookie is `HttpOnly` and `SameSite`, and is `Secure` on https", once, async () => {
       const onHttp = await openBrowser(service).signUp(newEmail());
       for (const line of onHttp.headers["set-cookie"] as string[]) {
         assert.match(line, /^eas-(session|device)=.*; Path=\/.*; HttpOnly; SameSite=Strict$/);
@@ -354,7 +354,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("a password change needs the old password, and ends all other sessions", async () => {
+    test("a password change needs the old password and ends all other sessions", async () => {
       const email = newEmail();
       const [here, there] = [openBrowser(service), openBrowser(service)];
       await here.signUp(email);
@@ -377,7 +377,7 @@ for (const [name, database] of Object.entries(databases)) {
       await refuses(await stranger.post("/auth/change-password", right), 401, "unauthorized");
     });
 
-    test("a reset link ends every session, and then returns invalid_token", async () => {
+    test("a reset link ends every session, and then returns `invalid_token`", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });

@@ -63,7 +63,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return found;
     }
 
-    test("returns 401 without a credential, and 403 for a page and for a client ID", async () => {
+    test("returns 401 without a credential and 403 for a page or a client ID", async () => {
       const { accountId, apiKey } = await service.newKey();
       await addOrigin(service.parts.store.db, accountId, origin, { atMs: nowMs });
       const { clientId } = await findCredentials(service.parts.store.db, accountId);
@@ -243,7 +243,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("askedAmount is the most that the calls collect, if they have a tolerance", async () => {
+    test("`askedAmount` is the maximum that the calls of a tolerance collect", async () => {
       const { apiKey } = await service.newKey();
       const { token } = newIntent();
       const collect = (least: bigint, most: bigint) =>
@@ -255,7 +255,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([row!.amount, row!.askedAmount], ["24", "27"]);
     });
 
-    test("returns one address as in the list, or 404 to another account", async () => {
+    test("returns one address as in the list, or 404 for another account's address", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const { address } = (await create(mine.apiKey)).json();
       const path = `address/${address}/mine`;
@@ -293,7 +293,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([one.statusCode, one.body], [200, rows[1]!.body]);
     });
 
-    test("fills each page except the last if the list is filtered by type", async () => {
+    test("fills each page except the last page if the list is filtered by type", async () => {
       const { accountId, apiKey } = await service.newKey();
       const rows = Array.from({ length: 1_205 }, (_, i) => ({
         ...{ account_id: accountId, position: i + 1, id: `evt_${accountId}_${i}` },
@@ -337,7 +337,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await find("reference=order-2"), []);
     });
 
-    test("reading until 429 does not affect create requests of the same key", async () => {
+    test("does not limit create requests of a key whose reads are limited", async () => {
       const { apiKey } = await service.newKey();
       const reads = () => Promise.all(Array.from({ length: 200 }, () => get(apiKey, "events")));
       // A slow machine needs more reads, because the limit refills meanwhile.
@@ -347,7 +347,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(String(made.headers.ratelimit), /^"api-key";r=99;/);
     });
 
-    test("reading counts as use of the key, but not as a create request", async () => {
+    test("counts a read as use of the key, but not as a create request", async () => {
       const { accountId, apiKey } = await service.newKey();
       await get(apiKey, "events");
       await service.parts.accounts.usage.flush();

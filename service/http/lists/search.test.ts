@@ -80,7 +80,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await searchNothing()).statusCode, 200, "a place is free again");
     });
 
-    test("returns 429 after too many searches of the account, and still lists pages", async () => {
+    test("returns 429 after too many searches of an account and still lists pages", async () => {
       const { limiter } = service.parts.accounts;
       const spendAll = async () => {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);

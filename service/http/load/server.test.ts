@@ -41,7 +41,7 @@ describe("create requests with a limit of zero", () => {
     };
   };
 
-  test("the refusals before and after routing are equal, except for ID and date", async () => {
+  test("are refused equally before and after routing except for the ID and the date", async () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);
@@ -73,7 +73,7 @@ describe("create requests with a limit of zero", () => {
     assert.deepEqual(await count(), plus(plus(start, one), one));
   });
 
-  test("are refused even with a query, but other methods and paths are not", async () => {
+  test("are refused even with a query, but other methods and paths are not refused", async () => {
     assert.match(await posted(`${create}?reference=1`), /^HTTP\/1.1 503/);
     assert.match(await posted(`${create}x`), /^HTTP\/1.1 405/);
     assert.match(await posted(`${create}/x`), /^HTTP\/1.1 404/);
@@ -81,7 +81,7 @@ describe("create requests with a limit of zero", () => {
     assert.match(await exchange(port, get), /^HTTP\/1.1 400/);
   });
 
-  test("discards a body that was not read, and answers the next request", async () => {
+  test("lose an unread body, and the next request is answered", async () => {
     const next = "GET /v1/chains HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
     socket.write(`POST ${create} HTTP/1.1\r\n${about}\r\n${body.slice(0, 10)}`);
@@ -96,7 +96,7 @@ describe("create requests with a limit of zero", () => {
     assert.deepEqual(pipelined.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 503", "HTTP/1.1 200"]);
   });
 
-  test("the refusals before and after routing close the connection in a drain", async () => {
+  test("close the connection in a drain if they are refused before or after routing", async () => {
     draining.abort();
     for (const path of [create, elsewhere]) {
       const answer = await posted(path, "");
@@ -106,7 +106,7 @@ describe("create requests with a limit of zero", () => {
   });
 });
 
-test("returns 400 for two Host headers and for an invalid one, on any path", async () => {
+test("return 400 for two `Host` headers or an invalid `Host` header on any path", async () => {
   const service = await startApp();
   const port = await listen(service);
   const ask = (about: string) =>
@@ -123,7 +123,7 @@ test("returns 400 for two Host headers and for an invalid one, on any path", asy
   await service.close();
 });
 
-test("returns 405 in our form for CONNECT, for which Node would only disconnect", async () => {
+test("return 405 in the API's form for CONNECT, for which Node would disconnect", async () => {
   const service = await startApp();
   const port = await listen(service);
   const answer = await exchange(port, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n");
@@ -194,7 +194,7 @@ describe("responses that are not read", () => {
   });
   after(() => service.close());
 
-  test("20 of each kind occupy no slot, although each kind has only 4 slots", async () => {
+  test("occupy no slot: 20 of each kind can wait although each kind has 4 slots", async () => {
     const { apiKey } = await service.newKey();
     const ask = () => {
       const body = JSON.stringify(newIntent());

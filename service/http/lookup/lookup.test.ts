@@ -29,7 +29,7 @@ const look = (text: string, headers: Record<string, string> = {}, method: "GET" 
 const bytesOf = (address: Hex) => Buffer.from(address.slice(2), "hex");
 
 describe("GET /v1/address/{address}", () => {
-  test("returns 400 invalid_request and one issue for anything but an address", async () => {
+  test("returns 400 `invalid_request` and one issue for anything but an address", async () => {
     const digits = "11".repeat(20);
     const notAddresses = [
       "create",
@@ -59,7 +59,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("returns 404 not_found, without issues or caching, if no intent is stored", async () => {
+  test("returns 404 `not_found` without issues or caching if no intent is stored", async () => {
     for (const method of ["GET", "HEAD"] as const) {
       const response = await look(`0x${"11".repeat(20)}`, {}, method);
       assert.equal(response.statusCode, 404);
@@ -73,7 +73,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("returns 500, counted and logged once, for a row that derives a wrong address", async () => {
+  test("returns 500 for a row that derives a wrong address, and logs one error", async () => {
     const { address } = await created();
     const other = await created();
     const { store, metrics } = service.parts;
@@ -107,7 +107,7 @@ describe("GET /v1/address/{address}", () => {
 });
 
 describe("GET /v1/address/{address}", () => {
-  test("returns 200 with create's bytes, immutable, with CORS and a strong ETag", async () => {
+  test("returns 200, the bytes of `create`, immutable, with CORS and a strong `ETag`", async () => {
     const { address, body } = await created();
     for (const times of [1, 2]) {
       const response = await look(address);
@@ -120,7 +120,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("returns text of any script in full, from the store and from the cache", async () => {
+  test("returns text of any script in full from the store and from the cache", async () => {
     for (const text of ["Grüße", "支払い", "🪙".repeat(3)]) {
       const calls = [{ target: token, function: "note(string text)", args: [text] }];
       const { address, body } = await created(service, { ...newIntent(), calls });
@@ -145,7 +145,7 @@ describe("GET /v1/address/{address}", () => {
     assert.equal(formatAddress(bytesOf(address)), address);
   });
 
-  test("returns 304 without a body if If-None-Match has the tag, weakly or in a list", async () => {
+  test("returns 304 without a body if `If-None-Match` has the tag, even in a list", async () => {
     const { address } = await created();
     const { etag } = (await look(address)).headers;
     for (const tags of [`${etag}`, `W/${etag}`, `"x", ${etag}`, "*"]) {
@@ -159,7 +159,7 @@ describe("GET /v1/address/{address}", () => {
       assert.equal((await look(address, { "if-none-match": tags })).statusCode, 200, tags);
   });
 
-  test("answers HEAD like GET, without the body", async () => {
+  test("answers HEAD in the same way as GET but without the body", async () => {
     const { address, body } = await created();
     const response = await look(address, {}, "HEAD");
     assert.equal(response.statusCode, 200);

@@ -41,7 +41,7 @@ after(async () => {
 });
 
 describe("responses about addresses and the service", () => {
-  test("returns 401 or 403 without a credential that the operation accepts", async () => {
+  test("include 401 or 403 without a credential that the operation accepts", async () => {
     const { apiKey } = await service.newKey();
     const clientId = await newClientId(service);
     const authorization = `Bearer ${apiKey}`;

@@ -71,7 +71,7 @@ describe("the pages", () => {
     await bare.close();
   });
 
-  test("only the payment page can call the shop whose domain its link names", async () => {
+  test("only the payment page can call the shop whose domain is in the page's link", async () => {
     const policyOf = async (url: string) =>
       `${(await app.inject({ url })).headers["content-security-policy"]}`;
     const plain = await policyOf("/a/0xheld");
@@ -104,7 +104,7 @@ describe("the pages", () => {
     assert.notEqual(held.headers.etag, (await app.inject({ url: "/a/" })).headers.etag);
   });
 
-  test("compresses an address's page once, and keeps up to a thousand pages", async (t) => {
+  test("compresses an address's page only once and keeps up to a thousand pages", async (t) => {
     const { mock } = t.mock.method(zlib, "gzipSync");
     syncBuiltinESMExports();
     const many = Fastify();
@@ -167,7 +167,7 @@ describe("the pages", () => {
     assert.match(String(headers["strict-transport-security"]), /^max-age=\d{8}/);
   });
 
-  test("only the dashboard can ask a local chain's node, if there is one", async () => {
+  test("only the dashboard can call a local chain's node", async () => {
     const local = Fastify();
     const localNodes = ["http://127.0.0.1:8545/"];
     servePages(local, { publicUrl, localNodes }, async () => undefined, directory);
@@ -183,7 +183,7 @@ describe("the pages", () => {
     await local.close();
   });
 
-  test("a receipt can ask nodes that its reader names, and runs only our scripts", async () => {
+  test("a receipt can call nodes that the user enters, but runs only its own scripts", async () => {
     for (const url of ["/receipt", `/receipt/0x${"1".repeat(40)}`]) {
       const { body, headers } = await app.inject({ url });
       assert.equal(body, "the receipt");
@@ -202,7 +202,7 @@ describe("the pages", () => {
     }
   });
 
-  test("returns 304 if If-None-Match has the tag as in RFC 9110, else 200", async () => {
+  test("returns 304 if `If-None-Match` has the tag as in RFC 9110, or else 200", async () => {
     const { etag } = (await app.inject({ url: "/" })).headers;
     const ask = async (tags: string) => {
       const answer = await app.inject({ url: "/", headers: { "if-none-match": tags } });
@@ -215,7 +215,7 @@ describe("the pages", () => {
       assert.equal(await ask(tags), 200, tags);
   });
 
-  test("startup fails with a file of an unknown kind, and the error names the file", () => {
+  test("startup fails if a file is of an unknown kind, and the error names the file", () => {
     const odd = mkdtempSync(join(tmpdir(), "pages-"));
     writeFileSync(join(odd, "page.php"), "");
     const mount = () => servePages(Fastify(), { publicUrl }, async () => undefined, odd);
@@ -223,7 +223,7 @@ describe("the pages", () => {
     rmSync(odd, { recursive: true });
   });
 
-  test("bodies are compressed for clients that accept gzip, with a separate ETag", async () => {
+  test("bodies for clients that accept gzip are compressed and have their own `ETag`", async () => {
     const url = "/assets/main-BX3k_9aQ.js";
     const plain = await app.inject({ url });
     assert.equal(plain.body, script);

@@ -29,12 +29,12 @@ describe("GET /v1/address/{address}/proof", () => {
     }
   });
 
-  test("returns 404 not_found if no intent is stored", async () => {
+  test("returns 404 `not_found` if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}`);
     assert.deepEqual([answer.statusCode, answer.json().error.code], [404, "not_found"]);
   });
 
-  test("returns 503 chain_unavailable if the chain's RPC is down", async () => {
+  test("returns 503 `chain_unavailable` if the chain's RPC is down", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { address } = await keepRecord(cut, await world.newRecord());
     const answer = await get(address, "", cut);
@@ -42,7 +42,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await cut.close();
   });
 
-  test("returns 503 unproved with the reason for a block that does not exist", async () => {
+  test("returns 503 `unproved` and the reason for a block that does not exist", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const answer = await get(address, "?block=999999");
     const { code, message } = answer.json().error;
@@ -99,7 +99,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.deepEqual([execution?.held, execution?.left], ["130", "30"]);
   });
 
-  test("includes the payer, with a new ETag, after the node reports the payer", async () => {
+  test("includes the payer and a new `ETag` after the node reports the payer", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -173,7 +173,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(found.payments[0].payments[0].amount, "30");
   });
 
-  test("shares one read per address and block, and runs at most four reads at a time", async () => {
+  test("shares one read per address and block, and runs at most four simultaneously", async () => {
     let [read, open, most] = [0, 0, 0];
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -199,7 +199,7 @@ describe("GET /v1/address/{address}/proof", () => {
     proxy.stop();
   });
 
-  test("returns 429 rate_limited to a client above a burst of 30", async () => {
+  test("returns 429 `rate_limited` to a client above a burst of 30", async () => {
     const app = await startApp({ chains: chainsAt(world, world.rpcUrl) });
     const { address } = await keepRecord(app, await world.newRecord());
     const answers = await Promise.all(Array.from({ length: 45 }, () => get(address, "", app)));
@@ -234,7 +234,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await assert.rejects(client.waitFor(record.address, "executed", options), WaitError);
   });
 
-  test("client.prove uses the service's proof if nodes agree, else the nodes' proof", async () => {
+  test("`client.prove` uses the service's proof only if the nodes agree", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 100n);
     await world.execute(record);

@@ -9,19 +9,19 @@ after(stop);
 const get = (address: string, from = server) => getPath(`${address}/simulation`, from);
 
 describe("GET /v1/address/{address}/simulation", () => {
-  test("returns 400 invalid_request for anything that is not an address", async () => {
+  test("returns 400 `invalid_request` for anything that is not an address", async () => {
     const answer = await get("0x12");
     assert.deepEqual([answer.statusCode, answer.json().error.code], [400, "invalid_request"]);
   });
 
-  test("returns 404 not_found without issues if no intent is stored", async () => {
+  test("returns 404 `not_found` without issues if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
     assert.equal(answer.headers["cache-control"], "no-store");
   });
 
-  test("returns 503 chain_unavailable with Retry-After if the chain's RPC is down", async () => {
+  test("returns 503 `chain_unavailable` with Retry-After if the chain's RPC is down", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { address } = await keepRecord(cut, await world.newRecord());
     const answer = await get(address, cut);
@@ -32,7 +32,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     await cut.close();
   });
 
-  test("returns 503 chain_unavailable if the chain's calls per minute are used up", async () => {
+  test("returns 503 `chain_unavailable` if the chain's calls per minute are used up", async () => {
     const spent = await startApp({
       chains: chainsAt(world),
       limits: { simulationCallsPerMinute: 1 },
@@ -47,7 +47,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     await spent.close();
   });
 
-  test("returns 503 chain_unavailable for a chain that is no longer configured", async () => {
+  test("returns 503 `chain_unavailable` for a chain that is no longer configured", async () => {
     const gone = await startApp({ chains: { ...chainsAt(world), find: () => undefined } });
     const { address } = await keepRecord(gone, await world.newRecord());
     const answer = await get(address, gone);
@@ -60,7 +60,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
 
-  test("returns the effect of a payment, uncached, to any page, in any letter case", async () => {
+  test("returns the uncached effect of a payment to any page for any letter case", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(record.address.toLowerCase());
     assert.equal(answer.statusCode, 200);

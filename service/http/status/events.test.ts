@@ -74,11 +74,11 @@ after(async () => {
 const pathOf = (address: string) => `${base}/v1/address/${address}/events`;
 
 describe("GET /v1/address/{address}/events", () => {
-  test("returns 400 invalid_request for anything that is not an address", async () => {
+  test("returns 400 `invalid_request` for anything that is not an address", async () => {
     assert.equal((await fetch(pathOf("0x12"))).status, 400);
   });
 
-  test("returns 404 not_found if no intent is stored", async () => {
+  test("returns 404 `not_found` if no intent is stored", async () => {
     const answer = await fetch(pathOf(`0x${"5a".repeat(20)}`));
     assert.equal(answer.status, 404);
     assert.match(answer.headers.get("content-type")!, /json/);
@@ -96,7 +96,7 @@ describe("GET /v1/address/{address}/events", () => {
 });
 
 describe("GET /v1/address/{address}/events", () => {
-  test("sends the current state first, to any page, uncached and unbuffered", async () => {
+  test("sends the uncached and unbuffered current state first to any page", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address));
     const answer = await stream.opening;
@@ -139,7 +139,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("after Last-Event-ID, sends each missed event once, in order", async () => {
+  test("sends each missed event once and in order after `Last-Event-ID`", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const watching = openStream(pathOf(record.address));
     const first = openStream(pathOf(record.address));
@@ -181,7 +181,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("stays open while the chain is unavailable, says so, and continues", async () => {
+  test("stays open and says that the chain is unavailable, and later continues", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const rpc = server.parts.chains.rpcOf(31_337);
     const { request } = rpc;
@@ -196,7 +196,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("ends when the server drains, and no new stream is accepted", async () => {
+  test("ends when the server drains, which accepts no new stream", async () => {
     const own = new AbortController();
     const other = await startApp({ chains: chainsAt(world), eventLimits, draining: own.signal });
     const url = await other.app.listen({ host: "127.0.0.1", port: 0 });

@@ -112,7 +112,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("are closed separately if their reader reads nothing for three heartbeats", async () => {
+  test("are closed separately if a reader reads nothing for three heartbeats", async () => {
     const { parts } = counted();
     const hub = openEventHub(parts, limits);
     const stuck = new Writable({ highWaterMark: 1, write: () => {} });

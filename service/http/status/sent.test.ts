@@ -36,7 +36,7 @@ const fateOf = async (address: string, token: Hex, at?: TestApp) =>
 const openRecord = async () => keepRecord(server, await world.newRecord());
 
 describe("POST /v1/address/{address}/sent", () => {
-  test("returns 400 invalid_request unless the body has a token or a transactionHash", async () => {
+  test("returns 400 `invalid_request` unless a token or transaction is named", async () => {
     const { address } = await openRecord();
     const transactionHash = `0x${"1".repeat(64)}`;
     for (const body of [{}, { token: plain, transactionHash }, { token: "0x12" }, { other: 1 }]) {
@@ -46,12 +46,12 @@ describe("POST /v1/address/{address}/sent", () => {
     }
   });
 
-  test("returns 404 not_found for an address without an intent", async () => {
+  test("returns 404 `not_found` for an address without an intent", async () => {
     const response = await report(plain, { token: plain });
     assert.equal(response.statusCode, 404);
   });
 
-  test("returns 429 rate_limited for many requests from one network", async () => {
+  test("returns 429 `rate_limited` for many requests from one network", async () => {
     const { address } = await openRecord();
     const codes: number[] = [];
     for (let at = 0; at < 12; at++) {
@@ -116,7 +116,7 @@ describe("POST /v1/address/{address}/sent", () => {
     await off.app.close();
   });
 
-  test("returns `over_limit` if eight tokens wait at the address", async () => {
+  test("returns `over_limit` if eight tokens already wait at the address", async () => {
     const { address } = await openRecord();
     const code = (await world.client.getCode({ address: plain }))!;
     const fates: string[] = [];

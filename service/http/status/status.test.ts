@@ -13,21 +13,21 @@ const { world, server, get, stop } = await serveWorld();
 after(stop);
 
 describe("GET /v1/address/{address}/status", () => {
-  test("returns 400 invalid_request for anything that is not an address", async () => {
+  test("returns 400 `invalid_request` for anything that is not an address", async () => {
     const answer = await get("0x12/status");
     assert.equal(answer.statusCode, 400);
     assert.equal(answer.json().error.code, "invalid_request");
     assert.match(answer.json().error.message, /0x and 40 hex digits, found "0x12"$/);
   });
 
-  test("returns 404 not_found with empty issues if no intent is stored", async () => {
+  test("returns 404 `not_found` with empty issues if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}/status`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
     assert.equal(answer.headers["cache-control"], "no-store");
   });
 
-  test("returns 503 chain_unavailable with Retry-After if the chain's RPC is down", async () => {
+  test("returns 503 `chain_unavailable` with Retry-After if the chain's RPC is down", async () => {
     const record = await world.newRecord();
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     await keepRecord(cut, record);
@@ -40,7 +40,7 @@ describe("GET /v1/address/{address}/status", () => {
     await cut.close();
   });
 
-  test("returns 503 chain_unavailable if the RPC serves a different chain", async () => {
+  test("returns 503 `chain_unavailable` if the RPC serves a different chain", async () => {
     const record = await world.newRecord();
     const other = await startWorld(1);
     const misled = await startApp({ chains: chainsAt(world, other.rpcUrl) });
@@ -102,7 +102,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
   });
 
-  test("lists coin and another listed token only while the address is open", async () => {
+  test("lists coin and a different listed token only while the address is open", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     const chains = chainsAt(world);
@@ -166,7 +166,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal((await get(`${record.address}/status`)).json().executor, null);
   });
 
-  test("is the same in any letter case, is not cached, and is readable by any page", async () => {
+  test("returns the same uncached status in any letter case to any page", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(`${record.address.toLowerCase()}/status`);
     assert.equal(answer.json().address, record.address);
@@ -205,7 +205,7 @@ describe("GET /v1/address/{address}/status", () => {
 describe("GET /v1/address/{address}/returns", () => {
   const returnsOf = (address: string, to = server) => get(`${address}/returns`, to);
 
-  test("returns 404 not_found with empty issues if no intent is stored", async () => {
+  test("returns 404 `not_found` with empty issues if no intent is stored", async () => {
     const answer = await returnsOf(`0x${"5a".repeat(20)}`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
@@ -231,7 +231,7 @@ describe("GET /v1/address/{address}/returns", () => {
     await db.deleteFrom("executor_leases").execute();
   });
 
-  test("needs no chain, and omits the executor of a chain that is not listed", async () => {
+  test("needs no chain and omits the executor of a chain that is not listed", async () => {
     const record = await world.newRecord();
     const without = await startApp();
     await keepRecord(without, record);

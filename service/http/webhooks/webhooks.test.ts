@@ -54,7 +54,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
       after(() => service.close());
       const newCaller = () => open(service);
 
-      test("returns 401 without a credential, and 404 for another account's endpoint", async () => {
+      test("returns 401 without a credential and 404 for another account's endpoint", async () => {
         assert.equal((await service.app.inject({ url: api })).statusCode, 401);
         const [mine, other] = [await newCaller(), await newCaller()];
         const { id } = (await mine.post(api, { url })).json();
@@ -93,7 +93,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.match(eleventh.message, /at most 10 endpoints per account, found 10: remove/);
       });
 
-      test("returns 400 url_in_use with the existing endpoint for a repeated URL", async () => {
+      test("returns 400 `url_in_use` and the existing endpoint for a repeated URL", async () => {
         const caller = await newCaller();
         const { id } = (await caller.post(api, { url })).json();
         assert.equal((await caller.post(api, { url: `${url}?shop=2` })).statusCode, 200);
@@ -102,7 +102,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.ok(again.message.startsWith(`endpoint ${id} already has this URL`), again.message);
       });
 
-      test("a secret is shown only when it is created and when it is rotated", async () => {
+      test("a secret is shown only after its creation and after its rotation", async () => {
         const caller = await newCaller();
         const added = (await caller.post(api, { url, types: ["address.executed"] })).json();
         assert.match(added.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -151,7 +151,7 @@ describe("webhooks that the API and the dashboard do not share", () => {
   });
   after(() => service.close());
 
-  test("returns 403 on every route for a client ID, and for a key with an Origin", async () => {
+  test("returns 403 on every route for a client ID and for a key with an `Origin`", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const origin = "https://shop.example.com";
@@ -178,7 +178,7 @@ describe("webhooks that the API and the dashboard do not share", () => {
       }
   });
 
-  test("returns 400 for an Idempotency-Key and for a body with too large fields", async () => {
+  test("returns 400 for an `Idempotency-Key` and for a body with too large fields", async () => {
     const { apiKey } = await service.newKey();
     const authorization = `Bearer ${apiKey}`;
     const post = (headers: object, payload: object) =>
@@ -214,7 +214,7 @@ describe("webhooks that the API and the dashboard do not share", () => {
     assert.deepEqual({ ...added }, { event: "webhook_added", ip: "203.0.113.7", detail: url });
   });
 
-  test("only the dashboard sets an account's confirmations, and validates them", async () => {
+  test("only the dashboard sets an account's confirmations, which must be valid", async () => {
     const api = "/dashboard/api/webhooks";
     const caller = await openSession(service);
     const depth = (confirmations: number | null, chainId = 1) =>

@@ -5,7 +5,7 @@ import { defaultEventLimits, divideEventLimits } from "../../http/limits.ts";
 
 const DATABASE_URL = "postgres://user@host/database";
 
-test("one worker can use all event streams, and each of three can use a third", () => {
+test("one worker can use all event streams; each of three workers can use a third", () => {
   assert.deepEqual(divideEventLimits(readConfig({})), defaultEventLimits);
   assert.deepEqual(divideEventLimits(readConfig({ WORKERS: "3", DATABASE_URL })), {
     ...defaultEventLimits,

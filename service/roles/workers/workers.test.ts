@@ -115,7 +115,7 @@ describe("two workers and the executor", () => {
     if (allowed < 150) assert.ok(answers.some(({ status }) => status === 429));
   });
 
-  test("METRICS_PORT returns all workers' summed metrics and the executor's metrics", async () => {
+  test("METRICS_PORT returns the sum of the workers' and the executor's metrics", async () => {
     const answers = await askAll(2, () => ask(server, "/v1/openapi.json"));
     const count = () => fetch(`http://127.0.0.1:${metricsPort}`).then((found) => found.text());
     const counted = 'http_responses_total{route="/v1/openapi.json",status="200"}';
@@ -125,7 +125,7 @@ describe("two workers and the executor", () => {
     assert.match(await count(), /^nodejs_eventloop_lag_p99_seconds /m);
   });
 
-  test("the executor is one process, and only it has the key", () => {
+  test("the executor is one process, and only this process has the key", () => {
     const roles = new Map<string, Set<number>>();
     for (const { role, worker } of linesOf(server)) {
       if (worker !== undefined && role !== "all") {

@@ -50,7 +50,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
     const row = (text: string, bytes = Buffer.from("b")): Row => ({ bytes, number: null, text });
     const insert = (...rows: Row[]) => db.insertInto("rows").values(rows);
 
-    test("throws SqliteError with SQLite's code if SQLite refuses a statement", async () => {
+    test("throws `SqliteError` with SQLite's code if SQLite refuses a statement", async () => {
       await insert(row("once")).execute();
       const isUnique = (error: unknown) =>
         error instanceof Database.SqliteError &&
@@ -61,7 +61,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       await assert.rejects(sql`select`.execute(db), { code: "SQLITE_ERROR" });
     });
 
-    test("throws TypeError for a parameter type that SQLite does not have", async () => {
+    test("throws `TypeError` for a parameter type that SQLite does not have", async () => {
       await assert.rejects(sql`select ${true}`.execute(db), TypeError);
       await assert.rejects(sql`select ${new Date()}`.execute(db), TypeError);
     });
@@ -154,7 +154,7 @@ describe("the thread of statements", () => {
     Worker.prototype.postMessage = postMessage;
   });
 
-  test("throws UnavailableError for pending and later statements if the thread ends", async () => {
+  test("throws `UnavailableError` for pending and later statements after its end", async () => {
     await store.check();
     const [worker] = workers;
     const waiting = ask(long);
@@ -171,7 +171,7 @@ describe("the thread of statements", () => {
     await store.close();
   });
 
-  test("a transaction that is open while the store closes fails, and writes nothing", async () => {
+  test("fails a transaction that is open while the store closes, and writes nothing", async () => {
     const closed = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const values = { id: "acc_late", email: "late@example.com", created_at: 1 };

@@ -32,7 +32,7 @@ test("a thread that ends with an error fails pending and later messages", async 
   assert.equal(ends.length, 1);
 });
 
-test("a thread answers in order, and answers everything before it stops", async () => {
+test("a thread answers in order and answers every message before stopping", async () => {
   const thread = start();
   const answers = [1, 2, 3].map((number) => thread.ask(number));
   await Promise.all([thread.stop(), thread.stop()]);

@@ -79,7 +79,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     if (dialect === "sqlite")
-      test("no statement takes longer than with 1,000 rows in each table", onlyLong, async () => {
+      test("no statement takes longer than on tables with 1,000 rows", onlyLong, async () => {
         const small = await openStore({ dataDirectory: join(directory, "small") });
         const compared = statements.filter(({ text }) => readsOnly.test(text));
         // The small store also has the rows that the statements read by address.

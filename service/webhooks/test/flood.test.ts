@@ -96,7 +96,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test(
-      "control: delay the 20 events in a single pool without shares and bars",
+      "control: delay the 20 events if a single pool has no shares and bars",
       onlyLong,
       async () => {
         await store.db

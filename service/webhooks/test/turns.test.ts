@@ -130,7 +130,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(sendings.filter(({ host }) => host !== "modest.example").length, 8);
     });
 
-    test("three good responses earn the fast lane, and a bad response loses it", async () => {
+    test("three good responses earn the fast lane, and a bad response ends it", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -174,7 +174,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     };
 
-    test("the first success after an outage makes the backlog due, in order", async () => {
+    test("the first success after an outage makes the backlog due in order", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -191,7 +191,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("resume makes the backlog due immediately", async () => {
+    test("`resume` makes the backlog due immediately", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();

@@ -89,7 +89,7 @@ describe("two keys", () => {
     return { first: of(first), second: of(second) };
   }
 
-  test("a key that does not sign uses no nonce, and the other key executes all jobs", async () => {
+  test("a key that does not sign uses no nonce, so the other key executes all jobs", async () => {
     let asked = 0;
     const signers = mapSigners(twoKeys, (signer) => (transaction) => {
       if (signer.address === second) return signer.sign(transaction);
@@ -178,7 +178,7 @@ describe("two keys", () => {
   });
 
   test(
-    "control: a key without coin gets payments if the only endpoint reports a balance",
+    "control: a key without coin gets payments if the only endpoint claims a balance",
     onlyLong,
     async () => {
       const wei = await world.client.getBalance({ address: first });

@@ -88,7 +88,7 @@ describe("private relays", () => {
     );
   }
 
-  test("logs a refusing relay's name, and sends to no other endpoint", async (context) => {
+  test("logs a refusing relay's name and sends nothing to other endpoints", async (context) => {
     refusal = "not today";
     const running = await payWith(context, "drops_broadcasts", alone);
     const refused = () => running.events.find(({ kind }) => kind === "send_refused");
@@ -116,7 +116,7 @@ describe("private relays", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("after `sendFallbackBlocks`, also sends to the other endpoints", async (context) => {
+  test("sends to the other endpoints in addition after `sendFallbackBlocks`", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
     const running = await payWith(context, "drops_broadcasts", fallback);

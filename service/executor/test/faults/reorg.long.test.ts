@@ -102,7 +102,7 @@ describe("reorgs", () => {
       await assertBooksAreExact(world, store);
     });
 
-    test(`charges an execution to the day of its block (${round})`, async (context) => {
+    test(`charges an execution to the day of the execution's block (${round})`, async (context) => {
       const records = await paid();
       const running = start();
       context.after(running.stop);

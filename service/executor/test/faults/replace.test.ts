@@ -46,7 +46,7 @@ const most = (each: readonly bigint[]) => each.reduce((max, cost) => (cost > max
 const sum = (each: readonly bigint[]) => each.reduce((all, cost) => all + cost, 0n);
 
 for (const bound of ["perDayMax", "perAccountMax"] as const) {
-  test(`replacements in one pass together stay within ${bound}`, async (context) => {
+  test(`all replacements in one pass together stay within ${bound}`, async (context) => {
     await silent.behave("drops_broadcasts");
     const plenty = 10n ** 24n;
     const budgets = { perDayMax: plenty, perAccountMax: plenty, perClientMax: plenty };

@@ -148,7 +148,7 @@ async function payOne(accountId: string): Promise<AddressRecord> {
 }
 
 describe("after a restore from a backup", () => {
-  test("charges transactions sent after the backup; spends no budget twice", async (context) => {
+  test("charges transactions sent after the backup and spends no budget twice", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -182,7 +182,7 @@ describe("after a restore from a backup", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("charges a transaction that replaced a transaction in the backup", async (context) => {
+  test("charges a transaction that replaced a transaction of the backup", async (context) => {
     world.stopTicking();
     const lost = start(context);
     const record = await payOne(bob);
@@ -310,7 +310,7 @@ describe("after a restore from a backup", () => {
   });
 });
 
-test("charges all transactions even if one of two endpoints says they are old", async (context) => {
+test("charges every transaction even if one of two endpoints lies about dates", async (context) => {
   const restore = await backUp();
   tick(100);
   const first = start(context);

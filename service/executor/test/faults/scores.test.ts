@@ -91,7 +91,7 @@ const lies: Record<string, Lie> = {
   eth_getCode: { result: "0x60" },
 };
 
-describe("one false endpoint of three", () => {
+describe("one false endpoint out of three", () => {
   for (const [method, lie] of Object.entries(lies)) {
     const options = method === "eth_getCode" ? {} : onlyLong;
     test(`appears with ${method} in the log and the metrics`, options, async (context) => {
@@ -127,7 +127,7 @@ describe("one false endpoint of three", () => {
     );
   });
 
-  test("appears with the method in `admin chains check`, even if it refuses logs", async () => {
+  test("appears with the method in `admin chains check` even if it refuses logs", async () => {
     const liar = await endpoint({
       ...lies,
       eth_getBalance: { result: "0xff" },

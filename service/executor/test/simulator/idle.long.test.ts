@@ -168,7 +168,7 @@ describe("the executor and the observer on an idle day", () => {
     [12, 30_000],
     [1, 200_000],
   ] as const) {
-    test(`make few calls, and 1.6 times as many to two nodes (${blockSeconds} s)`, async (t) => {
+    test(`make few calls to one node, 1.6 times as many to two (${blockSeconds} s)`, async (t) => {
       const one = await callsOfDay({ blockSeconds, endpoints: 1 });
       const two = await callsOfDay({ blockSeconds, endpoints: 2 });
       t.diagnostic(`${one} with one endpoint, ${two} with two`);
@@ -181,7 +181,7 @@ describe("the executor and the observer on an idle day", () => {
 describe("a chain without open addresses sleeps", () => {
   const expiresAt = startSeconds - 86_400;
   for (const blockSeconds of [12, 1]) {
-    test(`causes 1,000 calls a day at most, 1,600 to two nodes (${blockSeconds} s)`, async (t) => {
+    test(`causes at most 1,000 calls a day, 1,600 to two nodes (${blockSeconds} s)`, async (t) => {
       for (const [endpoints, callsMax] of [[1, 1000] as const, [2, 1600] as const]) {
         const idle = { blockSeconds, endpoints, expiresAt };
         const calls = await callsOfDay(idle, sleepingSpanSeconds);
@@ -228,7 +228,7 @@ describe("a chain without open addresses sleeps", () => {
     await world.stop();
   });
 
-  test("sleeps once its only address is executed, as it does after an expiry", async () => {
+  test("sleeps after its only address is executed or has expired", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1 });
     await world.runFor(warmUpSeconds);
     const before = world.calls();

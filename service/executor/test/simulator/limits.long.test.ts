@@ -120,7 +120,7 @@ for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBl
  */
 const byTokens = { recipientsMax: 0 };
 
-describe("a block with more logs than a provider returns does not stop the executor", () => {
+describe("the executor continues after a block with more logs than a provider returns", () => {
   for (const [what, limits] of [
     ["at the only endpoint, which returns receipts", [atMostLogs]],
     ["at one endpoint of two", [free, atMostLogs]],
@@ -150,7 +150,7 @@ describe("a block with more logs than a provider returns does not stop the execu
 const withoutLogs: Limit = (call, honest) =>
   isLogs(call) || call.method === "eth_getBlockReceipts" ? error("too many requests") : honest;
 
-describe("one endpoint of three that refuses all logs causes no gap", () => {
+describe("one endpoint out of three that refuses all logs causes no gap", () => {
   for (const [what, startSeconds] of [
     ["while new blocks arrive", 0],
     ["if the executor is 150 blocks behind", 1800],
@@ -169,7 +169,7 @@ describe("one endpoint of three that refuses all logs causes no gap", () => {
 /** Returns no logs. */
 const omits: Limit = (call, honest) => (isLogs(call) ? { result: [] } : honest);
 
-describe("executes payments if all endpoints except one refuse all logs", () => {
+describe("executes payments although all endpoints except one refuse all logs", () => {
   for (const [what, limits] of [
     ["at one endpoint of two", [withoutLogs, free]],
     ["at two endpoints of three", [withoutLogs, withoutLogs, free]],
@@ -199,7 +199,7 @@ describe("executes payments if all endpoints except one refuse all logs", () => 
    */
   const lookBlocks = 60 / 12 + 2;
 
-  test(`by reading balances, finds omitted payments within ${lookBlocks} blocks`, async (t) => {
+  test(`finds omitted payments within ${lookBlocks} blocks by reading balances`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
@@ -213,7 +213,7 @@ describe("executes payments if all endpoints except one refuse all logs", () => 
     }
   });
 
-  test("control: without reading balances, does not find the omitted payments", async () => {
+  test("control: does not find omitted payments without reading balances", async () => {
     const { ownWaitBlocksMax } = await historyOf(1, [withoutLogs, omits], {}, { looksPerPass: 0 });
     assert.ok(ownWaitBlocksMax > 10 * lookBlocks, `${ownWaitBlocksMax} blocks`);
   });
@@ -254,7 +254,7 @@ const late: Limit = async (_call, honest, scheduler) => {
   return honest;
 };
 
-test("one slow endpoint of three delays payments by at most two blocks", async (t) => {
+test("one slow endpoint out of three delays payments by at most two blocks", async (t) => {
   for (const seed of seeds) {
     const { faults, waitBlocksMax } = await historyOf(seed, [late, free, free]);
     assert.deepEqual(faults, []);

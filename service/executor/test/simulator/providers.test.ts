@@ -83,7 +83,7 @@ async function historyWith(
 const isSend = ({ method }: Call) => method === "eth_sendRawTransaction";
 const usual = await historyWith({});
 
-describe("payments are executed although each endpoint", () => {
+describe("payments are executed even if each endpoint", () => {
   const blocksOfSeconds = (seconds: number) => Math.ceil(seconds / 6);
 
   for (const [what, provider, seconds] of [
@@ -227,7 +227,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
   });
 
   test(
-    "control: raises the fee to at most twice the base fee if both endpoints do so",
+    "control: raises the fee to at most twice the base fee if both endpoints lie",
     onlyLong,
     async () => {
       const { priorityMax } = await historyWith(besu(2), plain, patient);

@@ -116,7 +116,7 @@ describe("finds a payment if its address is created while the logs are read", ()
     });
   }
 
-  test("control: without balance reads and second log reads, misses the payment", async () => {
+  test("control: misses the payment without balance reads and second log reads", async () => {
     const tuning = { looksPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));
@@ -144,8 +144,8 @@ describe("uses the second form of a query for an endpoint that refuses the first
   }
 });
 
-describe("chooses the query with fewer bytes, and both forms find the same payments", () => {
-  test("queries by recipients on a busy chain, with the same result as by tokens", async () => {
+describe("chooses the query with fewer bytes; both forms find the same payments", () => {
+  test("queries by recipients on a busy chain and finds the same as by tokens", async () => {
     for (const seed of seeds) {
       const few = await historyOf(seed, {});
       const all = await historyOf(seed, { tuning: byTokens });

@@ -61,7 +61,7 @@ describe("simulated executors miss nothing, repeat nothing, and report nothing f
   }
 });
 
-describe("the same promises with tips and two keys that sometimes refuse to sign", () => {
+describe("simulated executors keep these promises with tips and two keys that may not sign", () => {
   for (const some of partsOf(seeds)) {
     test(nameOf(some), async () => {
       const reports = await histories(some, { keys: 2, isTipped: true });
@@ -106,7 +106,7 @@ describe(`hostile intents delay no money by more than ${blocksMax} blocks after 
  */
 const lateBlocksMax = 40;
 
-describe("a chain without open addresses sleeps and returns late money, even in storms", () => {
+describe("a chain without open addresses sleeps, and late money is returned even in storms", () => {
   const unnoticed =
     "seed 138, which failed before: a sleeping executor missed a deep reorg, and money waited";
   test(unnoticed, onlyLong, async () => {
@@ -126,7 +126,7 @@ describe("a chain without open addresses sleeps and returns late money, even in 
   }
 });
 
-describe("a false endpoint of three costs no wei and at most two blocks", () => {
+describe("a false endpoint out of three costs no wei and at most two blocks", () => {
   for (const [seed, what] of [
     [1066, "an estimate that was not a number ended each pass"],
     [6251, "a token that came as another left was counted as one long wait"],
