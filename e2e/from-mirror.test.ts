@@ -1,5 +1,5 @@
-// Tests an executor without a service. The executor reads records from mirrors of a folder and runs
-// addresses that pay a tip. One mirror lies, one is silent, and one has no list.
+// Tests an executor without a service. The executor reads records from mirrors of a folder, and
+// executes addresses that pay a tip. One mirror lies, one is silent, and one has no list.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -99,8 +99,8 @@ describe("executor --from-mirror", () => {
   const expired = recordOf("expired", { secondsLeft: -60 });
 
   /**
-   * Saves and mirrors records like the service. In the mirror, `damage` gets the terms of a
-   * different address.
+   * Saves and mirrors records in the same way as the service. In the mirror, `damage` gets the
+   * terms of a different address.
    */
   async function addToMirror(records: AddressRecord[], damage?: AddressRecord) {
     const store = await openStore({ dataDirectory: data });

@@ -2,9 +2,10 @@
 // cache, so one caller's wrong keccak does not affect other callers. Strangers choose the keys, so
 // the number of entries and the length of keys are bounded.
 //
-// An address is found by its text or by its bytes, and a function also by its bytes in terms, so
-// the decoder does not have to create text first. The decoder is at least three times as fast for
-// an intent with two calls if all its addresses and functions are cached (test/derive.bench.ts).
+// An address is found by its text or by its bytes, and a function also by its bytes in an intent's
+// terms, so the decoder does not have to create text first. The decoder is at least three times as
+// fast for an intent with two calls if all its addresses and functions are cached
+// (test/derive.bench.ts).
 
 import type { Keccak } from "../keccak/keccak.ts";
 import type { Hex } from "./hex.ts";

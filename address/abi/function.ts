@@ -57,7 +57,7 @@ export function readFunction(faults: Faults, text: string, cache: Cache): AbiFun
 
 const ascii = new TextEncoder();
 
-/** Finds a cached function by the bytes in terms. */
+/** Finds a cached function by its bytes in an intent's terms. */
 export function findFunction(
   signature: Uint8Array,
   names: Uint8Array,
@@ -70,8 +70,8 @@ export function findFunction(
 }
 
 /**
- * Parses a function from the two parts that terms contain: its `signature` and its `names`. Returns
- * undefined if invalid.
+ * Parses a function from the two parts that an intent's terms contain: its `signature` and its
+ * `names`. Returns undefined if invalid.
  */
 export function joinFunction(
   faults: Faults,
@@ -178,7 +178,8 @@ function readPart(text: string, at: number): string {
 }
 
 /**
- * `names` has the same form as in terms: `spender,amount`, or `(to,amount)payments` for a tuple.
+ * `names` has the same form as in an intent's terms: `spender,amount`, or `(to,amount)payments` for
+ * a tuple.
  */
 type Grammatical = { name: string; types: AbiType[]; names: string[] };
 

@@ -68,8 +68,8 @@ type ArgumentContext = {
 };
 
 /**
- * The maximum length of a value's text. Terms cannot contain a value with a longer text, because
- * JSON uses at most 6 characters per byte (`\u0000`).
+ * The maximum length of a value's text. An intent's terms cannot contain a value with a longer
+ * text, because JSON uses at most 6 characters per byte (`\u0000`).
  */
 const textLengthMax = 6 * termsBytesMax + 4;
 

@@ -1,4 +1,4 @@
-// Tests status reads that need no chain. At every step of random histories,
+// Tests how a status is read, in the cases that need no chain. At every step of random histories,
 // service/chain/status/*.test.ts compare the library's status with a real chain, with the service's
 // status, and with the contract.
 

@@ -60,7 +60,7 @@ const callOf = (data: Hex): Request => ["eth_call", [{ to: factoryAddress, data 
 const termsCalldata = (terms: Hex): Hex =>
   encodeFunctionData({ abi: paymentFactoryAbi, functionName: "addressOf", args: [terms] });
 
-/** Terms are the ABI encoding of the intent, so a selector followed by terms is a call. */
+/** An intent's terms are its ABI encoding, so a selector followed by the terms is a call. */
 const intentCalldata = (terms: Hex): Hex => concatHex([addressOfIntent, terms]);
 
 const addressOfIntent = toFunctionSelector(

@@ -43,7 +43,7 @@ export async function startPayer() {
     chain: (method: string, ...params: unknown[]) => ask(service.anvil.rpcUrl, method, params),
     says: (text: string | RegExp, at: Page = page) => at.getByText(text).first().waitFor(),
     gone: (text: string) => page.getByText(text).first().waitFor({ state: "detached" }),
-    /** Opens a new address with a new wallet of `account`. */
+    /** Creates an address, and opens its page with a new wallet of `account`. */
     async start(account = rich, secondsLeft?: number): Promise<AddressRecord> {
       const record = await createOrder(service, secondsLeft);
       Object.assign(wallet, newWallet(account));

@@ -17,9 +17,9 @@ export const statementRows = {
   /** Rows of an index that a search scans but mostly does not return. */
   walked: 1_000,
   /**
-   * Rows with terms, of up to 24,576 bytes each. On PostgreSQL, reading 300 watches takes 1.6 times
-   * as long in groups of 25 rows as in groups of 50. On SQLite, groups of 25, 50, and 100 rows take
-   * the same time.
+   * Rows that contain an intent's terms, of up to 24,576 bytes each. On PostgreSQL, reading 300
+   * watches takes 1.6 times as long in groups of 25 rows as in groups of 50. On SQLite, groups of
+   * 25, 50, and 100 rows take the same time.
    */
   withTerms: 50,
 } as const;

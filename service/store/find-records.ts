@@ -153,7 +153,7 @@ export type Created = { seq: number; address: Hex; chainId: number; createdAt: n
 /**
  * Finds up to `limit` records after `seq`, in the order in which they became visible. If `seq` is
  * 0, starts with the first record. A reader that continues from the last `seq` reads each record
- * exactly once. On PostgreSQL, inserts draw their numbers under a lock (save-functions.ts), because
+ * exactly once. On PostgreSQL, inserts take their numbers under a lock (save-functions.ts), because
  * otherwise a lower number could be committed after a higher one was read.
  */
 export async function findCreated(

@@ -1,11 +1,11 @@
 // The store in one SQLite file, for one server, and for operators' commands that run at the same
 // time.
 //
-// The main thread reads credentials, and terms for statuses. There are four other threads: one
-// commits new records (write-worker.ts), one reads records for lookups (read-worker.ts), one runs
-// Kysely's statements (statement-worker.ts), and one copies the write-ahead log into the file
-// (checkpoint-worker.ts). Each thread starts when it is first needed and has its own connection.
-// Only writers wait for each other.
+// The main thread reads credentials, and the terms that statuses need. There are four other
+// threads: one commits new records (write-worker.ts), one reads records for lookups
+// (read-worker.ts), one runs Kysely's statements (statement-worker.ts), and one copies the
+// write-ahead log into the file (checkpoint-worker.ts). Each thread starts when it is first needed
+// and has its own connection. Only writers wait for each other.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -69,8 +69,8 @@ const resolving = { timeout: 1_000, tries: 2 };
 
 /**
  * Returns a function that resolves names without a thread. The system's lookup would occupy one of
- * the process's four threads, so four names with silent name servers would block calls to nodes,
- * password hashes, and file access. IPv4 addresses come first, because not every machine has IPv6.
+ * the process's four threads, so four names with silent name servers would block password hashes,
+ * file access, and calls to nodes. IPv4 addresses come first, because not every machine has IPv6.
  *
  * @param servers name servers as `ADDRESS:PORT`; the system's name servers by default
  */

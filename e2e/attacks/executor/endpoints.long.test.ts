@@ -1,6 +1,6 @@
-// Tests that providers' limits slow the work but do not fail it, that two endpoints are never worse
-// than one, and that a payment needs few calls. The cost of an idle chain is tested in the
-// simulator's idle.test.ts.
+// Tests that providers' limits make the work slower but do not make it fail, that two endpoints are
+// never worse than one, and that a payment needs few calls. The cost of an idle chain is tested in
+// the simulator's idle.test.ts.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";

@@ -114,7 +114,7 @@ describe("generated intents", () => {
     });
   }
 
-  /** Pays and executes as a payer and the executor would. */
+  /** Pays like a payer, and executes like the executor. */
   async function execute(record: AddressRecord): Promise<boolean> {
     const { address, intent } = record;
     const args = [address, BigInt(intent.amount)] as const;

@@ -17,9 +17,9 @@ type Manner = { method: string; answer(response: ServerResponse): Promise<unknow
 const balance = { method: "eth_getBalance", params: [] };
 
 /**
- * Opens a server for each manner. Each server answers honestly, except to the method of its manner.
- * An endpoint is never late, until `endWaits(true)` makes each endpoint late as soon as enough
- * others have answered.
+ * Starts a server for each manner. Each server answers honestly, except to the method of its
+ * manner. An endpoint is never late, until `endWaits(true)` makes each endpoint late as soon as
+ * enough others have answered.
  */
 async function openServers(
   context: TestContext,

@@ -11,7 +11,7 @@ let world: World;
 let clock = 0;
 let reader: StatusReader;
 
-/** Asserts that both implementations return the same status, and returns it. */
+/** Asserts that both implementations return the same status, and returns this status. */
 async function statusOf(record: AddressRecord): Promise<AddressStatus> {
   clock += 1000;
   const ours = await reader.read(record);

@@ -1,6 +1,6 @@
 // Finds money at an address on chains other than the intent's chain. The loop of each chain finds
-// the transfers, and the executor reads the balances and returns the money. A status reads these
-// transfers and balances from the database, without a call to a node.
+// the transfers, and the executor reads the balances and returns the money. For a status, the
+// service reads these transfers and balances from the database, without a call to a node.
 //
 // Anyone can send dust to an address, so no part of a status depends only on the number of
 // transfers or on the newest transfer. The current amount is the sum of the balance that the

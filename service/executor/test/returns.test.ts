@@ -76,7 +76,7 @@ const addressOf = (name: string): Hex => getAddress(`0x${keccak256(stringToHex(n
 type Order = { record: AddressRecord; promised: PaymentReturns; recipient: Hex };
 let made = 0;
 
-/** Opens an address for 25 units. Its recipient and recovery addresses receive no other money. */
+/** Creates an address for 25 units. Its recipient and recovery addresses receive no other money. */
 async function order(change: { secondsLeft?: number; token?: Hex; recipient?: Hex } = {}) {
   const { secondsLeft = 86_400, token: its = token } = change;
   const name = `order ${made++}`;
@@ -431,7 +431,7 @@ const withdraw = (exchange: Hex, { record }: Order, amount: bigint) =>
   send(exchange, record.intent.token, transferData(record.address, amount));
 
 /**
- * Opens an address whose call pays `amount` to the address of `one`, so that the payer is a
+ * Creates an address whose call pays `amount` to the address of `one`, so that the payer is a
  * contract.
  */
 async function paymentTo(one: Order, amount: bigint): Promise<AddressRecord> {

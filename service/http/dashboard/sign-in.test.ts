@@ -192,8 +192,8 @@ for (const [name, database] of Object.entries(databases)) {
       return { entered, attacker: (await Promise.all(asked)).map((answer) => answer.statusCode) };
     };
     /**
-     * Opens a service with the former rule: no limit applies in these tests, and all requests share
-     * one queue.
+     * Starts a service with the former rule: no limit applies in these tests, and all requests
+     * share one queue.
      */
     const oneLine = async (isKnown: boolean): Promise<TestApp> => {
       const { store, accounts } = service.parts;

@@ -326,8 +326,8 @@ function encodeFrame(status: ServiceStatus): Frame {
 const parseDigest = (id: string | undefined) => id?.split(".")[1];
 
 /**
- * Encodes a ping. A ping has no ID, so that a client that reconnects resumes after the last state
- * that the client received.
+ * Encodes a ping. A ping has no ID. So after a client has reconnected, the stream continues after
+ * the last state that the client received.
  */
 function encodePing(head: BlockReference | undefined): Buffer {
   const block = head ? { number: head.number, timestamp: head.timestamp } : null;

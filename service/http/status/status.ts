@@ -61,7 +61,10 @@ export type Statuses = {
    * @throws {Refusal} with the same code as a lookup of this address
    */
   readRecord(address: string | undefined): Promise<{ subject: StatusSubject; terms: Uint8Array }>;
-  /** Reads only the subject, as {@link readRecord} does. Terms have up to 24,576 bytes. */
+  /**
+   * Reads only the subject, as {@link readRecord} does. The terms of a record have up to 24,576
+   * bytes.
+   */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
    * Reads the status at the newest block. If the status shows money that the executor does not know

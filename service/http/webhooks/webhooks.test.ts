@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-/** Opens an account whose requests use an API key instead of a browser's session. */
+/** Creates an account whose requests use an API key instead of a browser's session. */
 async function openKey(service: TestApp) {
   const { apiKey } = await service.newKey();
   const authorization = `Bearer ${apiKey}`;
