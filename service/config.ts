@@ -1,6 +1,6 @@
 // Reads all of the operator's settings from the environment, once at startup.
 //
-// To add a setting, add one line. Its schema defines the valid values and the error message.
+// To add a setting, add one line. The line's schema defines the valid values and the error message.
 // Defaults are for development, and secrets have no default.
 
 import { isIP } from "node:net";

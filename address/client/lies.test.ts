@@ -42,7 +42,9 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
   },
 };
 
-/** The number of bytes that endless responses have sent. It shows how much the client read. */
+/**
+ * The number of bytes that endless responses have sent. This number shows how much the client read.
+ */
 let writtenBytes = 0;
 
 function flood(response: ServerResponse, chunk: Buffer): void {

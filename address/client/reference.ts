@@ -99,9 +99,9 @@ type TrustOptions = {
 
 export type ReferenceOptions = TrustOptions & {
   /**
-   * Returns whether the shop requested this intent under the reference. It is called if the salt is
-   * from {@link saltFor}, which proves only the reference. Compare at least the token, amount,
-   * calls, and chain.
+   * Returns whether the shop requested this intent under the reference. The function is called if
+   * the salt is from {@link saltFor}, which proves only the reference. Compare at least the token,
+   * amount, calls, and chain.
    */
   readonly accepts?: (intent: Intent) => boolean;
 };

@@ -1,5 +1,6 @@
-// Reads the status of an address from a node of its chain. It does not use the service, so you can
-// compare the result with the service's answer. spec/service.md, "Status", describes the states.
+// Reads the status of an address from a node of its chain. This does not use the service, so you
+// can compare the result with the service's answer. spec/service.md, "Status", describes the
+// states.
 
 import { countBytes, toQuantity } from "../abi/hex.ts";
 import { encodeBalanceOf } from "../abi/token.ts";

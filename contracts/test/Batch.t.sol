@@ -8,8 +8,8 @@ import {Vm, vm} from "./Vm.sol";
 import {Shop} from "./targets/Shop.sol";
 
 contract BatchTest is Fixture {
-    /// @dev Puts a failing item between two good items. Its event contains the reason, and the good
-    /// items are paid.
+    /// @dev Puts a failing item between two good items. The failing item's event contains the
+    /// reason, and the good items are paid.
     function between(bytes memory bad, bytes memory reason) private {
         Intent memory first = plainIntent();
         Intent memory last = plainIntent();

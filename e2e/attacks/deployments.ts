@@ -1,5 +1,5 @@
 // The service as it is deployed: one server on SQLite, or two on one PostgreSQL. Attacks run on
-// both deployments. They alternate between the two servers, so that limits are tested across
+// both deployments. The attacks alternate between the two servers, so that limits are tested across
 // servers.
 
 import { isLong } from "../../scripts/long.ts";

@@ -1,5 +1,5 @@
-// Makes the intents that are sent to all servers. Each intent approves and pays. Its number is its
-// salt.
+// Makes the intents that are sent to all servers. Each intent approves and pays. The intent's
+// number is its salt.
 
 import type { Hex, Intent } from "executable-address";
 

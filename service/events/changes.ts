@@ -111,7 +111,7 @@ export function compareStatuses(
 
 type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 
-/** The event types that late payments can cause. They are listed after the payments. */
+/** The event types that late payments can cause. These events are listed after the payments. */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
 /** Returns whether a reorganization undid a reported change. */

@@ -96,11 +96,13 @@ async function insert(
         then watches.due_block else excluded.due_block end`.execute(db);
 }
 
-/** The number of confirmations before an event, if neither the account nor the chain sets it. */
+/**
+ * The number of confirmations that an event needs, if neither the account nor the chain sets it.
+ */
 const confirmationsDefault = 12;
 
 /**
- * Sets the number of confirmations before an account's events on a chain.
+ * Sets the number of confirmations that an account's events on a chain need.
  *
  * @param confirmations null for the chain's default
  */
@@ -140,7 +142,7 @@ export async function listConfirmations(
   return rows.map(({ chain_id, confirmations }) => ({ chainId: chain_id, confirmations }));
 }
 
-/** Returns SQL for the number of confirmations before an account's events on a chain. */
+/** Returns SQL for the number of confirmations that an account's events on a chain need. */
 export const selectConfirmations = (
   account: RawBuilder<unknown>,
   chainId: number | RawBuilder<unknown>,

@@ -57,7 +57,7 @@ export function unreported(
   return payments.filter((payment) => !before.has(keyOf(payment)));
 }
 
-/** Returns whether tokens arrived without a known log, but the log may still be found. */
+/** Returns whether tokens arrived whose log is not known yet but may still be found. */
 export const isWaitingForSweep = (before: ReportedPayments, status: AddressStatus, paid: Paid) =>
   !paid.isSwept && unexplainedOf(status, paid).token > BigInt(before.unexplained.token);
 

@@ -65,7 +65,7 @@ export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
   };
 }
 
-/** Runs one subscriber. Its runs never overlap. */
+/** Runs one subscriber. The subscriber's runs never overlap. */
 function openRuns(run: () => Promise<void>) {
   let isDue = false;
   let isEnded = false;

@@ -158,8 +158,8 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
 }
 
 /**
- * Returns a refusal. It shows the reason only if the library, and not a node, wrote the reason. A
- * node's error can contain the node's host name.
+ * Returns a refusal. The refusal shows the reason only if the library, and not a node, wrote the
+ * reason. A node's error can contain the node's host name.
  */
 function unproved(error: ProofError): Refusal {
   const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;

@@ -80,7 +80,8 @@ async function typed(place: Place, words: string, input = "") {
 }
 
 /**
- * Makes a record that expired long ago. Its money can be returned only if somebody has the intent.
+ * Makes a record that expired long ago. The money at the record's address can be returned only if
+ * somebody has the intent.
  */
 function record(nth: number) {
   const intent: Intent = {

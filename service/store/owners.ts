@@ -56,8 +56,8 @@ const isAmong = (chainId: number, addresses: readonly Hex[], intentChain: Intent
     and r.chain_id ${sql.raw(intentChain === "this" ? "=" : "<>")} ${chainId}`;
 
 /**
- * Returns SQL of the first owners of those `addresses` whose intent is for this chain or for a
- * different chain, with the intents' `token` and `chain_id`.
+ * Returns SQL of the first owners of the `addresses` whose intents are for the chain that
+ * `intentChain` selects, with the intents' `token` and `chain_id`.
  */
 export const firstOwners = (
   chainId: number,

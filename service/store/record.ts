@@ -53,8 +53,8 @@ export class OtherFactoryError extends Error {
 const samples = 8;
 
 /**
- * Refuses a database whose records belong to a different factory. Their terms do not derive their
- * addresses with this version's factory, so every lookup would fail.
+ * Refuses a database whose records belong to a different factory. The records' terms do not derive
+ * the records' addresses with this version's factory, so every lookup would fail.
  *
  * @throws {OtherFactoryError} if there are records and none of the first few belongs to this
  *   factory

@@ -44,8 +44,8 @@ const keysPerGroupMax = 16;
  */
 const lookupsPerGroupMax = 32;
 /**
- * The maximum number of groups in the reading thread. It works on one group while the next group
- * waits in its queue.
+ * The maximum number of groups in the reading thread. The thread works on one group while the next
+ * group waits in the thread's queue.
  */
 const lookupGroupsMax = 2;
 /**

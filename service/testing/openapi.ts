@@ -139,7 +139,10 @@ export function documentedCodes(): Set<string> {
 
 type Narrowed = { allOf?: { properties?: { error: { properties: { code: Schema } } } }[] };
 
-/** Returns the error codes of a response. Its schema narrows the general schema of errors. */
+/**
+ * Returns the error codes of a response. The response's schema narrows the general schema of
+ * errors.
+ */
 export function codesOf({ content }: Answer): unknown[] {
   const { allOf = [] } = (content?.["application/json"]?.schema ?? {}) as Narrowed;
   const { const: one, enum: some } = allOf[1]?.properties?.error.properties.code ?? {};

@@ -111,7 +111,7 @@ export function ReturnsCard({ isHidden }: { isHidden: boolean }) {
 }
 
 /**
- * Opens the card of returns. It is not a link, because a link would change the URL's fragment,
+ * Opens the card of returns. This is not a link, because a link would change the URL's fragment,
  * which can contain the terms.
  */
 function ReturnsButton() {

@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 // The life of one vault on one chain, with each guard of src/PaymentFactory.sol and src/Vault.sol.
 // solc's model checker proves the assertions for all intents, all times, and any number of steps in
-// any order. It checks each of the two contracts separately.
+// any order. The model checker checks each of the two contracts separately.
 
 /// @notice A vault executes once, in time and fully funded, or is closed. It then never executes
 /// again.

@@ -1,4 +1,4 @@
-// Tests with faulty nodes how the service and the library read a status.
+// Tests, with faulty nodes, how the service and the library read a status.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

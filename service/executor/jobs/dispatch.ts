@@ -78,7 +78,7 @@ export async function dispatch(
 
 /**
  * A key, and its free slots in this pass. `nonce` is the nonce of the key's next transaction, or
- * the reason why this nonce is not known. It is read when it is first needed.
+ * the reason why this nonce is not known. The nonce is read when it is first needed.
  */
 type KeySlots = {
   pass: SendPass;

@@ -37,7 +37,8 @@ const silentMs = 60_000;
 /**
  * Returns a function that reads whether an executor renews a chain's lease. After an executor was
  * killed, the lease still names it as the holder. So the function compares the lease with an
- * earlier read of the lease. It returns true until the lease has not changed for a minute.
+ * earlier read of the lease. The function returns true until the lease has not changed for a
+ * minute.
  *
  * @param nowMs milliseconds of a monotonic clock
  */

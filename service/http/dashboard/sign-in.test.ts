@@ -15,8 +15,8 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * Options for tests that each hash hundreds of passwords. They show that the same attack locks the
- * owner out under the former rule.
+ * Options for tests that each hash hundreds of passwords. These tests show that the same attack
+ * locks the owner out under the former rule.
  */
 const flood = { skip: !isLong && "npm run test:long" };
 
@@ -29,8 +29,8 @@ const databases: Record<string, () => Promise<string | undefined>> = {
 
 for (const [name, database] of Object.entries(databases)) {
   /**
-   * Options for tests of rules that do not depend on the database. They hash many passwords, so
-   * `npm test` runs them on one database only.
+   * Options for tests of rules that do not depend on the database. These tests hash many passwords,
+   * so `npm test` runs them on one database only.
    */
   const once = { skip: !isLong && name !== "sqlite" && "on PostgreSQL: npm run test:long" };
 

@@ -38,7 +38,7 @@ const queues = new LRUCache({
 type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
 
 /**
- * Runs `search`. It must read each of its windows through the `turn` that it receives. `turn`
+ * Runs `search`. `search` must read each of its windows through the `turn` that it receives. `turn`
  * returns undefined after the client has disconnected.
  *
  * @throws {Refusal} from `turn`: 503 `service_unavailable` if too many long searches of the account

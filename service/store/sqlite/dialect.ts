@@ -16,10 +16,10 @@ import type { BoundStatement, Row, StatementOutcome } from "./statement-worker.t
 import { startThread, type Thread } from "./thread.ts";
 
 /**
- * Returns the dialect. It has one connection, which a transaction occupies from its first statement
- * to its last. A transaction takes the write lock when it begins. If it took the lock later, the
- * writing thread could commit between the transaction's first read and its first write, and the
- * transaction could no longer write (SQLITE_BUSY_SNAPSHOT).
+ * Returns the dialect. The dialect has one connection, which a transaction occupies from its first
+ * statement to its last. A transaction takes the write lock when it begins. If it took the lock
+ * later, the writing thread could commit between the transaction's first read and its first write,
+ * and the transaction could no longer write (SQLITE_BUSY_SNAPSHOT).
  *
  * @param onEnd called once, when the thread has ended
  */

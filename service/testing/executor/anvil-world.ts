@@ -170,7 +170,10 @@ function asker(rpcUrl: string) {
   };
 }
 
-/** Makes a record whose last call sends `amount` to the shop. Its recovery address is unique. */
+/**
+ * Makes a record whose last call sends `amount` to the shop. The intent's recovery address is
+ * unique.
+ */
 function recordOf(wish: Wish, index: number, now: number): AddressRecord {
   const amount = wish.amount ?? 1_000n + BigInt(index);
   const asked = wish.reverts ? amount * 2n : amount;
@@ -214,7 +217,8 @@ export async function saveRecords(
 }
 
 /**
- * The account of all addresses that pay tips. They do not share transactions with other addresses.
+ * The account of all addresses that pay tips. These addresses do not share transactions with other
+ * addresses.
  */
 export const tipper = "acc_777000000000000000000000";
 

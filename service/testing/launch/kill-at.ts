@@ -1,6 +1,6 @@
-// Tests load this file into a launch with --import. It kills the process at the point that KILL_AT
-// names, such as "before insert into records" or "after rename with saved". The point can be a
-// statement in any thread.
+// Tests load this file into a launch with --import. This file kills the launch's process at the
+// point that KILL_AT names, such as "before insert into records" or "after rename with saved". The
+// point can be a statement in any thread.
 
 import fs from "node:fs";
 import promises from "node:fs/promises";

@@ -1,4 +1,4 @@
-// Pays on a local chain. Its node signs with its own accounts, so no key is needed here.
+// Pays on a local chain. The chain's node signs with its own accounts, so no key is needed here.
 
 import { encodeCall, encodeTransfer, type Hex, type Intent, toHex } from "executable-address";
 import { httpRpc, type Rpc } from "executable-address/status";
