@@ -31,9 +31,9 @@ const exported: Record<string, string> = {
     parseVaultEvents policyIn readStatus recoveredTopic stateOf statusOf toQuantity topicOf
     transferOf transferTopic vaultEventFilter withoutCoinParams`,
   "executable-address-element/page": `
-    PaymentRefused addressGroups ask coinDecimals coins coversPayment decideStanding
-    drawIdenticon drawQr elementWords fill findChains findHazards findKept findKnownToken
-    findLanguage findSimulation findStateWord findWrongTokens followStatus followWallets forget
+    PaymentRefused addressGroups ask coinDecimals coins coversPayment decideStanding drawIdenticon
+    drawQr elementWords fill findChains findHazards findKept findKnownToken findLanguage
+    findSimulation findStateWord findWrongTokens followStatus followWallets forget forgetKept
     formatUnits hasHidden identiconSide inertPieces inertText isInProgress isName isOver isSame keep
     loadElementWords manifestPath noNews openWalletFlow originOf owed partiesOf paymentLink
     plainUnits proveShop readChains readShopClaim recall remember sayWalletName sendPayment
