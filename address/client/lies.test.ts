@@ -70,8 +70,8 @@ const redirect =
 
 /** The response to every request. */
 const connections: Record<string, Lie> = {
-  "no answer, the connection closed": ({ socket }) => socket!.destroy(),
-  "no answer at all": () => {},
+  "a connection that closes without an answer": ({ socket }) => socket!.destroy(),
+  "a server that never answers": () => {},
   "bytes that are not HTTP": raw("\u0000\u0001\u0002 no such thing\r\n\r\n"),
   "incomplete headers": raw("HTTP/1.1 200 OK\r\nContent-Le"),
   "a body that is shorter than its Content-Length": raw(
@@ -79,11 +79,11 @@ const connections: Record<string, Lie> = {
   ),
   "a malformed chunk": raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{"),
   "one megabyte of headers": raw(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(1 << 20)}\r\n\r\n{}`),
-  "an endless body, sent byte by byte": (response) => {
+  "an endless body that is sent byte by byte": (response) => {
     const timer = setInterval(() => response.write(" "), 20);
     response.once("close", () => clearInterval(timer));
   },
-  "an endless body, sent at full speed": (response) => flood(response, Buffer.alloc(65_536)),
+  "an endless body that is sent at full speed": (response) => flood(response, Buffer.alloc(65_536)),
   "the beginning of a gzip of a gigabyte of spaces": (response) => {
     response.writeHead(200, { "Content-Encoding": "gzip" });
     flood(response, gzipSync(Buffer.alloc(8 << 20, " ")));
@@ -92,8 +92,8 @@ const connections: Record<string, Lie> = {
     void response.writeHead(200, { "Content-Encoding": "gzip" }).end("{}"),
   "a redirect to another path": redirect(302),
   "a permanent redirect": redirect(308),
-  "no content": body("", 204),
-  "nothing modified": body("", 304),
+  "a 204 response": body("", 204),
+  "a 304 response": body("", 304),
 };
 
 const bodies: Record<string, string | Buffer> = {
@@ -105,10 +105,10 @@ const bodies: Record<string, string | Buffer> = {
   "an array": "[]",
   "an empty object": "{}",
   "half of an object": '{"address":',
-  "a page": "<!doctype html><title>502</title>",
+  "an HTML page": "<!doctype html><title>502</title>",
   "bytes that are not UTF-8": Buffer.from([0x7b, 0xff, 0xfe, 0x7d]),
   "a hundred thousand brackets": "[".repeat(100_000),
-  "a hundred thousand brackets, closed": "[".repeat(100_000) + "]".repeat(100_000),
+  "a hundred thousand closed brackets": "[".repeat(100_000) + "]".repeat(100_000),
   "fields of an object's prototype": '{"__proto__":{"address":"0x"}}',
 };
 

@@ -140,7 +140,7 @@ describe("verifyReference", () => {
       message: "accept: unknown option, expected one of factory, accepts",
     });
   });
-  test("throws for a record that does not match its address, even if the salt is correct", () => {
+  test("throws for a record that does not match its address even if the salt is correct", () => {
     const forged = { ...record, intent: { ...record.intent, amount: "1" } };
     assert.throws(() => verifyReference(forged, "order-1", key), InvalidError);
   });

@@ -136,7 +136,7 @@ describe("findCautions", () => {
     args,
   });
 
-  test("returns the faults that only a new intent can have, with the path of the function", () => {
+  test("returns the faults that only a new intent can have and the path of the function", () => {
     const calls = [
       sampleCall,
       call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"00".repeat(16)}`, "1"),

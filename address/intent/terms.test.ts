@@ -204,7 +204,7 @@ describe("decodeExecutions", () => {
   const bytesOf = (drawn: readonly { item: library.Hex }[]) =>
     batchOf(drawn.map(({ item }) => item));
 
-  test("throws `not_an_execution` for calldata of another function, even in a batch", () => {
+  test("throws `not_an_execution` for calldata of a different function even in a batch", () => {
     const refused = [
       new Uint8Array(),
       fromHex("0x095ea7b3"),

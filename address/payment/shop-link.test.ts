@@ -83,7 +83,7 @@ describe("the shop of a link", () => {
     assert.equal(await proveShop(elsewhere, unsigned, sold), undefined);
   });
 
-  test("is not shown for an unsigned order, even if its file names the payee", async () => {
+  test("is not shown for an unsigned order even if the shop's file names the payee", async () => {
     assert.equal(await proveShop(naming, { ...unsigned, order: "77" }, sold), undefined);
   });
 });

@@ -14,7 +14,7 @@ import { decodeRlp, encodeCount, encodeRlp, type Rlp } from "./rlp.ts";
 import { proveInTrie } from "./trie.ts";
 
 describe("tries", () => {
-  test("match @ethereumjs/mpt for 1,000 random tries, including proofs of absence", async () => {
+  test("match `@ethereumjs/mpt` for 1,000 random tries and their proofs of absence", async () => {
     const random = randomFrom(26);
     for (let round = 0; round < (isLong ? 1000 : 150); round++) {
       const trie = await createMPT();

@@ -79,7 +79,7 @@ describe("the largest amount that the calls can use", () => {
     assert.equal(spentBy(calls, { amount }), "25");
   });
 
-  test("is null if there is no limit or if a call uses another function of the token", () => {
+  test("is null if there is no limit or if a call uses a different function of the token", () => {
     assert.equal(spentBy([approve(`${2n ** 256n - 1n}`), sampleCall]), null);
     const burn = { target: usdc, function: "burn(uint256 amount)", args: ["7"] } as const;
     assert.equal(spentBy([transfer("7"), burn]), null);

@@ -251,7 +251,7 @@ describe("addEvents", () => {
     );
   });
 
-  test("throws `rpc_inconsistent` for an execution after another execution or a recovery", () => {
+  test("throws `rpc_inconsistent` for an execution after an execution or a recovery", () => {
     const refusal = message(
       `${record.address}: expected the execution first, found it later in block 8`,
     );

@@ -31,7 +31,7 @@ describe("PaymentFactory.addressOf, on a chain,", () => {
   });
   after(() => anvil.stop());
 
-  test("matches `makeRecord` for intents with every type, by terms and by intent", async () => {
+  test("matches `makeRecord` for intents with every type if given terms or intents", async () => {
     const drawn = fc.sample(intents, { numRuns: intentsCount, seed });
     const records = drawn.map(({ intent }) => makeRecord(intent));
     for (let start = 0; start < records.length; start += batchSize) {

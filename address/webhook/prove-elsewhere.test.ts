@@ -138,7 +138,7 @@ describe("proveEvent of an event about a different chain", () => {
     assert.equal((await prove(changed(paid, { payment }))).fact, "outdated");
   });
 
-  test("returns `unknown` if `rpcs` has no node of the other chain, in both forms", async () => {
+  test("returns `unknown` if either form of `rpcs` has no node of the other chain", async () => {
     for (const rpcs of [[own.rpcUrl], { [own.chain.chainId]: [own.rpcUrl] }]) {
       for (const event of [paid, returned]) {
         assert.deepEqual(await prove(event, { rpcs }), {

@@ -178,7 +178,7 @@ describe("proveEvent", () => {
       await assert.rejects(proveEvent(event, record, options()), { name, message });
   });
 
-  test("throws `TypeError` for an unknown option, even for an unknown event type", async () => {
+  test("throws `TypeError` for an unknown option even if the event type is unknown", async () => {
     const event = { ...(await eventOf(records.executed!, "address.executed")), type: "later" };
     const wrong = { ...options(), quorm: 2 };
     await assert.rejects(proveEvent(event as never, records.executed!, wrong), {
