@@ -20,7 +20,7 @@ const shanghai = await openChain([...options, "shanghai"]);
 const osaka = await openChain([...options, "osaka", "--enable-tx-gas-limit"]);
 after(() => Promise.all([shanghai.anvil.stop(), osaka.anvil.stop()]));
 
-describe("before Cancun, without MCOPY", () => {
+describe("a chain before Cancun, which lacks MCOPY", () => {
   test("the factory cannot be created", async () => {
     await bringDeployer(shanghai.client);
     const data = concat([factorySalt, factoryCreationCode]);
@@ -82,7 +82,7 @@ describe("on Osaka, which limits init code to 49,152 bytes and transactions to 2
   });
 
   for (const calls of [1, 32]) {
-    test(`the largest terms, with ${calls} calls, execute`, async () => {
+    test(`the largest terms that have ${calls} calls execute`, async () => {
       const { intent, vault } = await largest(calls, 0xffff_ffffn);
       const gas = await send(toFactory("execute", [intent]));
       assert.equal(
@@ -92,7 +92,7 @@ describe("on Osaka, which limits init code to 49,152 bytes and transactions to 2
       assert.ok(gas < 2_000_000n, `took ${gas}`);
     });
 
-    test(`the largest terms, with ${calls} calls, can be recovered`, async () => {
+    test(`the largest terms that have ${calls} calls can be recovered`, async () => {
       const { intent, token, vault } = await largest(calls, 1n);
       const gas = await send(toFactory("recover", [intent, [token]]));
       assert.equal(size((await osaka.client.getCode({ address: vault }))!), vaultCodeBytes.closed);

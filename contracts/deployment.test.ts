@@ -164,7 +164,7 @@ describe("the factory", () => {
     assert.equal(await bare.client.getBlockNumber(), before);
   });
 
-  test("executes: the shop receives the money, and the event reports it", async () => {
+  test("executes: the shop receives the money, and the event reports the amount", async () => {
     const token = await bare.deploy(demoToken.abi, demoToken.bytecode, ["Demo dollar", "DUSD", 6]);
     const shop = await bare.deploy(demoShop.abi, demoShop.bytecode, [token]);
     const amount = 5_000_000n;
