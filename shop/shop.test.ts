@@ -146,7 +146,7 @@ describeOnEach("receive", () => {
     ]);
   });
 
-  test("delivers once for a proved payment, even if events are repeated", async () => {
+  test("delivers once for a proved payment even if events are repeated", async () => {
     const world = await newShop();
     const order = await paidOrder(world.shop);
     const event = await eventOf(order, "address.executed");
@@ -269,7 +269,7 @@ describeOnEach("a shop without its newest orders", () => {
         assert.equal(record.address, dear.record.address);
       });
 
-  test("reads its orders again before it processes an event", async () => {
+  test("reads an order again before the shop processes its event", async () => {
     const order = await paidOrder((await newShop()).shop);
     const event = await eventOf(order, "address.executed");
     event.data.reference = null;

@@ -216,7 +216,7 @@ describeOnEach(
   onPostgres,
 );
 
-describe("two servers of one shop, on postgres", () => {
+describe("two servers of one shop on PostgreSQL", () => {
   test("create one address if both receive a click, and deliver the goods once", async () => {
     const url = await postgres.newDatabase();
     const orders: string[] = [];

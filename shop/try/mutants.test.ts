@@ -152,7 +152,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     fails: "responds to the webhook before its node responds",
     flaw: ({ handle }) => ({ accept: handle }),
   },
-  "delivers when the address is only funded": {
+  "delivers if the address is only funded": {
     fails: "delivers nothing for an order that is only funded",
     flaw: () => ({ isPaid: ({ fact }) => fact === "funded" || fact === "executed" }),
   },
@@ -207,7 +207,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
           : undefined,
     }),
   },
-  "ignores an order after a false event about it": {
+  "ignores an order after a false event about that order": {
     fails: "delivers a paid order after a false event about it",
     flaw: ({ isNew, proof }) => ({
       async prove(event, { record }) {
