@@ -44,9 +44,9 @@ describe("hides payment options until the payer presses a button", () => {
     ["executed", { status: statusOf("executed"), silent: 99 }, "executed", ["executed"]],
     ["recovered", { status: statusOf("recovered") }, "recovered", ["expired"]],
     ["expired", { status: statusOf("expired") }, "expired", ["expired"]],
-    ["holding enough", { status: statusOf("funded", { balance: "25" }) }, "paid", ["enough"]],
+    ["a sufficient balance", { status: statusOf("funded", { balance: "25" }) }, "paid", ["enough"]],
     [
-      "a failing test run",
+      "a failing simulation",
       { status: statusOf("unfunded"), simulated: simulation("fails", "shut") },
       "unfunded",
       ["fails"],
@@ -58,7 +58,7 @@ describe("hides payment options until the payer presses a button", () => {
       ["soon"],
     ],
     [
-      "a failing test run and less than ten minutes left",
+      "a failing simulation and less than ten minutes left",
       { status: statusOf("partially_funded"), chain: now + 3001, simulated: simulation("fails") },
       "partly",
       ["fails", "soon"],
@@ -98,7 +98,7 @@ describe("the clock", () => {
   });
 });
 
-describe("does not show a paid address as successful if it cannot execute", () => {
+describe("does not show a paid address as successful if the address cannot execute", () => {
   test("reports why a simulation fails, and at which call", () => {
     const status = statusOf("funded", { balance: "25" });
     const standing = stand({ status, simulated: simulation("fails", "shut") });
@@ -189,5 +189,5 @@ describe("an address that requests 100 and accepts 99", () => {
     assert.equal(owedOf("partially_funded", "98"), "2");
   });
 
-  test("requests nothing more after 99 arrived", () => assert.equal(owedOf("funded", "99"), "0"));
+  test("requests nothing after 99 arrived", () => assert.equal(owedOf("funded", "99"), "0"));
 });
