@@ -37,7 +37,7 @@ describe("the web build", () => {
   });
   after(() => rmSync(dist, { recursive: true }));
 
-  test("has the pinned sizes: the payment page below 67 `kB`, the dashboard below 85 `kB`", () => {
+  test("has the pinned sizes: the payment page below 67 kB, the dashboard below 85 kB", () => {
     const found = {
       dashboard: gzipBytes(scriptsOf("index.html")),
       page: gzipBytes(scriptsOf("pay.html")),
@@ -53,11 +53,11 @@ describe("the web build", () => {
       assert.doesNotMatch(textOf(path), /\/dashboard\/api/, path);
   });
 
-  test("puts the receipt script in one file without imports, for saved receipts", () => {
+  test("puts the receipt script in one file without imports for saved receipts", () => {
     assert.doesNotMatch(textOf("receipt.js"), /\bimport\b|\beval\(|new Function\(/);
   });
 
-  test("has no inline code, no eval, and no foreign origins, so a strict policy works", () => {
+  test("has no inline code, eval, or foreign origins and works with a strict policy", () => {
     for (const page of ["index.html", "pay.html", "receipt.html"]) {
       const html = textOf(page);
       assert.doesNotMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/, page);

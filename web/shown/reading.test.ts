@@ -86,7 +86,7 @@ describe("the hazards that a payer sees", () => {
     assert.deepEqual(titles(intentOf(call)), ["bad: Step 1 allows unlimited spending"]);
   });
 
-  test("finds a function with the selector of another, well-known function", () =>
+  test("finds a function with the selector of a well-known function", () =>
     assert.deepEqual(
       titles(
         intentOf(call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"11".repeat(16)}`, "1")),
