@@ -31,7 +31,7 @@ after(() => service.close());
 
 const intent = () => newIntent() as unknown as NewIntent;
 
-describe("executable-address/client, on the service", () => {
+describe("executable-address/client on the service", () => {
   test("returns unauthorized without a credential and with a wrong credential", async () => {
     const isUnauthorized = { name: "ServiceError", status: 401, code: "unauthorized" };
     await assert.rejects(createClient({ baseUrl }).create(intent()), isUnauthorized);

@@ -161,7 +161,7 @@ describe("the image, the compose file, and the systemd unit", () => {
     for (const name of own) assert.ok(settings.includes(`"${name}"`), name);
   });
 
-  test("signals reach Node directly, without a shell or npm in between", () => {
+  test("signals reach Node directly, because no shell or npm is in between", () => {
     assert.match(read("Dockerfile"), /^CMD \["node", "service\/main.ts"\]$/m);
     assert.match(read("executable-address.service"), /^ExecStart=\/\S+\/node service\/main.ts$/m);
   });

@@ -230,7 +230,7 @@ const paths = [
   ...["/activity", "/account"],
 ];
 
-describe("every page passes the checks, in light and dark, at 1280 and 360 px", () => {
+describe("every page passes the checks in light and dark at 1280 and 360 px", () => {
   test("every page of a signed-in user passes", async () => {
     const seen = await context.newPage();
     for (const path of paths) {

@@ -80,7 +80,7 @@ describe("lists", () => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  test("the URL contains the filter, so a bookmark restores it", async () => {
+  test("the URL contains the filter, so a bookmark restores the filter", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByLabel("Address or reference").fill("42, the");
     await page.getByLabel("Status").selectOption("unfunded");

@@ -207,8 +207,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.deepEqual([status, body.error?.code], [403, "origin_not_allowed"]);
   });
 
-  const warned =
-    "returns 403 api_key_in_browser to a page with the API key, and warns to rotate the key";
+  const warned = "returns 403 `api_key_in_browser` to a page with the API key, and shows a warning";
   test(warned, { timeout: 120_000 }, async () => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const { status, body } = await createFrom(context, service, shop.origin, headers);
@@ -312,7 +311,7 @@ describe("more credentials", () => {
 });
 
 describe("lists", () => {
-  test("finds addresses by reference, status, and day, and exports them", async () => {
+  test("finds and exports addresses by reference, status, and day", async () => {
     const reference = "order 42, the =first";
     await createWithKey(service, apiKey, reference);
     await page.goto(`${site}/addresses`);
@@ -348,7 +347,7 @@ describe("lists", () => {
     assert.match(file, new RegExp(`^${createdAddress},`, "m"));
   });
 
-  test("creates an address for a simple payment, and shows code for the next one", async () => {
+  test("creates an address for a simple payment, and shows code for more addresses", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByRole("link", { name: "New address" }).click();
     await page.getByRole("button", { name: "Create address" }).click();

@@ -36,7 +36,7 @@ describe("what happens if something goes wrong", () => {
       .locator("dl > div")
       .evaluateAll((rows) => rows.map((row) => [...row.children].map((each) => each.textContent)));
 
-  test("is shown for each mistake, from the verified record", async () => {
+  test("is shown for each mistake according to the verified record", async () => {
     const policy = { confirmations: 12, paymentConfirmations: 0, amountMin: "10000" };
     const promised = deriveReturns(honest, policy);
     const lie = promised.returns.map((row) => ({ ...row, to: shopAddress as Hex }));
@@ -225,7 +225,7 @@ describe("a look-alike of the requested token", () => {
     await page.goto(`${site}/a/${record.address}?lang=${language}`);
   };
 
-  test("is named, with the destination and time of its return, in every language", async () => {
+  test("is named in every language, and the page shows where and when it returns", async () => {
     const named = {
       en: "You sent Bridged USDC (USDC.e). This shop asked for",
       es: "Usted envió Bridged USDC (USDC.e). Esta tienda pidió",

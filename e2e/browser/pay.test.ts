@@ -240,7 +240,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
 
   const doubtful: [string, () => AddressRecord, string | RegExp][] = [
     [
-      "a failing test run",
+      "a failing simulation",
       () => hostile,
       /This payment can’t complete right now: step 2: “there is no contract at this address”/,
     ],

@@ -69,7 +69,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     assert.equal(sends(), 0);
   });
 
-  test("executed while the request is open: the page asks the payer to reject it", async () => {
+  test("executed while the request is open: the payer is asked to reject the request", async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -129,7 +129,7 @@ describe("one payment per intention, even while the wallet request is open", () 
   };
 
   test(
-    "the same account pays by QR code: the request stays until it is answered",
+    "the same account pays by QR code: the request stays until the payer answers",
     onlyLong,
     async () => {
       const record = await start();

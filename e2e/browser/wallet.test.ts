@@ -234,7 +234,7 @@ describe("before a block contains the payment", () => {
     assert.equal(await page.getByText("Your wallet should show:").count(), 0);
   };
 
-  test("offers no second payment until a block has the first, even after a reload", async () => {
+  test("offers no second payment before a block has the first even after a reload", async () => {
     await nothingOffered();
     await page.reload();
     await says("Payment pending");
@@ -246,7 +246,7 @@ describe("before a block contains the payment", () => {
     await gone("Payment pending");
   });
 
-  test("shows a payment with a raised fee as the same payment, even after a reload", async () => {
+  test("shows a payment with a raised fee as the same payment even after a reload", async () => {
     await page.reload();
     await says("Payment pending");
     await resend({});

@@ -160,7 +160,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("is in the user's language, including right-to-left languages", async () => {
+  test("is in the user's language, which can be written from right to left", async () => {
     const page = await openFresh(browser, { locale: "de-AT" });
     await page.goto(urlOf(`/receipt/${record.address}`));
     await page.getByText("Abgeschlossen. Jeder Schritt").waitFor();

@@ -37,7 +37,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe("npm start, in a browser", () => {
+describe("npm start in a browser", () => {
   test("creates an address with one click, and waits for its payment", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill("ada@example.com");

@@ -167,7 +167,7 @@ const tooMany = error(-32600, "batch of too many calls");
 
 // Runs first, on an empty store, because the executor would read addresses of other tests again.
 describe("calls", () => {
-  test("a payment needs at most 14 calls more than the calls per block", async (context) => {
+  test("a payment needs at most 14 calls besides the calls per block", async (context) => {
     const { url, asked } = await honest();
     const running = startCore(store, world.chains([url]), (core) =>
       inNoTime({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
@@ -214,7 +214,7 @@ describe(`${payments} payments are executed within ${blocksMax} blocks if a prov
       ({ length }) =>
         length > 4 ? { body: [{ jsonrpc: "2.0", id: null, error: tooMany }] } : undefined,
     ],
-    "takes no batches": () => [
+    "accepts no batches": () => [
       ({ length }) =>
         length > 1 ? { body: { jsonrpc: "2.0", id: null, error: tooMany } } : undefined,
     ],
@@ -233,7 +233,7 @@ describe(`${payments} payments are executed within ${blocksMax} blocks if a prov
           isOver(1) ? { jsonrpc: "2.0", id, error: error(429, "too many requests") } : answer,
       ];
     },
-    "fails each tenth call": () => {
+    "fails every tenth call": () => {
       let answered = 0;
       return [
         () => undefined,
@@ -291,7 +291,7 @@ describe("two endpoints are never worse than one", () => {
 });
 
 describe("a WebSocket that reports new blocks", () => {
-  test("executes payments while it is connected and after it disconnects", async (context) => {
+  test("executes payments while the socket is connected and after it closes", async (context) => {
     world.startTicking(200);
     context.after(world.stopTicking);
     const wsUrls = [world.rpcUrl.replace("http", "ws"), "ws://127.0.0.1:1"];

@@ -80,7 +80,7 @@ describe("paid addresses of an account that has spent its budget", () => {
     assert.ok(each <= 8, `${each} for each`);
   });
 
-  test("are simulated again at midnight, with a new budget", async (context) => {
+  test("are simulated again at midnight when a new budget begins", async (context) => {
     const [record] = await fundedInBlock(1, attacker);
     const waiting = start(context, 1n);
     await until("it waits", async () => (await reasonsOf([record!]))[0] === "account_budget_spent");
