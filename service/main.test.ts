@@ -112,7 +112,7 @@ describe("a failed start prints one sentence about the setting and exits with 1"
   });
 });
 
-describe("a database of another factory", () => {
+describe("a database of a different factory", () => {
   const parts = { factory: factoryAddress };
   /** Creates a folder with a database that contains one record of each factory. */
   async function folderOf(name: string, factories: Hex[]): Promise<string> {
@@ -189,7 +189,7 @@ describe("a second server on the same SQLite folder", () => {
     await refused();
   });
 
-  test("starts after the first server has exited, even after kill -9", async () => {
+  test("starts after the first server has exited even if it was killed by `kill -9`", async () => {
     first.process.kill("SIGKILL");
     await once(first.process, "exit");
     const second = await start({ DATA_DIR });

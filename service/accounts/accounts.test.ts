@@ -170,7 +170,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("the secret of sessions", () => {
-      test("is generated once, even if several processes request it simultaneously", async () => {
+      test("is generated only once even if several processes need the secret", async () => {
         const asked = Array.from({ length: 5 }, () => findOrDrawSecret(store.db));
         const secrets = new Set(await Promise.all(asked));
         assert.equal(secrets.size, 1);

@@ -39,7 +39,7 @@ describe("attempts to sign in", () => {
     assert.equal(await waitToTry(again), 60_000);
   });
 
-  test("refuses the 21st attempt from one address, for any account", async () => {
+  test("refuses the 21st attempt from one address regardless of the account", async () => {
     const { waitToTry } = open();
     const tryNext = (i: number) =>
       waitToTry({ ip: "192.0.2.1", email: `${i}@example.com`, deviceCookie: undefined });
@@ -47,7 +47,7 @@ describe("attempts to sign in", () => {
     assert.ok((await tryNext(20)) > 0);
   });
 
-  test("refuses the 61st attempt from one /24 or /48, for any account", async () => {
+  test("refuses the 61st attempt from one /24 or /48 regardless of the account", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { waitToTry } = open();
       let admitted = 0;

@@ -112,7 +112,7 @@ describe("a chains file", () => {
 describe("the shipped chains", () => {
   const shipped = readChains(new URL("../chains.json", import.meta.url).pathname);
 
-  test("list USDC with 6 decimals on each chain, at an EIP-55 address", () => {
+  test("list USDC with 6 decimals and an EIP-55 address on each chain", () => {
     assert.ok(shipped.length >= 5);
     for (const { name, tokens, lookalikes } of shipped) {
       assert.equal(tokens.find(({ symbol }) => symbol === "USDC")?.decimals, 6, name);

@@ -31,7 +31,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const kinds = async (account: string) =>
       (await payments(account)).map(({ amount, kind, isLate }) => [amount, kind, isLate]);
 
-    test("reports nothing for an unpaid address or another chain", async () => {
+    test("reports nothing for an unpaid address or a different chain", async () => {
       const [record, elsewhere] = [await world.newRecord(), await world.newRecord({ chainId: 10 })];
       const accounts = [await create(record), await create(elsewhere)];
       await world.pay(elsewhere.address, 100n);

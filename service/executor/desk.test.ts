@@ -169,7 +169,7 @@ describe("a status request makes the executor's job due", () => {
     assert.equal(await wake(seen(newAddress(), funded), undefined), false);
   });
 
-  test("creates one job for a thousand status requests, for each kind of money", async () => {
+  test("creates only one job for a thousand status requests about any kind of money", async () => {
     const kinds: Partial<AddressStatus>[] = [
       funded,
       { state: "partially_funded", balance: "1" },

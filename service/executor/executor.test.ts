@@ -78,7 +78,7 @@ describe("the executor on a real chain", () => {
       .execute()
       .then((rows) => rows.find((row) => toHex(row.address) === address.toLowerCase()));
 
-  test("executes an underfunded address when the rest of its amount arrives", async () => {
+  test("executes an underfunded address when the missing amount arrives", async () => {
     const record = await world.newRecord({ amount: 100n });
     await saveRecords(store, [record]);
     await world.pay([{ to: record.address, amount: 40n }]);
@@ -235,7 +235,7 @@ describe("the executor on a real chain", () => {
     assert.match(JSON.stringify(status), /"recordsToLookAt":\d/);
   });
 
-  test("ignores a dropped address until a retry, even if the address is paid", async () => {
+  test("ignores a dropped address until a retry even if the address is paid", async () => {
     const run = (words: string, address: Hex) =>
       executorCommands
         .find((command) => command.words === words)!

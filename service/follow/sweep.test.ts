@@ -141,7 +141,7 @@ describe("sweep", () => {
     };
   };
 
-  test("requests as many blocks as a refusal allows, and tries more after 16 ranges", async () => {
+  test("requests as many blocks as a refusal allows and tries more after 16 ranges", async () => {
     const asked: [number, number][] = [];
     const turn = turnOf([limitedTo(3, asked)]);
     turn.tuning = { ...turn.tuning, rangesPerPass: 20 };
@@ -425,7 +425,7 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
     }
   });
 
-  test("reports the transfer once as agreed when both endpoints have shown it", async () => {
+  test("reports the transfer once as agreed after both endpoints have shown it", async () => {
     const both = await sweepTurns([() => [25n], () => [25n]], 6);
     assert.deepEqual(both, { saved: ["25"], agreed: ["25"] });
     let turns = 0;

@@ -80,7 +80,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     }
   });
 
-  test("returns 431 `headers_too_large` above 64 headers or 16 `KiB`", async () => {
+  test("returns 431 `headers_too_large` above 64 headers or 16 KiB", async () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, i) => `X-${i}: 1\r\n`).join("");
     const request = (headers: string) => `GET /v1/chains HTTP/1.1\r\n${closing}${headers}\r\n`;
@@ -107,7 +107,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     assert.match(await raw("GET /v1/chains HTTP/1.0\r\n\r\n"), /^HTTP\/1.1 200/);
   });
 
-  test("every refusal forbids MIME sniffing, with or without a route", async () => {
+  test("every refusal forbids MIME sniffing whether a route matches or not", async () => {
     const heads = ["GET /v1/address/%zz", "GET /nowhere", "PUT /v1/chains", "POST /%", "HEAD /%a"];
     for (const head of heads) {
       const answer = await raw(`${head} HTTP/1.1\r\n${closing}\r\n`);

@@ -64,7 +64,7 @@ describe("launch, repeated after a reorganization,", () => {
   ] as const;
   for (const [what, left] of cases) {
     const options = left === 9 || left === 0 ? {} : onlyLong;
-    const name = `repeats the missing steps, and no others, after it removed ${what}`;
+    const name = `repeats only the missing steps after the removal of ${what}`;
     test(name, options, async (t) => {
       const { chain, undo, assertPaidOnce } = await startChain(t);
       const first = await runLaunch(chain).done;

@@ -221,7 +221,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(listed(), lines.toSorted());
     });
 
-    const retries = "mirror retries 600 corrupt records, and adds each once after their repair";
+    const retries = "`mirror` retries 600 corrupt records and adds each record after the repair";
     test(retries, once, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));

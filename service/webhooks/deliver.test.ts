@@ -266,7 +266,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       else await kept;
     });
 
-    test("claims and saves 64 deliveries with no more statements than one delivery", async () => {
+    test("claims and saves 64 deliveries with as few statements as one delivery", async () => {
       let statements = 0;
       const counted = store.db.withPlugin({
         transformQuery: ({ node }) => node,

@@ -46,7 +46,7 @@ describe("notes", () => {
     }
   });
 
-  test("returns one note if the target is a pausable proxy, and none if it is the token", () => {
+  test("returns one note if the target is a pausable proxy, but none if it is the token", () => {
     const twice = { ...subject, intent: { ...subject.intent, calls: [...calls, payToken] } };
     const can = new Map([token, target].map((contract) => [contract, false]));
     assert.deepEqual(

@@ -386,7 +386,7 @@ describe("findings", () => {
   });
 
   for (const { code, at, trap, twin } of pairs) {
-    test(`${code}: finds the trap at its path, with a remedy`, async () => {
+    test(`${code}: finds the trap at its path and suggests a remedy`, async () => {
       const findings = await check(await trap());
       assert.ok(codesOf(findings).includes(code), `found ${JSON.stringify(findings)}`);
       assert.equal(placeOf(findings, code), at);

@@ -51,7 +51,7 @@ test("reports an endpoint that contradicts others and calls that endpoint last",
   assert.deepEqual(await whoIsAsked(), ["liar", "one", "two"], "half of its points are forgotten");
 });
 
-test("reports `rpc_wrong_chain` for a wrong chain's endpoint, which it does not read", async () => {
+test("reports `rpc_wrong_chain` and does not read an endpoint of a different chain", async () => {
   const events: NetworkEvent[] = [];
   const ask: Endpoint["ask"] = async (calls) =>
     calls.map(({ method }) => ({ result: method === "eth_chainId" ? "0x2" : block }));

@@ -115,7 +115,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     await assert.rejects(endpoint.ask([...calls, ...calls]), failure("b"));
   });
 
-  test("throws `ChainUnavailable` for a response of more than 32 `MiB`", async () => {
+  test("throws `ChainUnavailable` for a response of more than 32 MiB", async () => {
     answer = () => "x".repeat(2 ** 25);
     await assert.rejects(httpEndpoint("one", url, { timeoutMs: 30_000 }).ask(calls), {
       name: "ChainUnavailable",
@@ -137,7 +137,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(answers, [{ result: "a" }, { result: "b" }, { result: "c" }]);
   });
 
-  test("calls an endpoint without batches after it has refused a batch", async () => {
+  test("sends no further batch to an endpoint that has refused a batch", async () => {
     let batches = 0;
     answer = (body) => {
       if (!Array.isArray(body)) return echo(body);

@@ -79,7 +79,7 @@ function throttled(method: string, seen: Promise<void>): Manner {
 const options = { timeout: 120_000 };
 
 describe("a read from each endpoint", options, () => {
-  test("waits for a second endpoint, even if the other two are late", async (context) => {
+  test("waits for a second endpoint even if both other endpoints are late", async (context) => {
     const first = Promise.withResolvers<void>();
     const seen = Promise.withResolvers<void>();
     const liar = (response: ServerResponse) => {

@@ -28,7 +28,7 @@ describe("explainRevert", () => {
     assert.match(found, /^CallFailed\(1, 0x0B.*, shop\?\[2J closed\?\)$/i);
   });
 
-  test("shows a token's own error for an insufficient amount, with its values", () => {
+  test("shows a token's own error for an insufficient amount and the error's values", () => {
     const data = encodeErrorResult({
       abi: parseAbi(["error ERC20InsufficientBalance(address a, uint256 b, uint256 c)"]),
       args: [target, 5n, 7n],

@@ -81,7 +81,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(read(record, "http://127.0.0.1:9"), /ChainUnavailable|StatusError/);
     });
 
-    test("throws if the node serves another chain", async () => {
+    test("throws if the node serves a different chain", async () => {
       const other = await startWorld(1);
       const record = await world.newRecord();
       await assert.rejects(read(record, other.rpcUrl), /expected a node of chain 31337, found 1/);
@@ -122,7 +122,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, logless), /code/);
     });
 
-    test("throws if the node responds with another vault's logs", async () => {
+    test("throws if the node responds with a different vault's logs", async () => {
       const other = await executed();
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {

@@ -49,7 +49,7 @@ describe("money on other chains", () => {
     ]);
   });
 
-  test("counts as returned by somebody else if it left the address, despite later dust", () => {
+  test("counts as returned by somebody else after it left, even if dust arrives later", () => {
     const gone = [balance(3, "0")];
     assert.deepEqual(shown([moved(1, "25000000")], gone), ["10 25000000 returned null"]);
     const dust = [moved(1, "25000000"), moved(4, "1"), moved(5, "1")];
@@ -59,7 +59,7 @@ describe("money on other chains", () => {
     assert.deepEqual(shown(dust, [balance(6, "0")]), ["10 25000002 returned null"]);
   });
 
-  test("equals the balance, even if no transfer is known", () => {
+  test("equals the balance even if no transfer is known", () => {
     const dust = Array.from({ length: 32 }, (_, n) => moved(n, "1"));
     assert.deepEqual(shown(dust, [balance(40, "25000032")])[0]?.slice(0, 16), "10 25000032 held");
     assert.deepEqual(shown([], [balance(40, "9", zeroAddress)]), ["10 9 held null"]);

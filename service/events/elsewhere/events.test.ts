@@ -201,7 +201,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await awaited(), [false, false, false]);
     });
 
-    test("reports a return once, with the amounts of one transaction", async () => {
+    test("reports a return once and with the amounts of only one transaction", async () => {
       const { accountId, address } = await open(await world.newRecord(), await newAccount(store));
       const { id } = await addHook(store, accountId, "https://shop.example/hook");
       await save(400, [to(address, 400)]);

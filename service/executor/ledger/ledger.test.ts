@@ -248,7 +248,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await isDue(), true);
     });
 
-    test("a dropped job is never due, even if the job was idle before", async () => {
+    test("a dropped job is never due even if the job was idle before", async () => {
       const rests = { state: "idle" as const, dueAtSeconds: null, reason: null };
       await ledger.updateJobs(fence, [{ ...rests, address: address(1) }]);
       const seen: boolean[] = [];
@@ -335,7 +335,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     describe("new records", () => {
-      test("are returned once each in numerical order, for any page size", async () => {
+      test("are returned once each in numerical order regardless of the page size", async () => {
         for (const limit of [1, 4, 9, 100]) {
           const found: number[] = [];
           for (let seq = 0; ; ) {

@@ -81,7 +81,7 @@ describe("a transaction that several addresses share", () => {
     assert.equal(reason, "client_id_budget_spent");
   });
 
-  test("is charged to the chain if no address shares it, and may always cost less", () => {
+  test("is charged to the chain if no address shares it, and is allowed if its cost falls", () => {
     const budgets = open({});
     assert.equal(findBudgetRefusal(budgets, [], 100n), undefined);
     assert.equal(findBudgetRefusal(budgets, [], 101n), "budget_spent");

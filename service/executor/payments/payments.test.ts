@@ -43,7 +43,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     };
     const [token, otherToken] = [world.token, world.otherToken].map((each) => each.toLowerCase());
 
-    test("finds each payment to a record only once, even after a restart", async () => {
+    test("finds each payment to a record only once even after a restart", async () => {
       const [record, stranger] = [await world.newRecord(), await world.newRecord()];
       await saveRecords(store, [record]);
       const first = start();

@@ -45,7 +45,7 @@ describe("compareReceipts", () => {
     assert.equal(blockOf(compareReceipts([answersOf(receipt("aa")), undefined], 2)), "unknown");
   });
 
-  test("returns `absent` if two of three endpoints have no receipt, despite the third", () => {
+  test("returns `absent` if two of three endpoints have no receipt, but one has", () => {
     for (const third of [failed, undefined, answersOf(receipt("aa"))]) {
       assert.equal(
         blockOf(compareReceipts([answersOf(null), third, answersOf(null)], 2)),
@@ -61,7 +61,7 @@ describe("compareReceipts", () => {
     assert.equal(blockOf(compareReceipts([], 1)), "unknown");
   });
 
-  test("returns the receipt that a quorum shows, for any of the signed transactions", () => {
+  test("returns the receipt that a quorum shows for any of the signed transactions", () => {
     const answers = [
       answersOf(null, receipt("aa")),
       answersOf(null, receipt("aa")),

@@ -86,7 +86,7 @@ describe("traces by three endpoints", () => {
   });
 });
 
-test("uses the only endpoint's trace unless that has more gas than the receipt", async () => {
+test("uses the only endpoint's trace unless its gas exceeds the receipt's gas", async () => {
   const only = await passOver([[30_000, 50_000]]);
   assert.deepEqual(await only.read(), [30_000, 50_000]);
   const more = await passOver([[30_000, 100_000]]);
@@ -132,7 +132,7 @@ describe("if no node traces a batch", () => {
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
   });
 
-  test("does not charge a failed item for more gas than its share if it used little gas", () => {
+  test("does not charge more than its share to a failed item that used little gas", () => {
     const taken = divideGas(shares, 120_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [60_000, 60_000]);
   });

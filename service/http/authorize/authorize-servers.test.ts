@@ -141,7 +141,7 @@ describe("two servers on one PostgreSQL", () => {
 describe("a server whose store does not respond", () => {
   const down = () => Promise.reject(new Error("connection refused"));
 
-  test("returns 503 with Retry-After instead of 500 if credentials cannot be read", async (t) => {
+  test("returns 503 with `Retry-After` instead of 500 if credentials cannot be read", async (t) => {
     const broken = await startApp();
     t.after(() => broken.close());
     const { apiKey } = await broken.newKey();

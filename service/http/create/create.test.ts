@@ -124,7 +124,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("returns 400 `unknown_field` for any unknown field, including __proto__", async () => {
+  test("returns 400 `unknown_field` for any unknown field such as `__proto__`", async () => {
     const text = JSON.stringify(newIntent());
     for (const name of ["__proto__", "constructor", "Amount", "intent", "toString"]) {
       const body = text.replace("{", `{${JSON.stringify(name)}:{"amount":"1"},`);
@@ -285,7 +285,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("never logs the key, even after a failure", async () => {
+  test("never logs the key even after a failure", async () => {
     const failing = await startApp();
     failing.parts.store.saveRecord = async () => {
       throw new Error("disk");

@@ -87,7 +87,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await eve.get(`${api}/account`)).json().gasSpent, []);
     });
 
-    test("returns 401 on all routes but `config` and `session`, even with an API key", async () => {
+    test("returns 401 on all routes but `config` and `session` even for an API key", async () => {
       const { apiKey } = await service.newKey();
       const gets = ["account", "credentials", "origins", "usage", "addresses", "activity"];
       const posts = [

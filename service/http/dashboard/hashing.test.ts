@@ -86,7 +86,7 @@ describe("hashing in turn", () => {
     assert.equal(begun.length, atOnce + 1);
   });
 
-  test("a known browser is served next, even after a failure", async () => {
+  test("a known browser is served next even after a failure", async () => {
     const { ask, begun, ends, settle } = openTurns(1);
     const first = ask("first", false);
     const all = [ask("stranger", false), ask("known", true)];

@@ -130,7 +130,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(wrong.body, unknown.body);
     });
 
-    test("returns 429 to the 11th attempt, even with the right password", once, async () => {
+    test("returns 429 for the 11th attempt even if the password is right", once, async () => {
       const email = newEmail();
       const owner = openBrowser(service);
       await owner.signUp(email);

@@ -132,7 +132,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("accepts an address in any letter case, even with a wrong checksum", async () => {
+  test("accepts an address in any letter case even if its checksum is wrong", async () => {
     const { address, body } = await created();
     const digits = address.slice(2);
     const flipped = [...digits].map((each) =>

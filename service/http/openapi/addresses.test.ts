@@ -106,7 +106,7 @@ describe("responses about addresses and the service", () => {
     assert.deepEqual((await answers.expect(200, "/openapi.json", {})).json(), document);
   });
 
-  test("returns 409 if another address of the account has the reference", async () => {
+  test("returns 409 if a different address of the account has the reference", async () => {
     const { apiKey } = await service.newKey();
     const create = (status: number) =>
       answers.expect(status, "/address/create", {
@@ -167,7 +167,7 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("returns 200 for an address's returns, even if the chain does not answer", async () => {
+  test("returns 200 for an address's returns even if the chain does not answer", async () => {
     const record = await answers.save(await world.newRecord());
     await answers.expect(200, "/address/{address}/returns", {});
     const cut = await startApp();

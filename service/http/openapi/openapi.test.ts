@@ -27,7 +27,7 @@ after(async () => {
   await world.stop();
 });
 
-test("documents exactly the routes under /v1, with their methods", async () => {
+test("documents exactly the routes under /v1 and their methods", async () => {
   const mounted = new Set<string>();
   const app = buildApp({ ...service.parts, metrics: createMetrics() });
   app.addHook("onRoute", ({ url }) => {

@@ -8,7 +8,7 @@ const local = { chainId: anvilChain.id, wallet: { rpcUrl, coin: "ETH" } };
 const publicUrl = "http://127.0.0.1:8080";
 
 describe("findLocalNode", () => {
-  test("returns undefined for a service that others can reach, on any chain", () => {
+  test("returns undefined on any chain for a service that other machines can reach", () => {
     for (const reached of ["https://pay.example", "http://10.0.0.7:8080", "http://0.0.0.0:8080"])
       assert.equal(findLocalNode(local, reached), undefined, reached);
   });

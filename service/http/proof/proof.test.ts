@@ -123,7 +123,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.notEqual(later.headers.etag, before.headers.etag);
   });
 
-  test("includes an open address's payer, even after dust arrives", async () => {
+  test("includes an open address's payer even after dust arrives", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const ranges: number[] = [];
     const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {

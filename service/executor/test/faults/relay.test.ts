@@ -101,7 +101,7 @@ describe("private relays", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("a silent relay delays no transaction if another relay is honest", async (context) => {
+  test("a silent relay delays no transaction if a second relay is honest", async (context) => {
     const both: Relayed = { sendUrls: [relay.url, honest.url], sendFallbackBlocks: undefined };
     const running = await payWith(context, "timeout", both);
     await until("it is executed", running.isExecuted);

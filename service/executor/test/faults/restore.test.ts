@@ -280,7 +280,7 @@ describe("after a restore from a backup", () => {
     },
   );
 
-  test("writes off at most the rest of the daily budget", async (context) => {
+  test("writes off at most the remaining daily budget", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);

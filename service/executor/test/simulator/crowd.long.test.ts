@@ -104,7 +104,7 @@ const moreSecondsMax = 5;
 describe(`100 slow intents delay no other payment by more than ${moreSecondsMax} s`, () => {
   for (const [what, isSerial] of [
     ["at nodes that run simulations in parallel", false],
-    ["at nodes that run simulations in sequence, and finish them after timeouts", true],
+    ["at nodes that run simulations in sequence and continue after a timeout", true],
   ] as const) {
     test(what, async (t) => {
       for (const seed of seeds) {

@@ -123,10 +123,10 @@ const byTokens = { recipientsMax: 0 };
 describe("the executor continues after a block with more logs than a provider returns", () => {
   for (const [what, limits] of [
     ["at the only endpoint, which returns receipts", [atMostLogs]],
-    ["at one endpoint of two", [free, atMostLogs]],
+    ["at one of two endpoints", [free, atMostLogs]],
     ["at both endpoints, which return receipts", [atMostLogs, atMostLogs]],
-    ["at both endpoints, which return no receipts either", [withoutReceipts, withoutReceipts]],
-    ["at one endpoint of two, which returns no receipts either", [withoutReceipts, free]],
+    ["at both endpoints, which also return no receipts", [withoutReceipts, withoutReceipts]],
+    ["at one of two endpoints, which also returns no receipts", [withoutReceipts, free]],
   ] as const) {
     test(what, async () => {
       for (const seed of seeds) {
@@ -171,10 +171,10 @@ const omits: Limit = (call, honest) => (isLogs(call) ? { result: [] } : honest);
 
 describe("executes payments although all endpoints except one refuse all logs", () => {
   for (const [what, limits] of [
-    ["at one endpoint of two", [withoutLogs, free]],
+    ["at one of two endpoints", [withoutLogs, free]],
     ["at two endpoints of three", [withoutLogs, withoutLogs, free]],
   ] as const) {
-    test(`with at most a quarter more calls, for refusals ${what}`, async (t) => {
+    test(`with at most a quarter more calls for refusals ${what}`, async (t) => {
       for (const seed of seeds) {
         const usual = await historyOf(
           seed,
@@ -282,8 +282,8 @@ const ahead: Limit = (call, honest, scheduler) => {
 
 describe("a clock that is 30 days ahead for half a minute postpones no job", () => {
   for (const [what, limits] of [
-    ["of the only endpoint", [ahead]],
-    ["of one endpoint of three", [ahead, free, free]],
+    ["at the only endpoint", [ahead]],
+    ["at one of three endpoints", [ahead, free, free]],
   ] as const) {
     test(what, async () => {
       for (const seed of seeds) {

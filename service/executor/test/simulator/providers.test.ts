@@ -114,7 +114,7 @@ describe("payments are executed even if each endpoint", () => {
       60,
     ],
     [
-      "answers 429 with a Retry-After of a day for 30 s",
+      "answers 429 for 30 s with a `Retry-After` of a day",
       {
         toRequest: ({ ms }) =>
           ms > 300_000 && ms < 330_000 ? { status: 429, retryAfter: "86400" } : undefined,
