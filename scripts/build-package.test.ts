@@ -158,7 +158,7 @@ for (const { room, name, dependencies } of packages)
       }
     });
 
-    test("uses no Node modules outside its programs, so that it runs anywhere", () => {
+    test("uses no Node modules outside its programs and therefore runs anywhere", () => {
       const files = readdirSync(unpackedAt(name), { recursive: true, encoding: "utf8" });
       for (const file of files.filter((each) => each.endsWith(".js"))) {
         if (room === "shop" && file.startsWith("try/")) continue;

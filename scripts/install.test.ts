@@ -26,7 +26,7 @@ function find(path: string, name: string): Locked | undefined {
 describe("package-lock.json", () => {
   // If the registry lacked a platform's packages when the lock file was written, npm silently
   // omitted these packages. `npm ci` could then not install the programs for that platform.
-  test("has the programs for Linux and macOS, on x64 and arm64", () => {
+  test("has the programs for Linux and macOS on x64 and arm64", () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)
         .filter((name) => /(linux|darwin).*-(x64|amd64|arm64)(-gnu|-musl)?$/.test(name))
