@@ -91,8 +91,8 @@ export class ExecutableRecoveryElement extends Base {
 }
 
 /**
- * Returns whether the account is a contract. An account that only delegates (EIP-7702) is not one,
- * because its key still controls it.
+ * Returns whether the account is a contract. An account that only delegates (EIP-7702) does not
+ * count as a contract, because its key still controls it.
  */
 async function isContract(provider: WalletProvider, account: Hex): Promise<boolean> {
   const code = await ask<unknown>(provider, "eth_getCode", [account, "latest"]);

@@ -1,4 +1,4 @@
-// Tests the command-line tool. A test runs the commands in this process, or in a shell if it
+// Tests the command-line tool. A test runs the commands in this process, or in a shell if the test
 // depends on the shell.
 
 import assert from "node:assert/strict";

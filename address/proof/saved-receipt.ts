@@ -64,7 +64,7 @@ export async function makeReceipt(
 /**
  * Verifies a receipt from any source.
  *
- * @param hashes the hashes of blocks that, as the caller knows, belong to the intent's chain. With
+ * @param hashes the hashes of blocks that the caller knows to belong to the intent's chain. With
  *   "its own", the receipt is valid only if its blocks belong to the chain, so compare them by
  *   other means.
  * @throws {ProofError} `invalid_proof`; the message names the invalid part

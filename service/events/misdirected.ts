@@ -1,6 +1,6 @@
 // Stores look-alikes of listed tokens that an address received. There is one row for each address,
 // chain, and token, regardless of the number of transfers. A row is kept after the money has left
-// the address, because its only effect is that the balance is read.
+// the address, because the row's only effect is that the balance is read.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";

@@ -1,4 +1,4 @@
-// Tests the events of payments, from a real chain on both databases: kinds, floods, and
+// Tests, with a real chain and on both databases, the events of payments: their kinds, floods, and
 // reorganizations.
 
 import assert from "node:assert/strict";

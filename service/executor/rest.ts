@@ -137,7 +137,7 @@ async function isPaidSince(
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
   // A record whose intent was already expired when the record was created does not wake the chain,
-  // but its address can be paid.
+  // but the record's address can be paid.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const turn = { view, chain, memory: follow, tuning };
   const transfers = await transfersSince(turn, anchor, rest.checks);

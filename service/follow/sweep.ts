@@ -309,7 +309,7 @@ function computeRangeBlocks(turn: Turn): number {
 
 /**
  * Reduces the range limit of every endpoint that did not show the range. The new limit is the
- * number of blocks that the refusal states, or about half of the range if it states none.
+ * number of blocks that the refusal states, or about half of the range if the refusal states none.
  */
 function shrinkRange(
   turn: Turn,

@@ -60,7 +60,7 @@ export function mount(
   });
 }
 
-/** Returns the methods that a path accepts if it has routes for `methods`. */
+/** Returns the methods that a path accepts if the path has routes for `methods`. */
 export const allowedMethods = (methods: readonly string[]): string[] => [
   ...methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)),
   "OPTIONS",

@@ -163,7 +163,7 @@ describe("launch, if USDC rejects the execution,", () => {
     };
   }
 
-  /** Launches while USDC is changed and afterwards, and checks what happens to the payment. */
+  /** Launches both while USDC is changed and afterwards, and checks what happens to the payment. */
   async function assertWaits(chain: BareChain, change: Hex, undo: Hex, reason: string) {
     changeWithPayment(chain, change);
     const rejected = `the execution would revert with "${reason}" and was not sent: the payment`;

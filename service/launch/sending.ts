@@ -59,8 +59,7 @@ class NotSent extends StepError {}
 
 /**
  * Wraps `request` for the launch's wallet. A transaction is stored before it is sent. The call that
- * sends a transaction resolves after a version of the transaction is mined, with the hash of that
- * version.
+ * sends a transaction resolves with the hash of the version that was mined.
  */
 export function journaled(sending: Sending): ChainRpc["request"] {
   const { request, journal } = sending;

@@ -18,7 +18,7 @@ import { encodeReceipt, encodeTransaction, type Json, listHeaders } from "./fiel
 import { buildProof } from "./trie.ts";
 
 /**
- * Builds the proof of the outcome of `record` at `block`, and returns it with its result.
+ * Builds the proof of the outcome of `record` at `block`, and returns the proof with its result.
  *
  * @throws {ProofError} `unproved` if the node does not provide a valid one
  */
@@ -47,7 +47,8 @@ export async function askOutcome(
 type Place = { readonly blockHash: Hex; readonly transactionHash: Hex };
 
 /**
- * Builds the proof of the events of `record` in a transaction, and returns it with its result.
+ * Builds the proof of the events of `record` in a transaction, and returns the proof with its
+ * result.
  *
  * @param prove `proveExecution` or `proveRecovery`
  * @throws {ProofError} `unproved`

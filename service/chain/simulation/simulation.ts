@@ -1,7 +1,7 @@
 // Simulates the execution of an address at one block. A node of the chain runs the execution, and
-// the balances before and after it are compared. An intent may be hostile, so amounts are never
-// taken from logs or from return data. A simulation has two limits: a contract can detect that it
-// is simulated, and only one node is asked. Requests for the same address and block share a
+// the balances before and after the execution are compared. An intent may be hostile, so amounts
+// are never taken from logs or from return data. A simulation has two limits: a contract can detect
+// that it is simulated, and only one node is asked. Requests for the same address and block share a
 // simulation. Only a few simulations run simultaneously, because each may take seconds of a node's
 // time.
 

@@ -99,7 +99,8 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
 }
 
 /**
- * Reserves a purpose's cost in its payers' budgets, or in the chain's budget if it has no payers.
+ * Reserves a purpose's cost in its payers' budgets, or in the chain's budget if the purpose has no
+ * payers.
  */
 export function reserveFor(
   budgets: Budgets,

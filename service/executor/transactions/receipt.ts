@@ -120,8 +120,8 @@ export function divideGas(
   const burned = shares.filter(({ address }) => failed.has(address));
   if (ran.length === 0 || burned.length === 0) return undefined;
   const proportional = gasUsed / sumGas(shares);
-  // `gas` is a share of the gas limit, which includes a margin, so it is divided by the margin to
-  // get the estimate.
+  // `gas` is a share of the gas limit, which includes a margin, so `gas` is divided by the margin
+  // to get the estimate.
   const gasByAddress = new Map(
     ran.map(({ address, gas }) => [
       address,

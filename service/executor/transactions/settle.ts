@@ -1,8 +1,8 @@
 // Ends a purpose with the receipt of any transaction that was signed for it. A quorum of endpoints
 // has to show the receipt, its block has to be in the chain, and the vaults have to have code. The
-// purpose's jobs continue when the receipt has enough confirmations, and its cost is charged when
-// the receipt's block is final. Until the executor has found a different transaction that used the
-// nonce, it never assumes that there is one.
+// purpose's jobs continue when the receipt has enough confirmations, and the purpose's cost is
+// charged when the receipt's block is final. Until the executor has found a different transaction
+// that used the nonce, it never assumes that there is one.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";

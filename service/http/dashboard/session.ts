@@ -47,7 +47,7 @@ export function privateAnswer(_request: FastifyRequest, reply: FastifyReply, don
   done();
 }
 
-/** Sets the request's account and session if its cookies belong to a session. */
+/** Sets the request's account and session if the request's cookies belong to a session. */
 export function findSession({ accounts }: Pick<Parts, "accounts">) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const session = await accounts.signIn.findSession(request.headers);

@@ -103,7 +103,7 @@ function refuseCreate(parts: ServerParts): RequestListener {
 
 /**
  * If the waiting connections of one network exceed this share of the maximum number of connections,
- * its new connections replace only its own waiting connections.
+ * the network's new connections replace only its own waiting connections.
  */
 const share = 1 / 8;
 

@@ -7,7 +7,8 @@ import { startDelivery } from "../../webhooks/deliver.ts";
 import { sender } from "../../webhooks/send.ts";
 
 const where = process.argv[2]!;
-// The test has already opened the store, so this process opens it like an operator's command.
+// The test has already opened the store, so this process opens it in the same way as an operator's
+// command.
 const store = await openStore(
   where.startsWith("postgres")
     ? { databaseUrl: where, dataDirectory: "" }

@@ -1,5 +1,5 @@
 // Claims deliveries by postponing their due time. So no other process sends a claimed delivery
-// until it is finished or the lease has expired.
+// until the delivery is finished or the lease has expired.
 
 import { type Kysely, sql, type Transaction } from "kysely";
 import { bodyOf } from "../../events/list.ts";
