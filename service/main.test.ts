@@ -1,4 +1,4 @@
-// Tests the whole program: starts that fail, responses, and exits.
+// Tests the whole program: failed starts, responses, and exits.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";

@@ -14,8 +14,8 @@ export type PostgresPool = {
 };
 
 /**
- * Creates the tables. The lock prevents two servers that start simultaneously from creating them at
- * the same time.
+ * Creates the tables. The lock prevents two servers that start simultaneously from creating the
+ * tables at the same time.
  */
 const tables = `
   select pg_advisory_xact_lock(hashtext('shop_orders'));

@@ -1,4 +1,4 @@
-// Checks the fields of an intent and writes each valid one to its offset in the terms.
+// Checks the fields of an intent and writes each valid field to its offset in the terms.
 
 import type { AbiFunction, Cache } from "../abi/cache.ts";
 import { writeAddress } from "../abi/checksum.ts";

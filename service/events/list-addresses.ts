@@ -211,7 +211,9 @@ type Row = {
   settled_at: number | null;
 };
 
-/** Reads the addresses among `keys` that meet the filters, by their digits. */
+/**
+ * Of the addresses in `keys`, reads the rows that meet the filters, by the digits of the address.
+ */
 async function readItems(
   db: Kysely<Tables>,
   query: AddressQuery,

@@ -1,5 +1,5 @@
 // Decides whether a poll runs a pass. No pass runs if the chain is idle and its next block is not
-// expected yet. No pass runs either while the chain sleeps because it has no open addresses.
+// expected yet. Also, no pass runs while the chain sleeps because it has no open addresses.
 //
 // A sleeping chain is checked every five minutes, because late money can reach closed addresses. A
 // check asks a quorum of endpoints for the transfers since the cursor, and asks one endpoint

@@ -32,8 +32,9 @@ function start({ env, keyFile }: BareChain, more: Record<string, string> = {}): 
 }
 
 /**
- * Starts the command, and kills it at a send, either before the node receives the transaction or
- * before the node's response arrives. Returns false if the command ended without such a send.
+ * Starts the command, and kills it when it sends a transaction, either before the node receives the
+ * transaction or before the node's response arrives. Returns false if the command ended without
+ * such a send.
  *
  * @param through the number of earlier sends that are allowed
  */

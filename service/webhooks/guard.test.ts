@@ -36,8 +36,8 @@ const names: Record<string, string[]> = {
 };
 
 /**
- * Starts a name server that answers only queries for names that begin with `quick`, with an IPv4
- * address.
+ * Starts a name server that answers only queries for names that begin with `quick`. The answer is
+ * an IPv4 address.
  */
 async function startNameServer() {
   const server = createSocket("udp4");

@@ -345,8 +345,8 @@ describe("accounts that share a transaction", () => {
   let neighbours = 0;
 
   /**
-   * Returns the charge of the victim with and without three addresses of the attacker that burn as
-   * much gas as they can.
+   * Returns the victim's charge in two cases: with and without three addresses of the attacker that
+   * burn as much gas as they can.
    */
   async function gasOfVictim(context: TestContext, saysOf: (victims: Hex) => readonly Says[]) {
     const [fickle, plain] = [await attack.contract(accepts), await attack.contract(accepts)];

@@ -178,7 +178,10 @@ export function findWallets({ intent }: StatusSubject, codes: Codes): Finding[] 
   });
 }
 
-/** An allowance. `at`: the index of the call that sets it; the last one if several calls set it. */
+/**
+ * An allowance. `at`: the index of the call that sets the allowance; the last such call if there
+ * are several.
+ */
 type Given = { at: number; token: Hex; spender: Hex };
 
 const giving = /^(approve|increaseAllowance)\(address \w+, uint256 \w+\)$/;

@@ -1,8 +1,8 @@
 // Marks addresses that have money on other chains than the intent's. An executor marks an address
 // in the transaction that saves the payment or the return. The address is due as soon as the other
 // chain was read far enough that the payment has the confirmations that the account requires on
-// that chain. The observer of the intent's chain then reports it, so that the events of an address
-// have one order. Nothing here calls a node.
+// that chain. The observer of the intent's chain then reports the payment or the return, so that
+// the events of an address have one order. Nothing here calls a node.
 
 import type { Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
