@@ -97,7 +97,7 @@ describe("mirrors", () => {
     }
   });
 
-  test("returns the third mirror's record if only that mirror works, or else throws", async () => {
+  test("returns a third mirror's record if other sources fail; throws if all fail", async () => {
     const { client } = open({ "pay.example": "silent", "a.example": liar, "c.example": truth });
     const [{ address }] = records as [AddressRecord];
     assert.equal((await client.lookup(address))?.address, address);

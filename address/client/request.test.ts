@@ -104,7 +104,7 @@ describe("transient failures", () => {
     assert.equal(seen.length, 5);
   });
 
-  test("throws an error with the response's X-Request-Id", async () => {
+  test("throws an error with the response's `X-Request-Id`", async () => {
     once(refusal(400, "invalid_request", { "X-Request-Id": "req-7" }));
     const error = await createClient({ baseUrl })
       .chains()
@@ -215,7 +215,7 @@ describe("options", () => {
     assert.match(String(headers["user-agent"]), /^executable-address\/\d+\.\d+\.\d+$/);
   });
 
-  test("does not set User-Agent in a browser, where CORS would require a preflight", async () => {
+  test("does not set `User-Agent` in a browser, where CORS would require a preflight", async () => {
     const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
     const value = { userAgent: "Mozilla/5.0 (X11; Linux x86_64)" };
     Object.defineProperty(globalThis, "navigator", { value, configurable: true });

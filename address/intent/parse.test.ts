@@ -226,12 +226,12 @@ describe("parseIntent, if an intent is invalid,", () => {
       assert.deepEqual(codesOf(withCall("f(string a)", text)), ["calls.0.args.0 invalid_unicode"]);
   });
 
-  test("reports a malformed options.factory together with the intent's faults", () => {
+  test("reports a malformed `options.factory` together with the intent's faults", () => {
     const [issue] = issuesOf(sample, { factory: "0x12" });
     assert.deepEqual(issue?.path, ["factory"]);
   });
 
-  test("reports `recovery_is_factory` if recovery is options.factory", () => {
+  test("reports `recovery_is_factory` if recovery is `options.factory`", () => {
     assert.doesNotThrow(() =>
       parseIntent({ ...sample, recovery: factoryAddress }, { factory: shop }),
     );
@@ -248,7 +248,7 @@ describe("parseIntent, if an intent is invalid,", () => {
 });
 
 describe("encodeNewIntent", () => {
-  test("reports an intent's faults together with cautions and the issues of options.check", () => {
+  test("reports an intent's faults, the cautions, and the issues of `options.check`", () => {
     const unlisted: Issue = { path: ["token"], code: "unlisted_token", message: "not listed" };
     const seen: unknown[] = [];
     const check = (fields: object) => {
@@ -354,7 +354,7 @@ describe("parseIntent", () => {
     assert.equal(reads, 1);
   });
 
-  test("can be called again by a getter or by options.check during a call", () => {
+  test("can be called again by a getter or by `options.check` during a call", () => {
     const inner = { ...sample, amount: "7" };
     const value = {
       ...sample,
