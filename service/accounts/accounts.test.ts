@@ -139,7 +139,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(row?.last_used_at, atMs + hourMs + 4);
       });
 
-      test("counts no use of a rotated key for the new key", async () => {
+      test("does not count use of a rotated key as use of the new key", async () => {
         const accountId = await newAccount();
         const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
@@ -266,7 +266,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.ok(await openHolders(store).findClientId(digestCredential(clientId)));
       });
 
-      test("`key create`, `key rotate`, and `key revoke` change only the named key", async () => {
+      test("`key create` adds a key; `key rotate` and `key revoke` change that key", async () => {
         const { accountId: account, apiKey } = await run("account create", { email: newEmail() });
         const holders = openHolders(store);
         const unplain =

@@ -145,7 +145,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(coin.map(({ isLast }) => isLast).indexOf(true), 15);
     });
 
-    test("reports each payer with `partial`, `other_token`, `asked`, and `surplus`", async () => {
+    test("reports the payer in `partial`, `other_token`, `asked`, and `surplus`", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const other = await world.newToken();

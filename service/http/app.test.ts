@@ -184,7 +184,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     assert.match(answer, /expected no Expect header or Expect: 100-continue, found \\"wonders\\"/);
   });
 
-  test("returns 503 with Retry-After above the limit of pending requests", async () => {
+  test("returns 503 with `Retry-After` above the limit of pending requests", async () => {
     const busy = await startApp({ limits: { createsInFlightMax: 2 } });
     const busyPort = await listen(busy);
     const { apiKey } = await busy.newKey();
@@ -217,7 +217,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
 });
 
 describe("every response", () => {
-  test("has a unique X-Request-Id that the service generates", async () => {
+  test("has a unique `X-Request-Id` that the service generates", async () => {
     const seen = new Set();
     for (const url of ["/v1/chains", "/v1/chains", "/v1/nothing", "/v1/address/%zz", "/livez"]) {
       const response = await service.app.inject({ url, headers: { "x-request-id": "mine" } });

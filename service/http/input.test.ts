@@ -72,7 +72,7 @@ for (const [what, text] of large) {
 }
 
 describe("input of a page", () => {
-  test("nul: is refused at the path of any text with a NUL, which PostgreSQL rejects", () => {
+  test("nul: refuses any text with a NUL, which PostgreSQL rejects, and names the path", () => {
     const schema = z.strictObject({ email: z.string(), types: z.array(z.string()) });
     assert.throws(() => parseInput(schema, { email: "a\0@b.example", types: ["x", "\0"] }), {
       issues: ["email", "types.1"].map((path) => ({

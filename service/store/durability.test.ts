@@ -77,7 +77,7 @@ async function killWhileWriting(config: object, first: number): Promise<number[]
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  test(`every acknowledged record survives kill -9, on ${dialect}`, async () => {
+  test(`every acknowledged record survives \`kill -9\`, on ${dialect}`, async () => {
     const databaseUrl = dialect === "postgres" ? postgres.url : undefined;
     const config = { dataDirectory: directory, databaseUrl };
     let first = 0;

@@ -76,7 +76,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.ok(sent < 2 ** 27, `${sent} bytes were taken`);
   });
 
-  test("sends the URL's user name and password, percent-encoded or not", async () => {
+  test("sends the URL's user name and password, whether percent-encoded or not", async () => {
     answer = (body) => [body].flat().map(echo)[0];
     const sent: (string | undefined)[] = [];
     server.prependListener("request", ({ headers }) => sent.push(headers.authorization));

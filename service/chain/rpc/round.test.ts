@@ -227,7 +227,7 @@ describe("a view", options, () => {
     });
   }
 
-  test("waits for a late head if only one different endpoint has answered", async (context) => {
+  test("waits for a late head if only one other endpoint has answered", async (context) => {
     const first = Promise.withResolvers<void>();
     const method = "eth_getBlockByNumber";
     const fast = (response: ServerResponse) => {

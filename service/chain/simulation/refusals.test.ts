@@ -120,7 +120,7 @@ describe("a simulation that is not possible", () => {
     assert.equal(fundingAssumed, false);
   });
 
-  test("has the outcome impossible after an execution, an expiry, or a recovery", async () => {
+  test("has the outcome `impossible` after an execution, an expiry, or a recovery", async () => {
     const executed = await world.paid();
     await world.execute(executed);
     const done = await world.simulate(executed);
@@ -179,7 +179,7 @@ describe("reports the call and the reason of a reverting execution", () => {
     });
   }
 
-  test("has the outcome fails if the token's transfer returns false", async () => {
+  test("has the outcome `fails` if the token's transfer returns false", async () => {
     const token = await world.deployOdd("FalseToken");
     const { outcome, failedCall, reason } = await world.simulate(
       await world.paid([transfer(token)], { token }),

@@ -152,7 +152,7 @@ describe("the simulation of a successful execution", () => {
     );
   });
 
-  test("reports measured balances if a token emits false Transfer logs", async () => {
+  test("reports measured balances if a token emits false `Transfer` logs", async () => {
     const token = await world.deployOdd("BoastingToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);

@@ -165,14 +165,14 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       assert.equal(status.state, "executed");
     });
 
-    test("returns the status from 10 blocks of logs per query and old state", async () => {
+    test("returns the status if a query covers 10 blocks and the node has old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, narrow(10));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("returns the status from 40 blocks of logs per query and no old state", async () => {
+    test("returns the status if a query covers 40 blocks and old state is missing", async () => {
       const record = await executed();
       const { status } = await readFrom(record, forgetful(narrow(40)));
       assert.equal(status.execution?.held, "130");

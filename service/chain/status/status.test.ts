@@ -115,7 +115,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("is open in the second of the expiration time and expired in the next second", async () => {
+  test("is `open` in the second of the expiration time, and then `expired`", async () => {
     const empty = await world.newRecord();
     const paid = await world.newRecord();
     await world.pay(paid.address, 100n);

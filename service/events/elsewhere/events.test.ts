@@ -252,7 +252,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), [...again, "reverted 10", "payment 10 25"]);
     });
 
-    test("keeps reports about other chains after a reorganization of the own chain", async () => {
+    test("keeps reports about other chains after a reorg of the intent's chain", async () => {
       const { accountId, address, record } = await open(await world.newRecord());
       const { blockNumber } = await world.pay(address, 100n);
       const block = Number(blockNumber);

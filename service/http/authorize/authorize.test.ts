@@ -104,7 +104,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("2. returns 401 unauthorized if the credential is missing or misplaced", async () => {
+  test("2. returns 401 `unauthorized` if the credential is missing or misplaced", async () => {
     const { apiKey, clientId } = await newAccount();
     await refuses(401, "unauthorized", []);
     await refuses(401, "unauthorized", [["Origin", origin]]);
@@ -144,7 +144,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     assert.deepEqual(names(known!), names(unknown!));
   });
 
-  test("4. returns 401 unauthorized for a wrong scheme, form, or credential", async () => {
+  test("4. returns 401 `unauthorized` for a wrong scheme, form, or credential", async () => {
     const { apiKey, clientId, bearer } = await newAccount();
     const authorizations = [
       "",

@@ -42,7 +42,7 @@ async function issuesOf(body: unknown): Promise<Issue[]> {
 const summary = (issues: Issue[]) => issues.map(({ path, code }) => `${path.join(".")} ${code}`);
 
 describe("POST /v1/address/create", () => {
-  test("returns 401 unauthorized before any part of the body is read", async () => {
+  test("returns 401 `unauthorized` before any part of the body is read", async () => {
     const bodies = ["{", "x".repeat(bodyBytesMax + 1), JSON.stringify(newIntent())];
     for (const payload of bodies) {
       for (const type of ["application/json", "text/plain", ""]) {
@@ -275,7 +275,7 @@ describe("POST /v1/address/create", () => {
     assert.match(first.intent.salt, /^0x[0-9a-f]{64}$/);
   });
 
-  test("accepts `application/json; charset=utf-8` in any letter case", async () => {
+  test("accepts `application/json` in any letter case, with or without a charset", async () => {
     for (const type of [
       "APPLICATION/JSON",
       "application/json;charset=UTF-8",

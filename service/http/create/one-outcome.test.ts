@@ -164,7 +164,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await countRecords(accountId), 1);
     });
 
-    test("returns 200 for every repetition by a page after kill -9", async () => {
+    test("returns 200 for every repetition by a page after `kill -9`", async () => {
       const dataDirectory = mkdtempSync(join(tmpdir(), "killed-"));
       const place = databaseUrl ? { databaseUrl } : { dataDirectory };
       for (let kill = 0; kill < kills; kill++) {

@@ -113,7 +113,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns 403 forbidden if the account refuses references from pages", async () => {
+    test("returns 403 `forbidden` if the account refuses references from pages", async () => {
       const { db, accountId, server, page } = await shop();
       await allowReferences(db, accountId, false, { atMs: Date.now() });
       const refused = await create(page, "reference=order-10");
@@ -141,7 +141,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-3")).length, 2);
     });
 
-    test("refuses one of two simultaneous creates with the same reference", async () => {
+    test("refuses one of two simultaneous create requests with the same reference", async () => {
       const { server } = await shop();
       const answers = await Promise.all(
         Array.from({ length: 8 }, () => create(server, "reference=order-4")),
@@ -211,7 +211,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notEqual(other.salt, record.intent.salt);
     });
 
-    test("returns the same address after a rotation, and old proofs stay valid", async () => {
+    test("repeats return the same address after a rotation; old proofs stay valid", async () => {
       const { db, accountId, server } = await shop();
       const intent = withoutSalt();
       const before = await create(server, "reference=order-7", intent);

@@ -43,7 +43,7 @@ describe("hashing in turn", () => {
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
   });
 
-  test("returns 503 only for the fifth request of an account or ninth of a network", async () => {
+  test("returns 503 only to an account's fifth and a network's ninth waiting request", async () => {
     for (const [isKnown, eachMax] of [
       [true, 4],
       [false, 8],
@@ -75,7 +75,7 @@ describe("hashing in turn", () => {
     assert.deepEqual([begun.indexOf("stranger 0"), begun.indexOf("stranger 1")], [4, 8]);
   });
 
-  test("runs one hash fewer than there are cores, and at most three at a time", async () => {
+  test("runs one hash less than there are cores, and at most three simultaneously", async () => {
     const { ask, begun, ends, settle } = openTurns();
     const atOnce = Math.max(1, Math.min(3, availableParallelism() - 1));
     for (let i = 0; i < 8; i++) void ask(`stranger ${i}`, false);

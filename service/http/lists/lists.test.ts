@@ -123,7 +123,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await list(apiKey)).items, []);
     });
 
-    test("a reference changes no byte of the response and belongs to its account", async () => {
+    test("a reference changes no byte of the response and belongs to the account", async () => {
       const [a, b] = [await service.newKey(), await service.newKey()];
       const intent = newIntent();
       const plain = await create(a.apiKey, undefined, intent);

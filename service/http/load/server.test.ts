@@ -167,7 +167,7 @@ describe("requests of a connection that are sent before the last response", () =
     assert.match(answers.split("HTTP/1.1 ")[2]!, /^200/);
   });
 
-  test("beyond 17 are not handled, and the connection is closed", async () => {
+  test("are not handled beyond 17 requests, and the connection is closed", async () => {
     let served = 0;
     const count = () => served++;
     service.app.server.prependListener("request", ({ socket }, response) => {

@@ -89,7 +89,7 @@ describe("responses about addresses and the service", () => {
     }
   });
 
-  test("returns 200 to create with either credential, and 200 or 304 to a lookup", async () => {
+  test("returns 200 to `create` with either credential, and 200 or 304 to `lookup`", async () => {
     const created = await answers.create(200);
     const clientId = await newClientId(service);
     const headers = { "x-client-id": clientId, origin };

@@ -50,7 +50,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.match(message, /the node has no block 999999/);
   });
 
-  test("returns 503 unproved if the node proves nothing or something different", async () => {
+  test("returns 503 `unproved` if the node proves nothing or something different", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const change: Record<string, (answer: { result?: unknown }) => object> = {
       eth_getProof: () => ({ error: { code: -32601, message: "no such method" } }),

@@ -21,7 +21,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     assert.equal(answer.headers["cache-control"], "no-store");
   });
 
-  test("returns 503 `chain_unavailable` with Retry-After if the chain's RPC is down", async () => {
+  test("returns 503 `chain_unavailable` and `Retry-After` if the chain's RPC fails", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { address } = await keepRecord(cut, await world.newRecord());
     const answer = await get(address, cut);

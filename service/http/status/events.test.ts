@@ -84,7 +84,7 @@ describe("GET /v1/address/{address}/events", () => {
     assert.match(answer.headers.get("content-type")!, /json/);
   });
 
-  test("returns 503 with Retry-After if an address has one stream too many", async () => {
+  test("returns 503 with `Retry-After` if an address has one stream too many", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const streams = [1, 2, 3].map(() => openStream(pathOf(address)));
     for (const stream of streams) await stream.nextStatus();

@@ -36,7 +36,7 @@ const fateOf = async (address: string, token: Hex, at?: TestApp) =>
 const openRecord = async () => keepRecord(server, await world.newRecord());
 
 describe("POST /v1/address/{address}/sent", () => {
-  test("returns 400 `invalid_request` unless a token or transaction is named", async () => {
+  test("returns 400 `invalid_request` unless the body names a token or transaction", async () => {
     const { address } = await openRecord();
     const transactionHash = `0x${"1".repeat(64)}`;
     for (const body of [{}, { token: plain, transactionHash }, { token: "0x12" }, { other: 1 }]) {

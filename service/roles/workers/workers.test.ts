@@ -226,7 +226,7 @@ describe("a worker that hangs while it drains", () => {
   });
 });
 
-test("startup fails if the port is in use; kill -9 of the first process ends all", async () => {
+test("startup fails if the port is in use; `kill -9` of the first process ends all", async () => {
   const server = await start();
   const env = { ...server.env, PORT: String(server.port) };
   const second = execFile(process.execPath, [`${import.meta.dirname}/../../main.ts`], { env });
