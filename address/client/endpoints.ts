@@ -35,7 +35,10 @@ export const endpoint = object({
    * succeeded.
    */
   failingSince: orNull(time),
-  /** The time until which the old secret also signs deliveries. Null if no old secret is in use. */
+  /**
+   * Until this time, deliveries are also signed with the old secret. Null if no old secret is in
+   * use.
+   */
   oldSecretUntil: orNull(time),
   createdAt: time,
 });

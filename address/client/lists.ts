@@ -147,8 +147,8 @@ export const eventFields = { cursor: 1, limit: 1, types: 1 } satisfies Record<ke
 
 /**
  * A payment to the address, as recorded in a log of the token. Native coin and money that arrived
- * before the address was created have no log. Then `amount` is the growth of the balance up to the
- * block, and the payer, the transaction, and the log index are null.
+ * before the address was created have no log. For such money, `amount` is the growth of the balance
+ * up to the block, and the payer, the transaction, and the log index are null.
  */
 export const payment = object({
   transactionHash: orNull(hash),
@@ -212,7 +212,7 @@ export const eventData = object({
   /**
    * The chain on which the event happened. If it is not the intent's chain (`status.chainId`), the
    * event is about money that arrived at the address or was returned on that chain. Absent in
-   * events of earlier versions of the service, which are about the intent's chain.
+   * events of earlier versions of the service; these events are about the intent's chain.
    */
   chainId: optional(chainId),
   /** The transaction of the payment, the execution, or the newest recovery, on that chain. */

@@ -133,7 +133,10 @@ export const addressProof: Shape<
      * @maxItems 4
      */
     payments: list(provedPayment),
-    /** The number of other transactions with payments, as reported by the node without a proof. */
+    /**
+     * The number of other transactions with payments. The node reported this number without a
+     * proof.
+     */
     paymentsOmitted: count,
   }),
 );

@@ -38,7 +38,7 @@ export const dailyCreates = "addresses-day";
 
 /**
  * Returns a limit in words.
- * @param what the plural of what it counts
+ * @param what the plural noun of the counted things
  */
 export function describePolicy({ burst, intervalMs }: Policy, what = "requests"): string {
   const then =
