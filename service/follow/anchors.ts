@@ -155,6 +155,10 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
   await store.undoAbove(number);
   memory.heavyBlock = Math.min(memory.heavyBlock, number);
   for (const [name, end] of memory.shown) if (end.number > number) memory.shown.delete(name);
+  for (const [hash, { blockNumber }] of memory.kept) {
+    // The same block can return, and then its payments must be saved again.
+    if (blockNumber > number) memory.kept.delete(hash);
+  }
   report({ kind: "reorg", fromBlock: number + 1 });
 }
 

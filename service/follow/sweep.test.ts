@@ -182,6 +182,20 @@ describe("sweep", () => {
     assert.equal(turn.memory.tip, 99);
   });
 
+  test("saves a payment again if its block returns after a reorganization", async () => {
+    const kept: [Anchor, unknown[]][] = [];
+    const turn = turnOf([limitedTo(1000, [], [transferLog(98)])], kept);
+    turn.store.matchAddresses = async (addresses) => [...addresses];
+    await sweep(turn);
+    const before = await turn.store.findAnchor();
+    const replaced: Anchor = { number: 99, hash: hashOf(7) };
+    turn.store.findAnchor = async (below = 1000) => (below > 99 ? replaced : before);
+    turn.memory.readHead = undefined;
+    await sweep(turn);
+    const saved = kept.map(([, payments]) => payments.length);
+    assert.deepEqual(saved, [1, 1]);
+  });
+
   test("control: does not read the newest blocks first if one query reaches them", async () => {
     const asked: [number, number][] = [];
     await sweep(turnOf([limitedTo(1000, asked)]));
