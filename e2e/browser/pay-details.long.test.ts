@@ -49,7 +49,7 @@ describe("what happens if something goes wrong", () => {
     const rows = await rowsOf();
     assert.equal(rows.length, mistakes.length);
     assert.deepEqual(rows[1], [
-      "You pay too much",
+      "If you pay too much",
       `Anything above 25 ${token.symbol} is returned · 12 blocks after the payment completes · ` +
         "automatically · anyone can trigger it",
     ]);

@@ -22,7 +22,9 @@ describe("one payment per intention, even while the wallet request is open", () 
     return payButton().click();
   };
   const stillAsking = (at: Page) =>
-    at.getByText("Your wallet may still be asking for this payment. Check there first.").waitFor();
+    at
+      .getByText("Your wallet may still be asking for this payment. Check your wallet first.")
+      .waitFor();
   const nothingOffered = async (at: Page) => {
     assert.equal(await at.locator(".qr").count(), 0);
     assert.equal(await at.getByRole("button", { name: /^Pay with/ }).count(), 0);

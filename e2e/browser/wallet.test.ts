@@ -74,7 +74,7 @@ describe("sends nothing, and the page explains why", () => {
     const record = await start();
     Object.assign(wallet, { chainId: 1, fault: "stays" });
     await payButton().click();
-    await says("Your wallet is still on another network. Nothing was sent.");
+    await says("Your wallet is still on a different network. Nothing was sent.");
     await nothingSent(record);
   });
 
@@ -173,7 +173,7 @@ describe("money that does not count", () => {
     const funds = { from: rich, to: record.address, value: "0x38d7ea4c68000" };
     await chain("eth_sendTransaction", funds);
     await says(new RegExp(`Received 0\\.0010 .+, 1\\.5 ${symbol} instead`), page);
-    await says(/It stays here until .* goes to the return address/, page);
+    await says(/The money stays here until .* goes to the return address/, page);
     assert.equal(await readCode(page), record.address);
     await assertSound(page, "another token arrived");
     assert.deepEqual(faults, []);
@@ -291,14 +291,16 @@ describe("before a block contains the payment", () => {
     onlyLong,
     async () => {
       wallet.chainId = 1;
-      await says("Your wallet is on another network, so this page can’t check the payment there.");
+      await says(
+        "Your wallet is on a different network, so this page can’t check the payment’s status.",
+      );
       await chain("evm_mine");
       await chain("evm_setAutomine", true);
       await says("Paid, processing");
       await execute(service, record);
       await says("Every step ran exactly once.");
       await gone("Payment pending");
-      await gone("Your wallet is on another network");
+      await gone("Your wallet is on a different network");
     },
   );
 
@@ -307,7 +309,9 @@ describe("before a block contains the payment", () => {
     onlyLong,
     async () => {
       wallet.chainId = 1;
-      await says("Your wallet is on another network, so this page can’t check the payment there.");
+      await says(
+        "Your wallet is on a different network, so this page can’t check the payment’s status.",
+      );
       await nothingOffered();
       wallet.chainId = localChainId;
       await chain("evm_mine");

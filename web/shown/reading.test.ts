@@ -91,7 +91,7 @@ describe("the hazards that a payer sees", () => {
       titles(
         intentOf(call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"11".repeat(16)}`, "1")),
       ),
-      ["bad: Step 1 may not be the function it claims to be"],
+      ["bad: Step 1 may run a different function than shown"],
     ));
 
   test("finds a name that is reserved in Solidity", () =>
@@ -101,7 +101,7 @@ describe("the hazards that a payer sees", () => {
 
   test("finds an approval that exceeds the payment", () =>
     assert.deepEqual(titles(intentOf(approve("25000001"))), [
-      "warn: Step 1 allows spending more than the payment",
+      "warn: Step 1 lets someone spend more than the payment",
     ]));
 
   test("finds an approval for all tokens of a collection", () =>
