@@ -118,7 +118,7 @@ export async function assertDeployerDeployable(sender: Client): Promise<void> {
   const { address, creationCode, sender: nobody, gasMax, gasPrice } = deterministicDeployer;
   if ((await getTransactionCount(sender, { address: nobody })) > 0) {
     throw new Error(
-      `the deployer's transaction was sent before, and ${address} has no code. ${alternatives}`,
+      `the deployer's transaction was already sent, but ${address} has no code. ${alternatives}`,
     );
   }
   const { baseFeePerGas } = await getBlock(sender);

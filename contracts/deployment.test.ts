@@ -109,7 +109,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
   test("throws if the transaction was already sent and failed", async (t) => {
     const chain = await open(t);
     await chain.client.setNonce({ address: nobody, nonce: 1 });
-    await assert.rejects(bringDeployer(chain.client), /was sent before.*EIP-7997.*genesis/s);
+    await assert.rejects(bringDeployer(chain.client), /was already sent.*EIP-7997.*genesis/s);
     assert.equal(await chain.client.getBalance({ address: nobody }), 0n);
   });
 

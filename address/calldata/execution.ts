@@ -92,8 +92,9 @@ function decodeCall(calldata: Uint8Array, options: TermsOptions): DecodedCall {
 }
 
 function notAnExecution(): never {
-  const wanted = `${executeSelector}, ${recoverSelector}, ${rescueSelector} or ${batchSelector}`;
-  const message = `expected calldata that begins with ${wanted} (in a batch, the first two)`;
+  const wanted = `${executeSelector}, ${recoverSelector}, ${rescueSelector}, or ${batchSelector}`;
+  const inBatch = `${executeSelector} or ${recoverSelector}`;
+  const message = `expected calldata that begins with ${wanted} (in a batch, with ${inBatch})`;
   throw new InvalidError([{ path: [], code: "not_an_execution", message }]);
 }
 

@@ -238,7 +238,7 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
     if (!isKnown && waited >= knownSecondsMax * 1_000)
       throw new ProofError(
         "no_quorum",
-        `${hash}: one node accepted this transaction, but others do not have it; check the ` +
+        `${hash}: one node accepted this transaction, but other nodes do not have it; check the ` +
           "status before you send it again",
       );
     await new Promise((resolve) => setTimeout(resolve, pollMs));

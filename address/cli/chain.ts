@@ -121,7 +121,7 @@ export async function verifyKept({ input, factory, options }: OnChain) {
 /** The note about a receipt that was verified without nodes. */
 export const compareBlocks = new ProofError(
   "unproved",
-  "the receipt is consistent, but it is proven only if each block under compare belongs to the " +
+  "the receipt is consistent, but it is proven only if each block in `compare` belongs to the " +
     "chain: compare the blocks yourself, or use --rpc",
 );
 

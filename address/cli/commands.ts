@@ -51,7 +51,7 @@ Offline commands
   verify RECEIPT        Verify a receipt
                           --rpc NODE     compare its blocks with these nodes
   decode TERMS          Decode terms into an intent
-  returns SUBJECT       Show where misdirected money goes: late, excess, or on another network
+  returns SUBJECT       Show where late or excess money goes, and money on a different network
   execution CALLDATA    Print the records in the calldata of execute, recover, rescue, or batch
   salt REFERENCE        Derive the salt of a reference
 

@@ -175,13 +175,13 @@ describe("commands without the service, if one of three nodes lies", () => {
     const tampered = readFileSync(file, "utf8").replace('"held":"130"', '"held":"131"');
     const { status, err } = await run(["verify", tampered, ...nodes(0)]);
     assert.equal(status, 1);
-    assert.match(err, /execution\.held: expected "\d+" as proven, found another value/);
+    assert.match(err, /execution\.held: expected the proven value "\d+", found a different value/);
   });
   task("verify a receipt without nodes, and print the blocks to compare", async () => {
     const { status, out, err } = await run(["verify", join(folder, "receipt.json")]);
     const { compare } = JSON.parse(out);
     assert.deepEqual([status, compare.length], [0, 3]);
-    assert.match(err, /it is proven only if each block under compare belongs/);
+    assert.match(err, /it is proven only if each block in `compare` belongs/);
   });
   task("execute through a node that has the key, after a preview", async () => {
     const from = ["--from", payer];
@@ -208,7 +208,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     assert.equal(status, 1);
     assert.match(
       err,
-      /sent 0xabab\w+\n.*one node accepted this transaction, but others do not have it/,
+      /sent 0xabab\w+\n.*one node accepted this transaction, but other nodes do not have it/,
     );
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");

@@ -83,6 +83,8 @@ function compare(what: string, claimed: unknown, found: unknown): void {
     for (const [name, value] of Object.entries(found))
       compare(`${what}.${name}`, fields?.[name], value);
   } else if (claimed !== found) {
-    throw invalidProof(`${what}: expected ${describeValue(found)} as proven, found another value`);
+    throw invalidProof(
+      `${what}: expected the proven value ${describeValue(found)}, found a different value`,
+    );
   }
 }

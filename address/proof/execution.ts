@@ -148,7 +148,7 @@ function proveEvents(
   const find = (root: Uint8Array, nodes: unknown, what: string) => {
     const value = proveInTrie(root, key, parseNodes(nodes, what), keccak);
     if (value === undefined)
-      throw invalidProof(`${what}: expected one at index ${index} of the block, found none`);
+      throw invalidProof(`${what}: expected one at index ${index} in the block, found none`);
     return value;
   };
   const logs = readReceiptLogs(find(header.receiptsRoot, proof.receipt, "receipt"));

@@ -188,7 +188,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
         [
           ofKindUnknown,
           blockHash,
-          `transaction ${transactionHash}: the node returned a transaction with another hash`,
+          `transaction ${transactionHash}: the node returned a transaction with a different hash`,
         ],
       ] as const)
         await assert.rejects(

@@ -158,7 +158,7 @@ describe("spec/receipt-vectors.json", () => {
       ],
       [
         { payments: [{ ...payments[0], payments: [] }] },
-        `payments: expected as proven {"block":${block},"payments":[${text}],` +
+        `payments: expected the proven values {"block":${block},"payments":[${text}],` +
           `"transactionHash":"${shown.transactionHash}"}`,
       ],
     ] as const)

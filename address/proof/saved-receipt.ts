@@ -92,7 +92,7 @@ export function verifyReceipt(
       );
     const { depth: _, ...found } = provePayment(record, proof, block, trust);
     if (serialize(found) !== serialize(claimed))
-      throw invalidProof(`payments: expected as proven ${serialize(found).slice(0, 400)}`);
+      throw invalidProof(`payments: expected the proven values ${serialize(found).slice(0, 400)}`);
     return found;
   });
   // A payment that a receipt lists twice would be counted twice.

@@ -105,7 +105,7 @@ describe("spec/proof-vectors.json", () => {
     const elsewhere = { ...execution.proof, transactionIndex: 1 };
     assert.throws(() => proveExecution(record, elsewhere, block), {
       code: "invalid_proof",
-      message: "receipt: expected one at index 1 of the block, found none",
+      message: "receipt: expected one at index 1 in the block, found none",
     });
   });
 
@@ -153,19 +153,22 @@ describe("spec/proof-vectors.json", () => {
     const [{ record, trusted, proof }] = vectors as [Vector];
     const { block, chainId, execution } = proof;
     for (const [changed, message] of [
-      [{ outcome: "open" }, 'outcome: expected "executed" as proven, found another value'],
-      [{ chainId: 1 }, `chainId: expected ${chainId} as proven, found another value`],
+      [
+        { outcome: "open" },
+        'outcome: expected the proven value "executed", found a different value',
+      ],
+      [{ chainId: 1 }, `chainId: expected the proven value ${chainId}, found a different value`],
       [
         { block: { hash: { toString: 1 } } as never },
         "block: expected the hash of a trusted block, found an object",
       ],
       [
         { block: { ...block, number: 7 } },
-        `block.number: expected ${block.number} as proven, found another value`,
+        `block.number: expected the proven value ${block.number}, found a different value`,
       ],
       [
         { execution: { ...execution!, left: "7" } },
-        `execution.left: expected "${execution!.left}" as proven, found another value`,
+        `execution.left: expected the proven value "${execution!.left}", found a different value`,
       ],
     ] as const)
       assert.throws(() => verifyAddressProof(record, { ...proof, ...changed }, trusted), {

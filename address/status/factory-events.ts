@@ -168,5 +168,6 @@ function parseVaultEvent(log: Record<string, unknown>, factory: Hex): VaultEvent
 
 const notRequested = (blockNumber: number) =>
   inconsistent(
-    `eth_getLogs: expected only logs of the search, found another of block ${blockNumber}`,
+    "eth_getLogs: expected only logs that match the filter, found a different log in " +
+      `block ${blockNumber}`,
   );

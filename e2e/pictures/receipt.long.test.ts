@@ -71,7 +71,7 @@ describe("the receipt", () => {
     const alert = await page.getByRole("alert").innerText();
     assert.equal(alert, "The proof in this receipt is invalid, so nothing is shown.");
     await page
-      .getByText(/^execution\.held: expected "\d+" as proven, found another value/)
+      .getByText(/^execution\.held: expected the proven value "\d+", found a different value/)
       .waitFor();
     assert.doesNotMatch(await page.locator("main").innerText(), /30\.1250 DUSD|Balance before/);
     await page.unroute("**/proof");
@@ -234,7 +234,7 @@ describe("the receipt", () => {
     writeFileSync(tampered, readFileSync(path, "utf8").replace('"held":"3', '"held":"4'));
     await alone.goto(pathToFileURL(tampered).href);
     await alone
-      .getByText(/^execution\.held: expected "\d+" as proven, found another value/)
+      .getByText(/^execution\.held: expected the proven value "\d+", found a different value/)
       .waitFor();
     await alone.context().close();
   });

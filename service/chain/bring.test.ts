@@ -45,7 +45,7 @@ describe("chain bring", () => {
   test("refuses an invalid URL and shows no secret if no endpoint responds", async () => {
     await assert.rejects(
       bring("ftp://x", () => key),
-      { message: "--rpc: expected an http or https URL, found 7 characters" },
+      { message: "--rpc: expected an http or https URL, found other text (7 characters)" },
     );
     const silent = bring("http://127.0.0.1:9/secret-key", () => key);
     await assert.rejects(silent, (error: Error) => !error.message.includes("secret-key"));

@@ -47,7 +47,9 @@ type Deployment = { address: string; was: "there" | "brought" };
  */
 export async function bring(rpcUrl: string, readKey: () => Hex) {
   if (!/^https?:\/\/./.test(rpcUrl)) {
-    throw new Error(`--rpc: expected an http or https URL, found ${rpcUrl.length} characters`);
+    throw new Error(
+      `--rpc: expected an http or https URL, found other text (${rpcUrl.length} characters)`,
+    );
   }
   const transport = http(rpcUrl);
   const open = (chainId: number) => openSender(chainId, transport, readKey());

@@ -53,7 +53,7 @@ describe("a chains file", () => {
     [
       "with a tip price for a token that the chain does not list",
       [{ ...chain, tipPrices: { USDC: "1", DAI: "1" } }],
-      /^chains\.json: chain 1 has a price for the token DAI, which it does not list$/,
+      /^chains\.json: chain 1 has a price for the token DAI, which the chain does not list$/,
     ],
     [
       "with a call limit for a URL that the chain does not have, without showing the URL",

@@ -183,7 +183,8 @@ export function parseChains(value: unknown, source: string): Chain[] {
     const stranger = Object.keys(tipPrices).find((symbol) => !symbols.has(symbol));
     if (stranger !== undefined) {
       throw new ChainsError(
-        `${source}: chain ${chainId} has a price for the token ${stranger}, which it does not list`,
+        `${source}: chain ${chainId} has a price for the token ${stranger}, which the chain ` +
+          "does not list",
       );
     }
     const urls = new Set([...chain.rpcUrls, ...chain.sendUrls]);

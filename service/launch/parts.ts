@@ -69,7 +69,9 @@ export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions)
   const bad = rpcUrls.find((url) => !/^https?:\/\/[^/]/.test(url) || !URL.canParse(url));
   // The URL may contain a key.
   if (bad !== undefined) {
-    throw new Error(`--rpc: expected an http or https URL, found ${bad.length} characters`);
+    throw new Error(
+      `--rpc: expected an http or https URL, found other text (${bad.length} characters)`,
+    );
   }
   return rpcUrls.length > 0 ? { ...chain, rpcUrls: [...rpcUrls] } : chain;
 }

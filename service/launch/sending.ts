@@ -307,7 +307,7 @@ async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<
   if (!fee || own.length >= signaturesMax) {
     return (
       `offers ${gwei(old.maxFee)} per gas, the base fee is ${gwei(baseFee)}, and the highest ` +
-      `allowed fee is ${gwei(policy.perGasMax)}: it waits until the base fee falls`
+      `allowed fee is ${gwei(policy.perGasMax)}: the transaction waits until the base fee falls`
     );
   }
   const has = quantity(await request("eth_getBalance", [journal.state.wallet, "latest"]));
@@ -350,8 +350,8 @@ async function assertNotTaken(sending: Sending, nonce: number, head: number): Pr
   throw new NonceTaken(
     `another program used nonce ${nonce} of the wallet ${journal.state.wallet} for ${taker.hash} ` +
       `in block ${taker.block}, so ${describeSent(own.at(-1)!)} can never be mined and cost ` +
-      "nothing. Stop that program and run the same command again: it repeats the step with the " +
-      "next nonce, if the step is still missing",
+      "nothing. Stop that program and run the same command again: the command repeats the step " +
+      "with the next nonce, if the step is still missing",
   );
 }
 
@@ -387,7 +387,8 @@ async function findTaker(sending: Sending, nonce: number, head: number) {
 }
 
 const removed =
-  "was removed by a reorganization, or the endpoint lags behind: it is sent again if it is needed";
+  "was removed by a reorganization, or the endpoint lags behind: the command sends it again if " +
+  "necessary";
 
 /**
  * Checks the receipt of each stored transaction, even if it was mined before, and waits for each
@@ -439,7 +440,7 @@ export async function inspectSent(sending: Sending) {
         ? "waits in the mempool of the endpoint"
         : own.some(({ mined }) => mined)
           ? removed
-          : "is signed, but the endpoint does not have it: it is sent again if it is needed";
+          : "is signed, but the endpoint does not have it: the command sends it again if necessary";
     unmined.push(`${describeSent(own.at(-1)!)} ${fate}`);
     for (const { hash } of own)
       await changeSent(journal, hash, (sent) => ({ ...sent, mined: null }));

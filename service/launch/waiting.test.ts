@@ -149,7 +149,7 @@ describe("launch, if the base fee rises above its offer,", () => {
     await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei("4") });
     await chain.client.mine({ blocks: 1 });
     await run.prints(
-      /the base fee is 4 gwei, and the highest allowed fee is 1\.000000008 gwei: it w/,
+      /the base fee is 4 gwei, and the highest allowed fee is 1\.000000008 gwei: the transaction w/,
     );
     const { sent } = journalOf(chain);
     assert.equal(sent.length, 1);

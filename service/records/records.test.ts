@@ -368,7 +368,7 @@ describe("copy to-postgres", () => {
     const { code, err } = await admin(target, "copy to-postgres");
     assert.equal(code, 1);
     const parts =
-      / version: start this version with it once, and stop it; expected (.+), found (.+)\n$/;
+      / version: start this version once with that file, and stop it; expected (.+), found (.+)\n$/;
     const [, wanted, found] = parts.exec(err) ?? [];
     assert.equal(wanted, `${found}, ${name}`);
   });

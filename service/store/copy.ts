@@ -62,7 +62,7 @@ async function requireSameVersion(source: Database.Database, { db }: Store): Pro
   const [found, wanted] = [names(old.all()), names(own)];
   if (found === wanted) return;
   throw new Error(
-    "the SQLite file was written by a different version: start this version with it once, " +
+    "the SQLite file was written by a different version: start this version once with that file, " +
       "and stop it; " +
       `expected ${wanted}, found ${found || "no tables"}`,
   );

@@ -42,7 +42,7 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
       if (tries === lockTriesMax) {
         throw new Error(
           `the migration ${migration.name} found its tables locked ${tries} times: ` +
-            "end the transactions that use them for long, and start again",
+            "end the long transactions that use these tables, and start again",
         );
       }
       await sleep(pauseMs);

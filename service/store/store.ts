@@ -125,5 +125,5 @@ export const termsByAddress: KeyedQuery = {
 /** @param address 20 bytes */
 export function otherTerms(address: Uint8Array): CorruptError {
   const hex = Buffer.from(address).toString("hex");
-  return new CorruptError(`the row of 0x${hex} contains terms that do not derive it`);
+  return new CorruptError(`the row of 0x${hex} contains terms that derive a different address`);
 }

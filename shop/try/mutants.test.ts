@@ -144,12 +144,12 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
       },
     }),
   },
-  "proves before it responds, and responds 2xx if its node is down": {
-    fails: "delivers after its node responds again",
+  "proves before the response, and responds 2xx if the node is down": {
+    fails: "delivers once the node responds again",
     flaw: ({ handle }) => ({ accept: (event) => handle(event).catch(() => {}) }),
   },
-  "proves before it responds": {
-    fails: "responds to the webhook before its node responds",
+  "proves before the response": {
+    fails: "acknowledges the webhook without waiting for the node",
     flaw: ({ handle }) => ({ accept: handle }),
   },
   "delivers if the address is only funded": {
@@ -177,7 +177,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     flaw: ({ isNew, send }) => ({ deliver: (order, _, { id }) => isNew(id) && send(order) }),
   },
   "stores transactions instead of deliveries": {
-    fails: "delivers once if the execution is removed after delivery and repeated",
+    fails: "delivers once if the execution is repeated after a reorganization",
     flaw: ({ isNew, send }) => ({
       deliver: (order, fact) =>
         isNew(String("transactionHash" in fact && fact.transactionHash)) && send(order),

@@ -114,7 +114,7 @@ async function askBlock(rpc: Rpc, hash: Hex, isWhole: boolean): Promise<Json> {
 
 function findHeader(block: Json, hash: Hex, keccak: Keccak): Uint8Array {
   for (const header of listHeaders(block)) if (toHex(keccak(header)) === hash) return header;
-  throw unproved(`block ${hash}: the header from the node has another hash`);
+  throw unproved(`block ${hash}: the header from the node has a different hash`);
 }
 
 async function askReceipts(rpc: Rpc, blockHash: Hex, transactions: readonly Json[]) {
@@ -132,7 +132,7 @@ async function askBytes(rpc: Rpc, transaction: Json, keccak: Keccak): Promise<Ui
   const raw = parseHex(await rpc("eth_getRawTransactionByHash", [hash]), "transaction");
   const bytes = fromHex(raw);
   if (toHex(keccak(bytes)) === hash) return bytes;
-  throw unproved(`transaction ${hash}: the node returned a transaction with another hash`);
+  throw unproved(`transaction ${hash}: the node returned a transaction with a different hash`);
 }
 
 function expectArray(value: unknown, what: string): readonly unknown[] {

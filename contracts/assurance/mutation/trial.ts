@@ -104,7 +104,8 @@ export function openLaboratory(folder: string, original: Sources): Laboratory {
   };
   if (!codes.factory || !codes.collector) throw new Error("the sources do not compile");
   for (const untouched of [testFactory(codes.factory), testCollector(codes.collector)]) {
-    if (untouched.is === "killed") throw new Error(`fails without a mutation: ${untouched.by}`);
+    if (untouched.is === "killed")
+      throw new Error(`the tests fail without a mutation: ${untouched.by}`);
   }
   return {
     try({ file, source }) {

@@ -112,7 +112,7 @@ export async function findGas(
   if (!dependsOnGas(estimate, gasUsed)) return [];
   const message =
     `with a limit of ${callGas} gas the calls use ${gasUsed}, but they also succeed with a ` +
-    `limit of ${estimate} and then do less`;
+    `limit of ${estimate}, without some of their effects`;
   const cure =
     "add a call of requireGas first, or call a contract that reverts if the gas is too low";
   return [{ path: ["calls"], code: "work_depends_on_gas", message, cure }];

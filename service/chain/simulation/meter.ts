@@ -66,7 +66,7 @@ export function parseMeter(answered: Hex, count: number): Measured {
   const found = decode(answered);
   if (found?.[5].length !== count || found[6].length !== count) {
     const wanted = `balances of ${count} pairs`;
-    throw new ChainUnavailable(`expected ${wanted} of the meter, found ${answered.slice(0, 80)}`);
+    throw new ChainUnavailable(`expected ${wanted} from the meter, found ${answered.slice(0, 80)}`);
   }
   const [chainId, timestamp, gas, succeeded, answer, before, after] = found;
   return {

@@ -33,7 +33,7 @@ describe("a simulation that is not possible", () => {
   test("throws if the meter's result is missing or is from a different chain or time", async () => {
     const record = await world.paid();
     const cases: [(answer: string) => string, RegExp][] = [
-      [() => "0x1234", /^expected balances of \d+ pairs of the meter, found 0x1234$/],
+      [() => "0x1234", /^expected balances of \d+ pairs from the meter, found 0x1234$/],
       [
         (answer) => answer.replace(/^0x.{64}/, `0x${"7".padStart(64, "0")}`),
         /^expected a simulation on chain \d+ at time \d+, found chain 7 at time \d+$/,

@@ -138,7 +138,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
           ),
         );
       };
-      await assert.rejects(readFrom(record, manner), /expected only logs of the search/);
+      await assert.rejects(readFrom(record, manner), /expected only logs that match the filter/);
     });
 
     test("throws if the node responds to `balanceOf` without data", async () => {
@@ -153,7 +153,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
         if (method === "eth_getLogs") await world.replaceHead();
         return answer;
       };
-      const message = /left chain 31337|the chain reorganized during 3 attempts/;
+      const message = /is no longer on chain 31337|the chain reorganized during 3 attempts/;
       await assert.rejects(readFrom(record, manner), message);
     });
   });
@@ -226,7 +226,7 @@ describe("the service's reading", () => {
     [
       "of too few bytes",
       answering((answer) => answer.slice(0, -2)),
-      /^expected 256 bytes of the probe, found 255/,
+      /^expected 256 bytes from the probe, found 255/,
     ],
     [
       "of another time",

@@ -69,7 +69,7 @@ function holdingsIn(
 ): Holding[] {
   const bytes = headBytes + holdingBytes * count;
   if (size(answer) !== bytes) {
-    throw new ChainUnavailable(`expected ${bytes} bytes of the probe, found ${size(answer)}`);
+    throw new ChainUnavailable(`expected ${bytes} bytes from the probe, found ${size(answer)}`);
   }
   const word = (at: number) => hexToBigInt(sliceHex(answer, at, at + 32));
   const found = { chainId: Number(word(0)), timestamp: Number(word(32)) };

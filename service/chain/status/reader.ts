@@ -147,7 +147,9 @@ async function readStatuses(
   // block.
   const there = await findBlockAt(chain.rpc, block.number);
   if (there?.hash !== block.hash) {
-    throw new ChainUnavailable(`block ${block.number} ${block.hash} left chain ${chain.chainId}`);
+    throw new ChainUnavailable(
+      `block ${block.number} ${block.hash} is no longer on chain ${chain.chainId}`,
+    );
   }
   return statuses;
 }

@@ -137,7 +137,7 @@ async function useApiKey(
     throw new Refusal(
       "api_key_in_browser",
       "expected no Origin header with an API key, because API keys are only for servers; if a " +
-        "web page contains the key, rotate it, and use the client ID in the page",
+        "web page contains the key, rotate the key, and use the client ID in the page",
     );
   }
   if (!bearer)

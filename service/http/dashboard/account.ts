@@ -114,7 +114,7 @@ export function mountSessions(app: FastifyInstance, parts: Pick<Parts, "store" |
     if (!ended)
       throw new Refusal(
         "not_found",
-        `the account has no session ${foundText(id)}; it may have ended`,
+        `the account has no session ${foundText(id)}; the session may have ended`,
       );
     return { id };
   });

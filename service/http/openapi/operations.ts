@@ -247,7 +247,7 @@ export const operations = {
   findOwnAddress: {
     ...ofAccount,
     path: "/address/{address}/mine",
-    summary: "Get the list item of an address",
+    summary: "Get one address of the account",
     description:
       "Returns the item that `GET /addresses` contains for this address. Requires an API key.",
     answer: listedAddress,

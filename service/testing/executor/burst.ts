@@ -166,7 +166,7 @@ export async function burst(
     const paidMs = performance.now();
     if (blockMs) world.startTicking(blockMs);
     await until("all are executed", async () => countOf("executed") >= records.length);
-    await until("nothing is on its way, nor to be looked at", () => isQuiet(store));
+    await until("all jobs are idle", () => isQuiet(store));
     const { user, system } = process.cpuUsage(cpu);
     const seconds = (performance.now() - paidMs) / 1000;
     const took = { cpuSeconds: (user + system) / 1e6, seconds, passesMs, calls: new Map(calls) };

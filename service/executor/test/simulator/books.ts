@@ -37,7 +37,7 @@ export async function judgeBooks(world: World): Promise<string[]> {
 }
 
 const toText = ({ gas, tips, uncovered }: Sums = { gas: 0n, tips: 0n, uncovered: 0n }) =>
-  `${gas} for gas and ${tips} in tips, ${uncovered} of it uncovered`;
+  `${gas} for gas and ${tips} in tips, ${uncovered} of the sum uncovered`;
 
 function add(sums: Map<string, Sums>, id: string, gas: bigint, tips: bigint, uncovered: bigint) {
   const sum = sums.get(id) ?? { gas: 0n, tips: 0n, uncovered: 0n };

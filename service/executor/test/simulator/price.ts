@@ -122,6 +122,6 @@ export async function faultsOfLie(seed: number, isControl = false) {
   }
   const faults = [...lied.faults, ...untrue];
   if (isDearer()) faults.push(`wasted ${lied.wastedWei} wei, ${honestWei} without`);
-  if (waitedMore() > lieBlocksMax) faults.push(`waited ${waitedMore()} blocks more`);
+  if (waitedMore() > lieBlocksMax) faults.push(`waited ${waitedMore()} more blocks`);
   return { faults: faults.map((fault) => `${lie.text}: ${fault}`), waitedMore: waitedMore() };
 }
