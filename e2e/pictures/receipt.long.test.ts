@@ -97,7 +97,7 @@ describe("the receipt", () => {
       "25 DUSD",
       "30.1250 DUSD (30\u202f125\u202f000 base units) from",
       "pay(uint256 orderId",
-      "The receipt doesn’t prove that there were no others.",
+      "The receipt doesn’t prove that there were no other payments.",
       "the network’s name come from the service. The proof doesn’t cover them",
     ])
       assert.ok(text.includes(part), part);
