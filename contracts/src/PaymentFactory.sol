@@ -133,10 +133,10 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return (false, abi.encodeWithSelector(NotAnItem.selector, selector));
     }
 
-    /// @dev Returns the vault. If the vault is not over yet, closes it without running its calls.
-    /// The vault's terms are the offset 32, with which all terms start, and the calldata from the
-    /// start of the intent to `end`. Words beyond `end` do not belong to the terms, so the intent's
-    /// first seven words must be before `end`.
+    /// @dev Returns the vault if it is over. Otherwise closes it without running its calls, or
+    /// reverts if it is still open. The vault's terms are the offset 32, with which all terms
+    /// start, and the calldata from the start of the intent to `end`. Words beyond `end` do not
+    /// belong to the terms, so the intent's first seven words must be before `end`.
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
         uint256 start = _argument(0);
         if (end < start + INTENT_BYTES_MIN) revert NotCanonical(start, end);
