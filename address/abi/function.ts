@@ -231,7 +231,7 @@ function readParameters(parser: Parser, depth: number): { types: AbiType[]; name
     expect(parser, " ", "between a type and its name");
     const name = readName(parser, "a parameter name");
     if (seen.has(name.toLowerCase())) {
-      const message = `expected different names in one list, found ${name} twice (ignoring case)`;
+      const message = `expected unique names, found ${name} twice (ignoring case)`;
       parser.faults.push({ code: "name_clash", message });
     }
     seen.add(name.toLowerCase());

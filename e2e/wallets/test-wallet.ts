@@ -8,7 +8,7 @@ import { localChainId } from "../../scripts/local-chain.ts";
 export type Fault =
   /** The user rejects. */
   | "rejects"
-  /** The user does not share an account with pages. */
+  /** The user lets no page see an account of the wallet. */
   | "hides"
   /** The user lowered the gas limit, so the payment fails in its block. */
   | "reverts"

@@ -44,7 +44,7 @@ function findViemChain(chainId: number) {
     .filter(([key, { id }]) => id === chainId && !key.endsWith("Preconf"))
     .map(([, chain]) => chain);
   const [first, other] = found;
-  if (!first || other) throw new Error(`viem has ${found.length} chains of the ID ${chainId}`);
+  if (!first || other) throw new Error(`viem has ${found.length} chains with the ID ${chainId}`);
   return first as viemChains.Chain;
 }
 

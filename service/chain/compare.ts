@@ -18,9 +18,9 @@ import { agreed, comparableText, readAnswers } from "./rpc/view.ts";
 
 /**
  * `finalizedBlock` is null if the endpoint does not support the tag. `differsOn` contains methods.
- * `refuses` contains methods with the text of the error. `logBlocks` is the largest tested range of
- * blocks for which the endpoint returned logs in one query. `callsPerSecond` is null if the limit
- * is unknown.
+ * `refuses` lists each refused method, followed by the text of the error. `logBlocks` is the
+ * largest tested range of blocks for which the endpoint returned logs in one query.
+ * `callsPerSecond` is null if the limit is unknown.
  */
 type Comparison = {
   headBlock: number | null;

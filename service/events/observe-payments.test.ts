@@ -221,7 +221,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kinds(others), [["100", "asked", false]]);
     });
 
-    test("reports late payments after execution and expiry before `recovered`", async () => {
+    test("reports a late payment before it reports `recovered`", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 300;
       const [done, over] = [

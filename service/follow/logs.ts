@@ -352,7 +352,8 @@ export async function noteRecipients({ store, tuning, memory }: ListOf): Promise
 const delistedMax = 32;
 
 /**
- * Finds tokens of open addresses that the operator no longer lists, or lists as look-alikes. The
+ * Finds tokens that open addresses request although the operator no longer lists these tokens, or
+ * lists them as look-alikes. The
  * first turn reads all records before it reads a block. Later turns read only new records.
  */
 export async function noteDelisted({ chain, store, memory }: Turn): Promise<void> {

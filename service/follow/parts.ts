@@ -88,7 +88,7 @@ type FollowStore = {
   undoAbove(number: number): Promise<void>;
 };
 
-/** One turn of the loop: a chain at one head. */
+/** What one turn of the loop uses to read a chain up to one head. */
 export type Turn = {
   chain: {
     chainId: number;

@@ -218,7 +218,7 @@ describe("sweep", () => {
     assert.deepEqual(await catchUp(10), [20, 30, 39]);
   });
 
-  test("control: calls one endpoint per turn near the head if one query is enough", async () => {
+  test("control: near the head, each turn asks one endpoint if one query is enough", async () => {
     assert.deepEqual(await catchUp(29), []);
   });
 

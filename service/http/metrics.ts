@@ -61,7 +61,7 @@ function providerMetrics(registry: Registry) {
     rpcPaused: new Gauge({
       ...shared,
       name: "rpc_paused_seconds",
-      help: "Remaining time during which a provider rejects all calls or the calls of one method",
+      help: "Time until a provider accepts calls again (all methods, or one)",
       aggregator: "max",
       collect() {
         for (const each of readProviders()) this.set(labels(each), each.pausedMs / 1000);

@@ -133,7 +133,7 @@ ${inputs.join("")}${body}<button>Send</button>
 }
 
 /**
- * Lists each field of an object in a row. A field whose type is another schema links to that
+ * Lists the fields of an object, one per row. A field whose type is another schema links to that
  * schema.
  */
 function fieldsOf({

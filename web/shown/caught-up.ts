@@ -1,4 +1,5 @@
-// Separate from the code that follows a status, because the dashboard loads only this file.
+// This file is separate from the code that subscribes to a status, because the dashboard loads only
+// this file.
 
 /** The server may read a block slightly older than the status. */
 const behindMs = 500;

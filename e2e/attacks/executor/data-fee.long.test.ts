@@ -1,6 +1,6 @@
 // Tests a chain that charges a fee for a transaction's bytes, like the OP Stack. An account with
-// long terms spends no more than its budget. Dust that is worth the gas of its return, but not the
-// fee for the bytes, is not returned.
+// long terms spends no more than its budget. Dust is not returned if it is worth more than the gas
+// of the return, but less than the gas and the fee for the bytes together.
 
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";

@@ -381,7 +381,7 @@ describe("accounts that share a transaction", () => {
     assert.ok((await gasOfVictim(context, says)) <= 1.1);
   });
 
-  test("an account pays at most 1.5 times its gas if no node traces", async (context) => {
+  test("an account pays at most 1.5 times its gas if no node supports tracing", async (context) => {
     const times = await gasOfVictim(context, () => [refuses]);
     assert.ok(times <= 1.5, `${times}`);
   });

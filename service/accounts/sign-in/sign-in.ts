@@ -320,7 +320,10 @@ function cookieHeaders(cookie: string | undefined): Headers {
   return new Headers(cookie === undefined ? {} : { cookie });
 }
 
-/** Converts better-auth's refusals to ours. Any other error is a fault and is thrown unchanged. */
+/**
+ * Converts errors of better-auth to a {@link SignInError}. Any other error is a fault and is thrown
+ * unchanged.
+ */
 async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;

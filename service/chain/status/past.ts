@@ -40,8 +40,8 @@ type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
   /**
-   * Whether a token is the native coin, by the token's lowercase address. Contains only tokens that
-   * were checked.
+   * Maps a token's lowercase address to whether the token is the native coin. Contains only tokens
+   * that were checked.
    */
   nativeTokens: Map<Hex, boolean>;
   /** The number of blocks per request, if the node refuses the whole range. */

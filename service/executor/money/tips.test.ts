@@ -38,7 +38,7 @@ const intent = (changes: Partial<Intent> = {}): Intent => ({
   ...changes,
 });
 
-describe("openIntentFilter, if only tips pay", () => {
+describe("openIntentFilter with `EXECUTOR_PAYS=tips`", () => {
   const at = (nowMs: number) => openIntentFilter(chains, "tips", () => nowMs);
   const before = at(0);
 

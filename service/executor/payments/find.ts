@@ -29,7 +29,7 @@ import { max } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { ofSeveral } from "./vaults.ts";
 
-/** Returns a turn of the chain's loop that saves to the executor's ledger. */
+/** Returns a turn of the chain's loop whose payments are saved in the executor's ledger. */
 export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): Turn {
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;

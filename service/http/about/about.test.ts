@@ -12,7 +12,7 @@ test("returns 404 `unknown_path` if the operator has not set a contact", async (
   await service.close();
 });
 
-test("returns a contact and an expiry within a year on any day (RFC 9116)", async () => {
+test("returns a contact, and an expiry at most a year after the request (RFC 9116)", async () => {
   const contact = "mailto:security@pay.example";
   let nowMs = Date.UTC(2026, 10, 23, 12);
   const service = await startApp({ securityContact: contact, now: () => nowMs });

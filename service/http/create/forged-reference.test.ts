@@ -198,7 +198,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([reference, claimedReference, createdBy], [null, "order-1", "client_id"]);
     });
 
-    test("a server's address keeps its reference, which an old forged row loses", async () => {
+    test("the server's address keeps the reference, and an old forged row loses it", async () => {
       const { record } = await scene.shop.order("order-2", await intentOf("1"));
       const dear = await scene.shop.order("order-9000", await intentOf(price));
       const orders = { "order-2": record, "order-9000": dear.record };

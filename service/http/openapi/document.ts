@@ -35,7 +35,7 @@ const info = {
 const tags = [
   {
     name: "addresses",
-    description: "Create, look up, and prove a single address, and read its status",
+    description: "Create and look up a single address, read its status, and prove its outcome",
   },
   { name: "account", description: "List the account's addresses and events with an API key" },
   {

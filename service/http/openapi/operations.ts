@@ -173,7 +173,7 @@ export const operations = {
   getReturns: {
     ...ofOneAddress,
     path: "/address/{address}/returns",
-    summary: "Get the returns of misdirected money",
+    summary: "List how misdirected money is returned",
     description:
       "Lists the mistakes that a payer can make. For each mistake, says how much money is " +
       "returned, to which address, on which chain, when, and who can trigger the return. All " +

@@ -64,7 +64,7 @@ describe("the requester of the money", () => {
     );
   });
 
-  test("is the one labeled contract that all calls pay", () => {
+  test("returns the label only if all calls pay the same labeled contract", () => {
     assert.equal(requester(approve(shop), pay(shop)), "A Shop");
     const transfer = "transfer(address to, uint256 amount)";
     assert.equal(requester({ target: token, function: transfer, args: [shop, "1"] }), "A Shop");

@@ -18,7 +18,7 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
 
-/** The limit of all clients together, for one chain. */
+/** The combined limit for all clients on one chain. */
 const perChainMax: Policy = { name: "sent-chain", intervalMs: 500, burst: 120 };
 const timeoutMs = 4_000;
 

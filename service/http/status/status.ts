@@ -82,7 +82,7 @@ export type Statuses = {
 };
 
 /**
- * Returns the functions that read the statuses that the service returns. To the status that is read
+ * Returns the functions that read statuses for responses. To the status that is read
  * from the chain, they add the executor's work in progress and information that only the service
  * has.
  */

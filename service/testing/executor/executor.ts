@@ -190,7 +190,8 @@ async function sentOn({ client }: AnvilWorld) {
 const paidIn = ({ gasUsed, effectiveGasPrice }: TransactionReceipt) => gasUsed * effectiveGasPrice;
 
 /**
- * Returns the value of the transfers from the addresses to the sender, at the price of the tests.
+ * Returns the value, in wei, of the transfers from the addresses to the sender. Uses the token
+ * price that the tests configure.
  */
 function tipsIn(
   { logs, from }: TransactionReceipt,

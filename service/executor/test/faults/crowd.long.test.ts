@@ -61,7 +61,7 @@ describe("many payments", () => {
     return new Set((await executions()).map(({ transactionHash }) => transactionHash)).size;
   }
 
-  test("wait, and the reason is recorded, if a pass has no time to simulate", async (context) => {
+  test("wait if a pass has no time to simulate, and have a recorded reason", async (context) => {
     world.stopTicking();
     world.startTicking(100);
     const reasons: string[] = [];

@@ -178,7 +178,7 @@ describe("two keys", () => {
   });
 
   test(
-    "control: a key without coin gets payments if the only endpoint claims a balance",
+    "control: an empty key is used if the only endpoint reports a false balance",
     onlyLong,
     async () => {
       const wei = await world.client.getBalance({ address: first });

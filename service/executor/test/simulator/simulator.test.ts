@@ -21,7 +21,7 @@ const seedsOf = (short: number, long: number) => {
 const seeds = seedsOf(1, 200);
 const liars = seedsOf(1, 1000);
 
-/** The number of seeds per test. It is limited so that a long run shows its progress. */
+/** The number of seeds per test. The runner prints a line after each test, which shows progress. */
 const together = 50;
 const partsOf = (some: number[]) =>
   Array.from({ length: Math.ceil(some.length / together) }, (_, index) =>
