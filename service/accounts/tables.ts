@@ -70,7 +70,10 @@ declare module "../store/tables.ts" {
       ip: string | null;
       detail: string | null;
     };
-    /** Secrets are generated at the first start and shared by all servers. */
+    /**
+     * Contains the secret that signs cookies, which all servers share. The secret is generated when
+     * it is first needed, unless `SESSION_SECRET` is set.
+     */
     secrets: { name: string; value: string };
     /** Exists only on PostgreSQL. Times are in microseconds. See limits.ts. */
     limits: { key: string; whole_at: number; at: number; admitted: number };

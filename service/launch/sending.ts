@@ -392,7 +392,8 @@ const removed =
 
 /**
  * Checks the receipt of each stored transaction, even if it was mined before, and waits for each
- * transaction that is in a mempool. Other transactions are sent again by the steps that need them.
+ * transaction that is in a mempool, unless an earlier nonce is unused and has no known transaction.
+ * Other transactions are sent again by the steps that need them.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, report } = sending;

@@ -216,7 +216,7 @@ export function recordChain(state: NetworkState, record: EndpointRecord, found: 
   return false;
 }
 
-/** Returns the time at which the endpoint first showed this head. */
+/** Returns the time since which the endpoint has shown this head without interruption. */
 export function recordHead({ clock }: NetworkState, record: EndpointRecord, block: Block): number {
   const own = write(record);
   if (own.head?.block.hash !== block.hash) own.head = { block, sinceMs: clock() };

@@ -88,8 +88,11 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
 
 describe("dispatch", () => {
   test("postpones a job with `no_free_slot` if all slots of the only key are in use", async () => {
-    const found = await dispatchOne([0, 0], defaultTuning.inFlightMax);
-    assert.deepEqual(found, { reason: "no_free_slot", seconds: 0 });
+    // Transactions that fill gaps in the nonces are pending in addition to the slots.
+    for (const gapFills of [0, 1, 16]) {
+      const found = await dispatchOne([0, 0], defaultTuning.inFlightMax + gapFills);
+      assert.deepEqual(found, { reason: "no_free_slot", seconds: 0 });
+    }
   });
 
   test("postpones a job with `earlier_nonces_unknown` if a quorum reports more", async () => {

@@ -36,7 +36,7 @@ export const soonSeconds = 15;
 
 /** Returns the number of further transactions that the key can have pending. */
 export const countFreeSlots = ({ pass, unmined }: SendingKey) =>
-  pass.parts.tuning.inFlightMax - unmined.length;
+  Math.max(0, pass.parts.tuning.inFlightMax - unmined.length);
 
 /** Returns whether the key can send now if it has enough money. */
 export const isAble = (key: SendingKey): boolean => countFreeSlots(key) > 0 && !isResting(key.pass);
