@@ -7,7 +7,7 @@
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { groupsOf, statementRows } from "../flow/groups.ts";
-import { findShared, firstOwners, laterOwners } from "../store/owners.ts";
+import { findShared, firstOwners, type IntentChain, laterOwners } from "../store/owners.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**
@@ -15,7 +15,7 @@ import type { Tables } from "../store/tables.ts";
  * number is limited because anyone can create an existing address again, and each account adds a
  * row. Accounts that created the address earlier have priority.
  */
-export const laterOwnersMax = 31;
+const laterOwnersMax = 31;
 
 /**
  * Marks `addresses` for each account that created them. An address is due when the block
@@ -28,10 +28,28 @@ export async function markWatches(
   addresses: readonly Hex[],
   blockNumber: number,
 ): Promise<void> {
+  await insertForOwners(transaction, chainId, addresses, "this", (owners) =>
+    insert(transaction, chainId, blockNumber, owners),
+  );
+}
+
+/**
+ * Inserts rows for each account that created the addresses.
+ *
+ * @param intentChain selects the addresses whose intents are for `chainId`, or for other chains
+ * @param insertFor receives SQL that selects the account, address, creation time, token, and chain
+ */
+export async function insertForOwners(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  addresses: readonly Hex[],
+  intentChain: IntentChain,
+  insertFor: (owners: ReturnType<typeof sql>) => Promise<void>,
+): Promise<void> {
   for (const some of groupsOf(addresses, statementRows.costly)) {
-    await insert(transaction, chainId, blockNumber, firstOwners(chainId, some));
-    for (const address of await findShared(transaction, chainId, some)) {
-      await insert(transaction, chainId, blockNumber, laterOwners(address, laterOwnersMax));
+    await insertFor(firstOwners(chainId, some, intentChain));
+    for (const address of await findShared(transaction, chainId, some, intentChain)) {
+      await insertFor(laterOwners(address, laterOwnersMax));
     }
   }
 }

@@ -6,11 +6,10 @@
 
 import type { Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
-import { groupsOf, inGroups, statementRows } from "../../flow/groups.ts";
+import { inGroups } from "../../flow/groups.ts";
 import { newestAnchorOf } from "../../follow/anchors.ts";
-import { findShared, firstOwners, laterOwners } from "../../store/owners.ts";
 import type { Tables } from "../../store/tables.ts";
-import { laterOwnersMax, selectConfirmations } from "../mark.ts";
+import { insertForOwners, selectConfirmations } from "../mark.ts";
 
 /**
  * Marks those `addresses` whose intents are for other chains than `chainId`, for each account that
@@ -23,12 +22,9 @@ export async function markElsewhere(
   addresses: readonly Hex[],
   blockNumber: number,
 ): Promise<void> {
-  for (const some of groupsOf(addresses, statementRows.costly)) {
-    await insert(transaction, chainId, blockNumber, firstOwners(chainId, some, "other"));
-    for (const address of await findShared(transaction, chainId, some, "other")) {
-      await insert(transaction, chainId, blockNumber, laterOwners(address, laterOwnersMax));
-    }
-  }
+  await insertForOwners(transaction, chainId, addresses, "other", (owners) =>
+    insert(transaction, chainId, blockNumber, owners),
+  );
 }
 
 /** @param owners SQL that selects the account, address, creation time, token, and chain */
