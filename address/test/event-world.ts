@@ -16,6 +16,28 @@ const nothing: PaymentNews = {
   ...{ kind: "asked", isLate: false, isLast: false },
 };
 
+/** Returns an event about `record` that a service could send, with the differences in `data`. */
+export const writeEvent = (
+  record: AddressRecord,
+  type: Type,
+  status: ServiceEvent["data"]["status"],
+  data: Partial<ServiceEvent["data"]>,
+): ServiceEvent => ({
+  id: `evt_${type}`,
+  type,
+  version: 1,
+  timestamp: new Date().toISOString(),
+  data: {
+    address: record.address,
+    ...{ reference: "order-1", claimedReference: null, createdBy: "api_key", sequence: 1 },
+    recordUrl: `https://pay.example/v1/address/${record.address}`,
+    ...{ chainId: record.intent.chainId, transactionHash: null, payment: null, returned: [] },
+    ...{ payments: [], paymentsOmitted: 0, recoveriesOmitted: 0 },
+    status,
+    ...data,
+  },
+});
+
 /** Starts the chain, which ends after the file's tests. */
 export async function openEventWorld() {
   const world = await startWorld();
@@ -41,25 +63,8 @@ export async function openEventWorld() {
     const status = await readStatus(record, { rpc: node });
     const payment = type === "address.payment" ? { ...(paid[record.address] ?? nothing) } : null;
     const place = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
-    return {
-      id: `evt_${type}`,
-      type,
-      version: 1,
-      timestamp: new Date().toISOString(),
-      data: {
-        address: record.address,
-        reference: "order-1",
-        claimedReference: null,
-        createdBy: "api_key",
-        sequence: 1,
-        recordUrl: `https://pay.example/v1/address/${record.address}`,
-        transactionHash: (payment ?? place)?.transactionHash ?? null,
-        chainId: record.intent.chainId,
-        ...{ payment, payments: [], paymentsOmitted: 0, returned: [] },
-        status,
-        recoveriesOmitted: 0,
-      },
-    };
+    const transactionHash = (payment ?? place)?.transactionHash ?? null;
+    return writeEvent(record, type, status, { transactionHash, payment });
   };
 
   for (const name of ["unpaid", "funded", "executed", "returned", "surplus"])

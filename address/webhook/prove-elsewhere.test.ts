@@ -6,6 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { startWorld, type World } from "../../service/testing/chain/world.ts";
 import type { AddressRecord } from "../intent/intent.ts";
 import { httpRpc, readStatus } from "../status/status.ts";
+import { writeEvent } from "../test/event-world.ts";
 import { type PaymentNews, proveEvent, type ServiceEvent } from "./webhook.ts";
 
 const otherId = 31_338;
@@ -17,24 +18,10 @@ describe("proveEvent of an event about a different chain", () => {
   let paid: ServiceEvent;
   let returned: ServiceEvent;
 
-  const eventOf = async (
-    type: ServiceEvent["type"],
-    data: Partial<ServiceEvent["data"]>,
-  ): Promise<ServiceEvent> => ({
-    id: `evt_${type}`,
-    type,
-    version: 1,
-    timestamp: new Date().toISOString(),
-    data: {
-      address: record.address,
-      ...{ reference: "order-1", claimedReference: null, createdBy: "api_key", sequence: 1 },
-      recordUrl: `https://pay.example/v1/address/${record.address}`,
-      ...{ chainId: otherId, transactionHash: null, payment: null, returned: [] },
-      ...{ payments: [], paymentsOmitted: 0, recoveriesOmitted: 0 },
-      status: await readStatus(record, { rpc: httpRpc(own.rpcUrl) }),
-      ...data,
-    },
-  });
+  const eventOf = async (type: ServiceEvent["type"], data: Partial<ServiceEvent["data"]>) => {
+    const status = await readStatus(record, { rpc: httpRpc(own.rpcUrl) });
+    return writeEvent(record, type, status, { chainId: otherId, ...data });
+  };
   const newsOf = ({ logs: [log] }: Awaited<ReturnType<World["pay"]>>): PaymentNews => ({
     ...{ transactionHash: log!.transactionHash, logIndex: log!.logIndex },
     ...{ blockNumber: Number(log!.blockNumber), blockHash: log!.blockHash },
