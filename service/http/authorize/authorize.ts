@@ -15,7 +15,7 @@ import { findAllowing } from "../../accounts/origins/origins.ts";
 import { toIso } from "../../flow/days.ts";
 import { UnavailableError } from "../../store/store.ts";
 import { foundOrigin, Refusal } from "../errors.ts";
-import { spend } from "../load/admission.ts";
+import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import { headerValues } from "../routes.ts";
 

@@ -24,7 +24,8 @@ import type { SaveOutcome } from "../../store/store.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { jsonType, missingBody, Refusal } from "../errors.ts";
 import { parseQuery } from "../input.ts";
-import { type Admission, spend } from "../load/admission.ts";
+import type { Admission } from "../load/admission.ts";
+import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import { type Route, refuseIdempotencyKey } from "../routes.ts";
 

@@ -8,7 +8,7 @@ import { localHosts } from "../../accounts/origins/origins.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { requireAccountId } from "../authorize/authorize.ts";
 import { foundOrigin, noStore, Refusal } from "../errors.ts";
-import { spend } from "../load/admission.ts";
+import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import { headerValues } from "../routes.ts";
 

@@ -11,7 +11,7 @@ import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { readActor } from "../authorize/authorize.ts";
 import { Refusal } from "../errors.ts";
 import { parseInput } from "../input.ts";
-import { overLimit } from "../load/admission.ts";
+import { overLimit } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 const deviceSeconds = 365 * 24 * 3600;

@@ -10,7 +10,7 @@ import { LRUCache } from "lru-cache";
 import { policies } from "../../accounts/limits.ts";
 import { openGate, type ReadQueue } from "../../flow/wait.ts";
 import { Refusal } from "../errors.ts";
-import { spend } from "../load/admission.ts";
+import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 /**

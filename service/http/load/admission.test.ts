@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { describe, test } from "node:test";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { followLatency, openAdmission } from "./admission.ts";
+import { openAdmission, openLatencyLimit } from "./admission.ts";
 
 describe("creates in progress", () => {
   test("a client that disconnects at any moment releases its slot", () => {
@@ -64,7 +64,7 @@ type Service = { waitMs: number; busyMs: number };
  * @returns the latencies of admitted requests, and the number of refused requests
  */
 function offer(
-  limit: { current(): number; met(n: number): void; took(ms: number, nowMs: number): void },
+  limit: ReturnType<typeof openLatencyLimit>,
   service: Service,
   { perSecond, seconds, fromMs }: { perSecond: number; seconds: number; fromMs: number },
 ) {
@@ -80,9 +80,9 @@ function offer(
     const now = fromMs + ((sent + random / 2 ** 31) / perSecond) * 1000;
     while (ends.length > 0 && ends[0]!.at <= now) {
       const { at, tookMs } = ends.shift()!;
-      limit.took(tookMs, at);
+      limit.recordLatency(tookMs, at);
     }
-    limit.met(ends.length + 1);
+    limit.recordPending(ends.length + 1);
     if (ends.length >= limit.current()) {
       refused++;
       continue;
@@ -107,7 +107,7 @@ for (const [name, service] of Object.entries(services)) {
   describe(`a limit that follows latency, before ${name}`, () => {
     const capacity = 1000 / service.busyMs;
     const start = () => {
-      const limit = followLatency(1024);
+      const limit = openLatencyLimit(1024);
       const perSecond = capacity / 10;
       const unloaded = offer(limit, service, { perSecond, seconds: 10, fromMs: 0 });
       return { limit, unloaded };
@@ -137,7 +137,7 @@ for (const [name, service] of Object.entries(services)) {
     });
 
     test("control: with a constant limit of 1,024, each request waits for 1,000 others", () => {
-      const constant = { current: () => 1024, met: () => {}, took: () => {} };
+      const constant = { current: () => 1024, recordPending() {}, recordLatency() {} };
       const over = offer(constant, service, { perSecond: 3 * capacity, seconds: 5, fromMs: 0 });
       assert.ok(over.p99 > 900 * service.busyMs);
     });
@@ -145,7 +145,7 @@ for (const [name, service] of Object.entries(services)) {
 }
 
 test("does not reduce the limit for a slow disk if few creates are pending", () => {
-  const limit = followLatency(1024);
+  const limit = openLatencyLimit(1024);
   const slow = { waitMs: 400, busyMs: 0.1 };
   offer(limit, { waitMs: 2, busyMs: 0.1 }, { perSecond: 100, seconds: 5, fromMs: 0 });
   assert.equal(offer(limit, slow, { perSecond: 100, seconds: 20, fromMs: 5_000 }).refused, 0);

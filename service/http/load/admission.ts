@@ -1,15 +1,9 @@
-// Decides which requests are refused because there are too many. The limit of create requests
-// depends on their latency, other requests have a fixed limit, and each account or client has a
-// rate limit.
+// Refuses requests with 503 if too many are pending. The maximum number of pending create requests
+// depends on their latency (`openLatencyLimit`), and other routes have a fixed maximum
+// (`limitPending`). Rate limits are in rate-limit.ts.
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import {
-  describePolicy,
-  type Limiter,
-  type LimitVerdict,
-  type Policy,
-} from "../../accounts/limits.ts";
 import { Refusal, toAnswer } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 
@@ -27,7 +21,7 @@ type AdmittedCreate = {
 declare module "fastify" {
   interface FastifyRequest {
     /** Set when a create request is admitted. */
-    place?: AdmittedCreate;
+    admitted?: AdmittedCreate;
   }
 }
 
@@ -52,26 +46,26 @@ export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metric
  * @param onShed called for each refused request
  */
 export function openAdmission(most: number, onShed: () => void) {
-  const limit = followLatency(most);
+  const limit = openLatencyLimit(most);
   /** The requests whose bodies are still arriving, oldest first. */
-  const waiting = new Set<AdmittedCreate>();
+  const awaitingBody = new Set<AdmittedCreate>();
   let inProgress = 0;
   let working = 0;
 
-  const leave = (place: AdmittedCreate, statusCode: number) => {
+  const leave = (admitted: AdmittedCreate, statusCode: number) => {
     inProgress--;
-    place.isOver = true;
-    waiting.delete(place);
-    if (!place.isWorking) return;
+    admitted.isOver = true;
+    awaitingBody.delete(admitted);
+    if (!admitted.isWorking) return;
     working--;
     const nowMs = performance.now();
-    if (statusCode === 200) limit.took(nowMs - place.sinceMs, nowMs);
+    if (statusCode === 200) limit.recordLatency(nowMs - admitted.sinceMs, nowMs);
   };
 
   /** Returns whether a new request must be refused. */
   const isFull = () => {
-    limit.met(working + 1);
-    return working >= limit.current() || (inProgress >= most && !slowestOf(waiting));
+    limit.recordPending(working + 1);
+    return working >= limit.current() || (inProgress >= most && !slowestOf(awaitingBody));
   };
 
   return {
@@ -85,13 +79,13 @@ export function openAdmission(most: number, onShed: () => void) {
         onShed();
         return refuseTooMany(reply);
       }
-      if (inProgress >= most) cutOff(slowestOf(waiting)!, waiting);
+      if (inProgress >= most) cutOff(slowestOf(awaitingBody)!, awaitingBody);
       const sinceMs = performance.now();
-      const place = { raw: request.raw, isWorking: true, isOver: false, sinceMs };
-      request.place = place;
+      const admitted = { raw: request.raw, isWorking: true, isOver: false, sinceMs };
+      request.admitted = admitted;
       inProgress++;
       working++;
-      whenAnswered(reply, () => leave(place, reply.statusCode));
+      whenAnswered(reply, () => leave(admitted, reply.statusCode));
       done();
     },
     /**
@@ -99,22 +93,22 @@ export function openAdmission(most: number, onShed: () => void) {
      * as pending.
      */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
-      const place = request.place!;
-      const { raw, isOver } = place;
+      const admitted = request.admitted!;
+      const { raw, isOver } = admitted;
       if (!isOver && !raw.complete && !raw.destroyed) {
-        place.isWorking = false;
+        admitted.isWorking = false;
         working--;
-        waiting.add(place);
+        awaitingBody.add(admitted);
       }
       done();
     },
     /** Called when the body is complete. */
     begin(request: FastifyRequest) {
-      const place = request.place!;
-      if (place.isOver || place.isWorking) return;
-      waiting.delete(place);
-      place.isWorking = true;
-      place.sinceMs = performance.now();
+      const admitted = request.admitted!;
+      if (admitted.isOver || admitted.isWorking) return;
+      awaitingBody.delete(admitted);
+      admitted.isWorking = true;
+      admitted.sinceMs = performance.now();
       working++;
     },
   };
@@ -124,53 +118,53 @@ export function openAdmission(most: number, onShed: () => void) {
  * Returns the oldest request if its body is late. This request can be cut off to make room for a
  * new one.
  */
-function slowestOf(waiting: Set<AdmittedCreate>): AdmittedCreate | undefined {
-  const [oldest] = waiting;
+function slowestOf(awaitingBody: Set<AdmittedCreate>): AdmittedCreate | undefined {
+  const [oldest] = awaitingBody;
   const isSlow = oldest && performance.now() - oldest.sinceMs >= bodyMsMin;
   return isSlow ? oldest : undefined;
 }
 
-function cutOff(slow: AdmittedCreate, waiting: Set<AdmittedCreate>): void {
-  waiting.delete(slow);
+function cutOff(slow: AdmittedCreate, awaitingBody: Set<AdmittedCreate>): void {
+  awaitingBody.delete(slow);
   slow.raw.socket.destroy();
 }
 
 const windowMs = 100;
 /** A window with fewer responses is too small to measure. */
-const answersMin = 5;
+const responsesMin = 5;
 /**
  * The lowest limit. This number of create requests can share one commit, so they hardly wait for
  * each other.
  */
-const least = 16;
-const atFirst = 256;
+const limitMin = 16;
+const limitAtStart = 256;
 /** The accepted latency as a multiple of the latency at low load. */
-const tolerance = 4;
+const latencyFactorMax = 4;
 /** A latency below this is never too high. */
 const targetMsMin = 10;
 /**
  * The factor per window by which the base latency can rise at low load. It can double in two
  * minutes.
  */
-const forgetting = 1.0006;
+const baseGrowth = 1.0006;
 /**
  * The factor per window by which the best throughput decays at high load. It halves in half a
  * minute.
  */
-const slackening = 0.998;
+const bestDecay = 0.998;
 
 /**
  * Creates a limit on pending requests that depends on the requests' latency.
  *
  * @param most the upper bound of the limit
  */
-export function followLatency(most: number) {
-  let limit = Math.min(atFirst, most);
+export function openLatencyLimit(most: number) {
+  let limit = Math.min(limitAtStart, most);
   /** A moving average over windows, so that one unusual window has little effect. */
   let smoothMs: number | undefined;
   let baseMs = Number.POSITIVE_INFINITY;
   let bestPerMs = 0;
-  let busiest = 0;
+  let pendingMax = 0;
   let count = 0;
   let sumMs = 0;
   let startedAtMs = 0;
@@ -179,30 +173,30 @@ export function followLatency(most: number) {
     const meanMs = sumMs / count;
     smoothMs = smoothMs === undefined ? meanMs : smoothMs + (meanMs - smoothMs) / 5;
     // If few requests are pending, the latency depends on the machine and not on their number.
-    const isRelevant = busiest > limit / 2;
-    baseMs = Math.min(smoothMs, isRelevant ? baseMs : baseMs * forgetting);
-    bestPerMs = Math.max(count / windowMs, isRelevant ? bestPerMs * slackening : bestPerMs);
+    const isRelevant = pendingMax > limit / 2;
+    baseMs = Math.min(smoothMs, isRelevant ? baseMs : baseMs * baseGrowth);
+    bestPerMs = Math.max(count / windowMs, isRelevant ? bestPerMs * bestDecay : bestPerMs);
     if (!isRelevant) return;
-    const targetMs = Math.max(targetMsMin, tolerance * baseMs);
+    const targetMs = Math.max(targetMsMin, latencyFactorMax * baseMs);
     const factor = targetMs / meanMs;
-    if (factor < 1) limit = Math.max(least, bestPerMs * targetMs, limit * Math.max(0.7, factor));
-    else if (busiest >= limit) limit += Math.max(1, limit / 20);
+    if (factor < 1) limit = Math.max(limitMin, bestPerMs * targetMs, limit * Math.max(0.7, factor));
+    else if (pendingMax >= limit) limit += Math.max(1, limit / 20);
     limit = Math.min(most, limit);
   };
 
   return {
     current: () => limit,
     /** Records that a request was admitted or refused while this number of requests was pending. */
-    met(inProgress: number) {
-      if (inProgress > busiest) busiest = inProgress;
+    recordPending(inProgress: number) {
+      if (inProgress > pendingMax) pendingMax = inProgress;
     },
     /** Records that a request was answered. */
-    took(ms: number, nowMs: number) {
+    recordLatency(ms: number, nowMs: number) {
       count++;
       sumMs += ms;
-      if (nowMs - startedAtMs < windowMs || count < answersMin) return;
+      if (nowMs - startedAtMs < windowMs || count < responsesMin) return;
       adjust(nowMs - startedAtMs);
-      busiest = 0;
+      pendingMax = 0;
       count = 0;
       sumMs = 0;
       startedAtMs = nowMs;
@@ -250,7 +244,7 @@ export function limitPending(max: number, onShed: () => void) {
  * Callers count pending requests instead of keeping them in a Set. When V8 rebuilds the table of a
  * Set, the old table refers to the new table. After a table has moved to V8's old space, all later
  * tables, and the requests in them, stay in memory until a full garbage collection. Only requests
- * whose body is still arriving are in a Set (`waiting` of {@link openAdmission}).
+ * whose body is still arriving are in a Set (`awaitingBody` of {@link openAdmission}).
  */
 function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
   let isOver = false;
@@ -260,62 +254,4 @@ function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
     leave();
   };
   raw.on("prefinish", over).on("close", over);
-}
-
-/**
- * Counts a request of `whose` against the limit `policy`.
- *
- * @param what the beginning of the message, such as "too many checks"
- * @returns headers with the remaining requests
- * @throws {Refusal} the result of {@link overLimit} if the limit is exceeded
- */
-export async function spend(
-  limiter: Limiter,
-  policy: Policy,
-  whose: string,
-  what: string,
-): Promise<Record<string, string>> {
-  const verdict = await limiter.take(`${policy.name} ${whose}`, policy);
-  const headers = limitHeaders(verdict, policy);
-  if (!verdict.admitted) {
-    const message = `${what}: expected at most ${describePolicy(policy)}`;
-    throw overLimit(message, verdict.retryMs, headers);
-  }
-  return headers;
-}
-
-/**
- * Returns the header fields of draft-ietf-httpapi-ratelimit-headers. `q` is the size of the full
- * burst, which is available after `w` seconds without requests. `r` is the number of requests that
- * are left now. `t` is the number of seconds until the full burst is available. After a refusal,
- * `t` instead equals `Retry-After`, the time until the next request is admitted.
- */
-function limitHeaders(
-  { admitted, remaining, resetMs, retryMs }: LimitVerdict,
-  { name, burst, intervalMs }: Policy,
-): Record<string, string> {
-  const seconds = admitted ? Math.ceil(resetMs / 1000) : secondsOf(retryMs);
-  return {
-    "ratelimit-policy": `"${name}";q=${burst};w=${(burst * intervalMs) / 1000}`,
-    ratelimit: `"${name}";r=${remaining};t=${seconds}`,
-  };
-}
-
-const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
-
-/**
- * Returns a refusal with 429 `rate_limited` that says when the next request is admitted.
- *
- * @param more headers that replace the rate limit headers of the credential, which may have many
- *   requests left
- */
-export function overLimit(
-  what: string,
-  retryMs: number,
-  more: Record<string, string> = {},
-): Refusal {
-  const seconds = secondsOf(retryMs);
-  return new Refusal("rate_limited", `${what}; try again in ${seconds} s`, {
-    headers: { "retry-after": String(seconds), ...more },
-  });
 }

@@ -32,7 +32,7 @@ import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
 import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { foundText, Refusal } from "../errors.ts";
 import { parseInput } from "../input.ts";
-import { spend } from "../load/admission.ts";
+import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import { refuseIdempotencyKey } from "../routes.ts";
 

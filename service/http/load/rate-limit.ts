@@ -1,0 +1,68 @@
+// Counts requests against the rate limits of API keys, client IDs, accounts, and client networks.
+// Refuses requests above a limit with 429. The policies are in accounts/limits.ts.
+
+import {
+  describePolicy,
+  type Limiter,
+  type LimitVerdict,
+  type Policy,
+} from "../../accounts/limits.ts";
+import { Refusal } from "../errors.ts";
+
+/**
+ * Counts a request of `whose` against the limit `policy`.
+ *
+ * @param what the beginning of the message, such as "too many checks"
+ * @returns headers with the remaining requests
+ * @throws {Refusal} the result of {@link overLimit} if the limit is exceeded
+ */
+export async function spend(
+  limiter: Limiter,
+  policy: Policy,
+  whose: string,
+  what: string,
+): Promise<Record<string, string>> {
+  const verdict = await limiter.take(`${policy.name} ${whose}`, policy);
+  const headers = limitHeaders(verdict, policy);
+  if (!verdict.admitted) {
+    const message = `${what}: expected at most ${describePolicy(policy)}`;
+    throw overLimit(message, verdict.retryMs, headers);
+  }
+  return headers;
+}
+
+/**
+ * Returns the header fields of draft-ietf-httpapi-ratelimit-headers. `q` is the size of the full
+ * burst, which is available after `w` seconds without requests. `r` is the number of requests that
+ * are left now. `t` is the number of seconds until the full burst is available. After a refusal,
+ * `t` instead equals `Retry-After`, the time until the next request is admitted.
+ */
+function limitHeaders(
+  { admitted, remaining, resetMs, retryMs }: LimitVerdict,
+  { name, burst, intervalMs }: Policy,
+): Record<string, string> {
+  const seconds = admitted ? Math.ceil(resetMs / 1000) : secondsOf(retryMs);
+  return {
+    "ratelimit-policy": `"${name}";q=${burst};w=${(burst * intervalMs) / 1000}`,
+    ratelimit: `"${name}";r=${remaining};t=${seconds}`,
+  };
+}
+
+const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
+
+/**
+ * Returns a refusal with 429 `rate_limited` that says when the next request is admitted.
+ *
+ * @param more headers that replace the rate limit headers of the credential, which may have many
+ *   requests left
+ */
+export function overLimit(
+  what: string,
+  retryMs: number,
+  more: Record<string, string> = {},
+): Refusal {
+  const seconds = secondsOf(retryMs);
+  return new Refusal("rate_limited", `${what}; try again in ${seconds} s`, {
+    headers: { "retry-after": String(seconds), ...more },
+  });
+}
