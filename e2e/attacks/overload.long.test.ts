@@ -137,7 +137,7 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       if (isJudged) {
         // The test uses medians, because on a busy machine the slowest hundredth shows only the
         // effect of other work. The exact limits are tested with a simulated clock in
-        // service/http/load/follow-latency.test.ts. A rejection costs an eighth of the processor
+        // service/http/load/admission.test.ts. A rejection costs an eighth of the processor
         // time of a create request, so a share of 0.7 of the usual throughput is possible. If the
         // server has half of a processor, twice the time is acceptable.
         assert.ok(share >= 0.5, message);

@@ -425,7 +425,7 @@ describe("the block explorer", () => {
       return route.fulfill({ json: { ...status, explorer } });
     });
     await page.goto(`${site}/a/${executed.address}`);
-    await page.getByText("Every step ran exactly once.").waitFor();
+    await page.getByText("There’s nothing more to do.").waitFor();
     assert.equal(await page.locator("a[target]").count(), 0);
     explorer = "https://explorer.example";
     await page.reload();

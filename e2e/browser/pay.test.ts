@@ -220,7 +220,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
 
   test("executed with an excess: shows the amount paid without ambiguity", async () => {
     await page.goto(`${site}/a/${executed.address}`);
-    await page.getByText("Every step ran exactly once.").waitFor();
+    await page.getByText("There’s nothing more to do.").waitFor();
     const paid = page
       .locator("dt", { hasText: /^Paid$/ })
       .locator("xpath=following-sibling::dd[1]");
@@ -229,7 +229,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
 
   test("executed: offers no way to pay in any section of the page", async () => {
     await page.goto(`${site}/a/${executed.address}`);
-    await page.getByText("Every step ran exactly once.").waitFor();
+    await page.getByText("There’s nothing more to do.").waitFor();
     for (const folded of await page.locator("details").all())
       await folded.evaluate((node) => node.setAttribute("open", ""));
     assert.equal(await page.locator(".qr").count(), 0);
@@ -377,7 +377,7 @@ describe("an honest intent", () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     await page.locator(".payee", { hasText: "Demo Shop" }).waitFor();
-    await page.getByText(`This payment lets Demo Shop collect up to 25`).waitFor();
+    await page.getByText(`This payment lets Demo Shop take up to 25`).waitFor();
     await page.getByText("Address verified").waitFor();
     await page.getByText(`spend up to 25 ${token.symbol} from this address`).waitFor();
   });

@@ -326,14 +326,14 @@ describe("the rail of four steps", () => {
     // The first state starts the first step.
     await page.getByText("Waiting for payment").first().waitFor();
     assert.deepEqual(await steps.allInnerTexts(), ["Requested", "Sent", "Received", "Completed"]);
-    await page.clock.setFixedTime(startMs + 7_000);
     await mint(service, record.address, 10_000_000n);
-    await rail.getByText("7 s").waitFor();
+    await page.getByText("Underpaid").waitFor();
+    assert.equal(await steps.nth(0).getAttribute("aria-current"), "step", "a part is no step");
     await page.clock.setFixedTime(startMs + 30_000);
     await mint(service, record.address, 15_000_000n);
-    await rail.getByText("23 s").waitFor();
+    await rail.getByText("30 s").waitFor();
     const texts = (await steps.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " "));
-    assert.deepEqual(texts, ["Requested", "Sent 7 s", "Received 23 s", "Completed"]);
+    assert.deepEqual(texts, ["Requested", "Sent", "Received 30 s", "Completed"]);
     assert.equal(await steps.nth(2).getAttribute("aria-current"), "step");
     await page.setViewportSize({ width: 360, height: 740 });
     await page.goto(urlOf(order));
@@ -371,7 +371,7 @@ describe("the receipt", () => {
   test("shows amount, recipient, time, zone, transaction, proof, and no countdown", async () => {
     const page = await openFresh(browser, { timezoneId: "America/New_York" });
     await page.goto(urlOf(executed));
-    await page.getByText("Every step ran exactly once.").waitFor();
+    await page.getByText("There’s nothing more to do.").waitFor();
     const text = await page.locator(".pay-card").first().innerText();
     assert.ok(text.includes(hash) && text.includes(executed.address));
     assert.match(text, /Paid\s+25 DUSD/);
@@ -385,7 +385,7 @@ describe("the receipt", () => {
   test("is printed without buttons and other content of the page", async () => {
     const page = await openFresh(browser, { colorScheme: "dark" });
     await page.goto(urlOf(executed));
-    await page.getByText("Every step ran exactly once.").waitFor();
+    await page.getByText("There’s nothing more to do.").waitFor();
     await page.emulateMedia({ media: "print" });
     const ink = await page.evaluate("getComputedStyle(document.body).color");
     assert.equal(ink, "rgb(26, 28, 30)", "dark on white paper, whatever the screen shows");
@@ -419,7 +419,7 @@ describe("return_to", () => {
       "nothing",
     ]) {
       await page.goto(urlOf(executed, `return_to=${encodeURIComponent(wrong)}`));
-      await page.getByText("Every step ran exactly once.").waitFor();
+      await page.getByText("There’s nothing more to do.").waitFor();
       assert.equal(await page.getByText(/Back to|evil\.example/).count(), 0, wrong);
     }
   });

@@ -65,7 +65,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     await says("Approve the connection in your wallet");
     await mint(service, record.address, 25_000_000n);
     await execute(service, record);
-    await says("Every step ran exactly once.");
+    await says("There’s nothing more to do.");
     connect();
     await settled(page);
     assert.equal(sends(), 0);
@@ -77,7 +77,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     await says("Confirm in your wallet: 25");
     await mint(service, record.address, 25_000_000n);
     await execute(service, record);
-    await says("Every step ran exactly once.");
+    await says("There’s nothing more to do.");
     await says("Reject the request in your wallet");
     await nothingOffered(page);
     wallet.fault = "rejects";
@@ -147,8 +147,8 @@ describe("one payment per intention, even while the wallet request is open", () 
         await says(rejectRequested, at);
       }
       await execute(service, record);
-      await says("Every step ran exactly once.");
-      await other.getByText("Every step ran exactly once.").waitFor();
+      await says("There’s nothing more to do.");
+      await other.getByText("There’s nothing more to do.").waitFor();
       // The watcher checks the account on the chain every two seconds.
       await page.waitForTimeout(6_000);
       for (const at of [page, other]) {
@@ -175,7 +175,7 @@ describe("one payment per intention, even while the wallet request is open", () 
       await stillAsking(page);
       await payByCode(record);
       await execute(service, record);
-      await says("Every step ran exactly once.");
+      await says("There’s nothing more to do.");
       await says(`If your wallet still shows a request for 25 ${token.symbol}, reject it.`);
       await nothingOffered(page);
       await page.getByRole("button", { name: "Dismiss" }).click();
@@ -225,7 +225,7 @@ describe("one payment per intention, even while the wallet request is open", () 
       answer();
       await says("Paid, processing");
       await execute(service, record);
-      await says("Every step ran exactly once.");
+      await says("There’s nothing more to do.");
       await gone("Payment pending");
       assert.equal(await page.getByText("Reject the request in your wallet").count(), 0);
       assert.equal(await page.getByText("If your wallet still shows a request").count(), 0);

@@ -141,7 +141,7 @@ describe("a payment from start to end", () => {
     assert.ok(wallet.asked.includes("wallet_addEthereumChain"));
     assert.equal(await page.locator(".qr").count(), 0);
     const hash = await execute(service, record);
-    await says("Every step ran exactly once.");
+    await says("There’s nothing more to do.");
     await says(hash);
     assert.equal(await page.getByText("Expires in").count(), 0);
     assert.equal(await page.getByText("Expected result").count(), 0);
@@ -298,7 +298,7 @@ describe("before a block contains the payment", () => {
       await chain("evm_setAutomine", true);
       await says("Paid, processing");
       await execute(service, record);
-      await says("Every step ran exactly once.");
+      await says("There’s nothing more to do.");
       await gone("Payment pending");
       await gone("Your wallet is on a different network");
     },

@@ -17,7 +17,7 @@ import {
 import { useEffect, useRef, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { SentenceText, ShortParty } from "../shown/address-text.tsx";
-import { sayIntent } from "../shown/reading.ts";
+import { sayCall, sayIntent } from "../shown/reading.ts";
 import type { Key } from "../shown/words/languages.ts";
 import { Said, useSpeech } from "../shown/words/say.tsx";
 import { sayClock, sayMoment, saySpan } from "../shown/words/say-when.ts";
@@ -36,7 +36,7 @@ type HeadProps = {
 
 /** Shows who requests the payment, the amount, the network, the effect, and the time left. */
 export function Head({ standing, news, isWaiting }: HeadProps) {
-  const { record, chains, intent, facts, token, chainName, sayAmount } = useAbout();
+  const { record, intent, facts, token, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();
   const isPartly = standing.state === "partly";
   const isPayable = !isOver(standing) && standing.owed !== "0";
@@ -81,12 +81,37 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
           </span>
         )}
       </p>
-      {!isOver(standing) && (
-        <p className="mt-2 text-soft">
-          <SentenceText sentence={sayIntent(intent, chains, say)} address={ShortParty} />
-        </p>
-      )}
+      {!isOver(standing) && <Effect />}
       <StateLine {...{ standing, news, isWaiting }} />
+    </div>
+  );
+}
+
+/** The maximum number of shares that the head lists. The details list every share. */
+const sharesMax = 4;
+
+/** Shows what the payment does in one sentence, and the shares of a payment to a few recipients. */
+function Effect() {
+  const { chains, intent, token } = useAbout();
+  const { say } = useSpeech();
+  const sentence = sayIntent(intent, chains, say);
+  const isListed = sentence.as === "sumTransfers" && intent.calls.length <= sharesMax;
+  const shares = isListed ? intent.calls.map((call) => sayCall(call, token, say)!) : [];
+  return (
+    <div className="mt-2 text-soft">
+      <p>
+        <SentenceText sentence={sentence} address={ShortParty} />
+      </p>
+      {shares.length > 0 && (
+        <ul>
+          {shares.map((share, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the calls of an intent never change
+            <li key={at}>
+              <SentenceText sentence={share} address={ShortParty} />
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   );
 }
@@ -157,13 +182,7 @@ type RailProps = { standing: Standing; isSent: boolean };
 export function Rail({ standing: { state }, isSent }: RailProps) {
   const { say } = useSpeech();
   const reached =
-    state === "executed"
-      ? 3
-      : state === "paid" || state === "stuck"
-        ? 2
-        : isSent || state === "partly"
-          ? 1
-          : 0;
+    state === "executed" ? 3 : state === "paid" || state === "stuck" ? 2 : isSent ? 1 : 0;
   const since = useRef<{ reached: number; ms: number }[]>([]);
   const last = since.current.at(-1);
   if (state !== "unknown" && (!last || last.reached < reached))

@@ -123,6 +123,15 @@ function Body({ standing, hazards, receipt, children }: BodyProps) {
   const { state } = standing;
   return (
     <>
+      {state === "partly" && (
+        <p className="ask-all text-soft">
+          <Said
+            as="partlyText"
+            date={sayMoment(intent.expirationTimestamp, language)}
+            address={<ShortParty address={intent.recovery} />}
+          />
+        </p>
+      )}
       {state === "paid" && <p className="ask-all text-soft">{say("paidText")}</p>}
       {state === "stuck" && (
         <div className="ask-all">
