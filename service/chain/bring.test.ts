@@ -35,14 +35,14 @@ const was = ({ deployer, factory, periphery }: Awaited<ReturnType<typeof bring>>
 ];
 
 describe("chain bring", () => {
-  test("refuses a chain without MCOPY and spends nothing", async () => {
+  test("`chain bring` refuses a chain without MCOPY and spends nothing", async () => {
     await assert.rejects(
       bring(shanghai.rpcUrl, () => key),
       /does not support MCOPY/,
     );
   });
 
-  test("refuses an invalid URL and shows no secret if no endpoint responds", async () => {
+  test("`chain bring` fails without showing secrets if a URL is invalid or silent", async () => {
     await assert.rejects(
       bring("ftp://x", () => key),
       { message: "--rpc: expected an http or https URL, found other text (7 characters)" },
@@ -51,7 +51,7 @@ describe("chain bring", () => {
     await assert.rejects(silent, (error: Error) => !error.message.includes("secret-key"));
   });
 
-  test("requires a key only if a contract is missing", async () => {
+  test("`chain bring` requires a key only if a contract is missing", async () => {
     await assert.rejects(bring(chain.rpcUrl, noKey), /no key/);
     assert.equal(await codeAt(chain.rpcUrl), undefined);
     const missing = await missingPeriphery(openChainRpc([chain.rpcUrl]));
@@ -66,7 +66,7 @@ describe("chain bring", () => {
     assert.deepEqual(await missingPeriphery(openChainRpc([chain.rpcUrl])), []);
   });
 
-  test("reports that all contracts exist and requires no key", async () => {
+  test("`chain bring` reports that all contracts exist and requires no key", async () => {
     assert.deepEqual(was(await bring(chain.rpcUrl, noKey)), ["there", "there", "there"]);
   });
 
@@ -88,7 +88,7 @@ describe("readBringKey", () => {
     rmSync(directory, { recursive: true });
   });
 
-  test("refuses a missing key: an empty file or an unset variable", () => {
+  test("readBringKey throws if the key file is empty or if BRING_KEY is unset", () => {
     writeFileSync(file, "\n");
     delete process.env.BRING_KEY;
     for (const from of [file, undefined])
@@ -99,7 +99,7 @@ describe("readBringKey", () => {
       });
   });
 
-  test("refuses an invalid key and reports only the key's length", () => {
+  test("readBringKey refuses an invalid key and reports only the key's length", () => {
     writeFileSync(file, `${key}0\n`);
     process.env.BRING_KEY = "secret";
     for (const [from, message] of [
@@ -109,7 +109,7 @@ describe("readBringKey", () => {
       assert.throws(() => readBringKey(from), { message });
   });
 
-  test("prefers the file to the variable, and accepts keys with or without 0x", () => {
+  test("readBringKey prefers the file to BRING_KEY and accepts keys with or without 0x", () => {
     writeFileSync(file, `${key.slice(2)}\n`);
     process.env.BRING_KEY = anvilKeys[1];
     assert.equal(readBringKey(file), key);

@@ -112,7 +112,7 @@ describe("a chains file", () => {
 describe("the shipped chains", () => {
   const shipped = readChains(new URL("../chains.json", import.meta.url).pathname);
 
-  test("list USDC with 6 decimals and an EIP-55 address on each chain", () => {
+  test("every shipped chain lists USDC with 6 decimals and has EIP-55 addresses", () => {
     assert.ok(shipped.length >= 5);
     for (const { name, tokens, lookalikes } of shipped) {
       assert.equal(tokens.find(({ symbol }) => symbol === "USDC")?.decimals, 6, name);
@@ -122,7 +122,7 @@ describe("the shipped chains", () => {
     }
   });
 
-  test("list bridged USDC as a look-alike of USDC if it circulates on the chain", () => {
+  test("Optimism, Polygon, Base, and Arbitrum list bridged USDC as a look-alike of USDC", () => {
     for (const chainId of [10, 137, 8453, 42_161]) {
       const { lookalikes } = shipped.find((each) => each.chainId === chainId)!;
       const bridged = lookalikes.find(({ name }) => name === "Bridged USDC");
@@ -130,14 +130,14 @@ describe("the shipped chains", () => {
     }
   });
 
-  test("have names that show whether they are test networks", () => {
+  test("a shipped chain's name ends with (testnet) only if the chain is a test network", () => {
     const testing = [4801, 43_113, 80_002, 84_532, 763_373, 11_155_111, 11_155_420];
     for (const { chainId, name } of shipped)
       assert.equal(name.endsWith("(testnet)"), testing.includes(chainId), name);
     for (const id of testing) assert.ok(shipped.some(({ chainId }) => chainId === id));
   });
 
-  test("name an explorer and at least two RPC providers, and use only https", () => {
+  test("each shipped chain has an https explorer and at least two https RPC providers", () => {
     for (const { name, explorer, rpcUrls } of shipped) {
       assert.ok(new Set(rpcUrls.map((url) => new URL(url).hostname)).size >= 2, name);
       for (const url of [explorer, ...rpcUrls]) assert.match(url ?? "", /^https:/, name);

@@ -34,7 +34,7 @@ async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<
 const factory = `0x${"fa".repeat(20)}` as const;
 
 describe("compareEndpoints", () => {
-  test("reports endpoints that have a different block, but none that is behind", async () => {
+  test("compareEndpoints reports a conflicting block, but does not report a lag", async () => {
     const urls = await Promise.all([nodeAt(100, "ab"), nodeAt(98, "cd"), nodeAt(98, "ab", false)]);
     const reports = await compareEndpoints({ chainId: 1, rpcUrls: urls, tokens: [] }, factory);
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe("compareEndpoints", () => {
     );
   });
 
-  test("reports both of two endpoints that contradict each other", async () => {
+  test("reports both endpoints if two endpoints contradict each other", async () => {
     const rpcUrls = await Promise.all([nodeAt(9, "ab"), nodeAt(9, "cd")]);
     const reports = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(
@@ -77,7 +77,7 @@ describe("compareEndpoints", () => {
     });
   });
 
-  test("shows the longest log query of each endpoint, and the operator's limit", async () => {
+  test("reports the longest log range of each endpoint and the operator's rate limit", async () => {
     const server = createServer(async (request, response) => {
       let text = "";
       for await (const chunk of request) text += chunk;

@@ -46,7 +46,7 @@ async function open(chain: object, factory = { address: token, codeHash }) {
   return { chains, lines, ids: chains.listed().map(({ chainId }) => chainId) };
 }
 
-describe("logs an error for a known chain and does not list the chain if its RPC", () => {
+describe("logs an error and does not list a chain if its RPC", () => {
   const wrong: [string, () => Promise<Awaited<ReturnType<typeof open>>>, RegExp][] = [
     [
       "belongs to a different chain",
@@ -95,24 +95,24 @@ describe("logs an error for a known chain and does not list the chain if its RPC
   }
 });
 
-test("a chain that is not in the file has no RPC", async () => {
+test("rpcOf throws for a chain that is not in the chains file", async () => {
   const { chains } = await open({});
   assert.throws(() => chains.rpcOf(2), { message: "chain 2 is not known" });
 });
 
-describe("lists a chain", () => {
-  test("if its RPC confirms the file", async () => {
+describe("listed chains", () => {
+  test("lists a chain if its RPC confirms the chains file", async () => {
     const { ids, lines } = await open({});
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "info");
   });
 
-  test("if its first RPC is silent and the second confirms the file", async () => {
+  test("lists a chain if its second RPC confirms the file while the first is silent", async () => {
     const { ids } = await open({ rpcUrls: [silent, anvil.rpcUrl] });
     assert.deepEqual(ids, [31337]);
   });
 
-  test("and logs a warning without a URL if no RPC answers", async () => {
+  test("lists a chain and logs a warning without a URL if no RPC answers", async () => {
     const { ids, lines } = await open({ rpcUrls: [`${silent}/secret-key`] });
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "warn");

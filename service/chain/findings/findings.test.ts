@@ -373,7 +373,7 @@ async function blocked(
 }
 
 describe("findings", () => {
-  test("tests a trap for every kind of finding", () => {
+  test("every code of a finding has a trap, except three codes that other files test", () => {
     // http/create/check.test.ts tests the kind of finding that needs the store. recovery.test.ts
     // tests the kinds that need a second chain or many transactions.
     const apart = [
@@ -400,7 +400,7 @@ describe("findings", () => {
     });
   }
 
-  test("allows a remaining approval of the Collector, which only the address can use", async () => {
+  test("returns no finding if an approval of the Collector can remain", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const [least, most] = [BigInt(amount), BigInt(amount) + 1n];
     const parts = payWithTolerance({ token: world.token, recipient: shop, least, most });
@@ -420,13 +420,13 @@ describe("findings", () => {
     assert.deepEqual((await checkAt(await to(await odd("NoZeroApproveToken")))).notes, []);
   });
 
-  test("finds amounts that were written for more decimals than the token has", async () => {
+  test("finds an amount that is written with more decimals than the token has", async () => {
     const findings = await check(await record({ amount: "25000000000000000000" }));
     const found = findings.find(({ code }) => code === "amount_decimals");
     assert.equal(found?.cure, "for 25 DMO, write 25000000");
   });
 
-  test("finds the same mistakes without `eth_simulateV1`, except fees and allowances", async () => {
+  test("reports all findings except three if the node lacks `eth_simulateV1`", async () => {
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
       return ask(method, params);

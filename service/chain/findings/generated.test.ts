@@ -126,7 +126,7 @@ describe("generated intents", () => {
     }
   }
 
-  test(`of ${count} intents, at least 99.5 % of those that have no finding execute`, async (t) => {
+  test(`at least 99.5 % of the intents without findings execute (${count} intents)`, async (t) => {
     const chain = { ...world.chain, tokens, executionGasMax: 1_000_000 };
     const check = openChecks({ ...chain, confirmations: 12, paymentConfirmations: 0 });
     const ran = { clean: 0, doubtful: 0 };

@@ -51,7 +51,7 @@ test("reports an endpoint that contradicts others and calls that endpoint last",
   assert.deepEqual(await whoIsAsked(), ["liar", "one", "two"], "half of its points are forgotten");
 });
 
-test("reports `rpc_wrong_chain` and does not read an endpoint of a different chain", async () => {
+test("reports `rpc_wrong_chain` and reads nothing from an endpoint of another chain", async () => {
   const events: NetworkEvent[] = [];
   const ask: Endpoint["ask"] = async (calls) =>
     calls.map(({ method }) => ({ result: method === "eth_chainId" ? "0x2" : block }));
@@ -67,13 +67,13 @@ test("reports `rpc_wrong_chain` and does not read an endpoint of a different cha
   assert.deepEqual(events, [{ kind: "rpc_wrong_chain", rpc: "stray", found: 2 }]);
 });
 
-describe("the range of an endpoint's log queries", () => {
+describe("the log range of an endpoint", () => {
   const opened = () => openRecord({ name: "one", ask: async () => [] });
   const shown = (record: ReturnType<typeof opened>, times: number) => {
     for (let i = 0; i < times; i++) recordLogsShown(record, record.logs.rangeBlocks, 5000);
   };
 
-  test("returns to the longest accepted range and then stays for 16, 32, … 256 ranges", () => {
+  test("a log range grows again only after 17, 33, … and at most 257 accepted queries", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     const waits: number[] = [];
@@ -88,14 +88,14 @@ describe("the range of an endpoint's log queries", () => {
     assert.deepEqual(waits, [1, 17, 33, 65, 129, 257, 257]);
   });
 
-  test("does not grow after ranges that are shorter than the limit", () => {
+  test("a log range does not grow after queries that are shorter than the range", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     for (let i = 0; i < 100; i++) recordLogsShown(record, 1, 5000);
     assert.equal(record.logs.rangeBlocks, 10);
   });
 
-  test("recovers from a stated limit of one block", () => {
+  test("a log range recovers from a stated limit of one block", () => {
     const record = opened();
     shrinkLogRange(record, 2000, 1);
     assert.equal(record.logs.rangeBlocks, 1);
@@ -103,7 +103,7 @@ describe("the range of an endpoint's log queries", () => {
     assert.equal(record.logs.rangeBlocks, 5000);
   });
 
-  test("is halved if a previously accepted range is refused", () => {
+  test("a log range is halved if the endpoint refuses a range that it accepted before", () => {
     const record = opened();
     shown(record, 1);
     shrinkLogRange(record, 2000);

@@ -244,7 +244,7 @@ describe("the rate limits of a provider", () => {
   });
 
   for (const retryAfter of ["86400", "Fri, 01 Jan 2099 00:00:00 GMT"]) {
-    test(`calls an endpoint again within a minute of "Retry-After: ${retryAfter}"`, async () => {
+    test(`calls an endpoint again a minute after "Retry-After: ${retryAfter}"`, async () => {
       let isLimited = true;
       const date = "Thu, 26 Nov 2026 00:00:00 GMT";
       const { ask, clock, pace, requests } = onVirtualClock((calls) =>

@@ -50,14 +50,14 @@ async function start(context: TestContext, more: Partial<HeadWaitOptions> = {}) 
 }
 
 describe("waits that follow a chain's new heads", () => {
-  test("a wait ends at its timeout if no socket reports blocks", async () => {
+  test("a wait for a block ends at its timeout if no socket reports blocks", async () => {
     const { signal } = new AbortController();
     const heads = followHeads(["ws://127.0.0.1:1"], { stopping: signal, quietMs: long });
     await heads.wait(5);
     await followHeads([], { stopping: signal, quietMs: long }).wait(5);
   });
 
-  test("a wait lasts until the next block while a socket reports blocks", async (context) => {
+  test("a wait for a block lasts until the next block if a socket is open", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const waiting = world.heads.wait(1);
@@ -66,7 +66,7 @@ describe("waits that follow a chain's new heads", () => {
     await waiting;
   });
 
-  test("waits end at their timeout while a socket is closed", async (context) => {
+  test("waits for a block end at their timeout while the socket is closed", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const before = world.opened();
@@ -75,7 +75,7 @@ describe("waits that follow a chain's new heads", () => {
     while (!(await isLong(world))) await world.mine();
   });
 
-  test("stopping ends a wait", async (context) => {
+  test("stopping ends a wait for a block", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const waiting = world.heads.wait(1);

@@ -81,7 +81,7 @@ describe("classifies errors of nodes", () => {
   }
 });
 
-describe("ignores the words of a contract's revert reason", () => {
+describe("ignores the text of a contract's revert reason", () => {
   const word = (text: string) => Buffer.from(text).toString("hex").padEnd(64, "0");
   /** The revert reason as each client quotes it. */
   const quoting: readonly [client: string, quote: (reason: string) => CallError][] = [
@@ -110,7 +110,7 @@ describe("ignores the words of a contract's revert reason", () => {
     ],
   ];
   for (const [client, quote] of quoting) {
-    test(`as ${client} quotes it, regardless of the imitated error`, () => {
+    test(`an error of ${client} is a revert even if the reason imitates another error`, () => {
       for (const [, method, , message] of samples) {
         for (const asked of [method, "eth_call", "eth_estimateGas", send]) {
           const kind = classifyError(asked, quote(message));
@@ -140,7 +140,7 @@ describe("statedLogRange returns undefined", () => {
     test(what, () => assert.equal(stated(message), undefined));
   }
 
-  test("for a number after 500 characters of other text", () =>
+  test("statedLogRange ignores a number after 500 characters of other text", () =>
     assert.equal(stated(`${"x".repeat(500)} exceed maximum block range: 10`), undefined));
 });
 
@@ -165,7 +165,7 @@ describe("statedLogRange reads", () => {
     test(`${blocks} from: ${message}`, () => assert.equal(stated(message), blocks));
   }
 
-  test("prefers the suggested pair to the number in the text", () =>
+  test("prefers the suggested range to the number in the text", () =>
     assert.equal(
       stated("with up to a 2K block range, this block range should work: [0x0, 0x9]"),
       10,

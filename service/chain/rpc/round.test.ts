@@ -79,7 +79,7 @@ function throttled(method: string, seen: Promise<void>): Manner {
 const options = { timeout: 120_000 };
 
 describe("a read from each endpoint", options, () => {
-  test("waits for a second endpoint even if both other endpoints are late", async (context) => {
+  test("readEach waits for a second answer even if that endpoint is late", async (context) => {
     const first = Promise.withResolvers<void>();
     const seen = Promise.withResolvers<void>();
     const liar = (response: ServerResponse) => {
@@ -98,7 +98,7 @@ describe("a read from each endpoint", options, () => {
     seen.resolve();
   });
 
-  test("waits for an endpoint that is slower than others, but not late", async (context) => {
+  test("readEach waits for an endpoint that is slow, but not late", async (context) => {
     let finished = 0;
     const quorum = Promise.withResolvers<void>();
     const counted = (response: ServerResponse) => {
@@ -112,7 +112,7 @@ describe("a read from each endpoint", options, () => {
     assert.deepEqual(answer, [{ result: "0x9" }]);
   });
 
-  test("waits for a throttled endpoint while no quorum has answered", async (context) => {
+  test("readEach waits for a throttled endpoint until a quorum has answered", async (context) => {
     const throttling = throttled(balance.method, Promise.resolve());
     const down = { method: balance.method, answer: () => 500 };
     const { network } = await openServers(context, [throttling, down, undefined]);
@@ -121,7 +121,7 @@ describe("a read from each endpoint", options, () => {
     assert.deepEqual(found, [[{ result: "0x9" }], undefined, [{ result: "0x7" }]]);
   });
 
-  test("does not count an error response toward the quorum", async (context) => {
+  test("readEach does not count an error response toward the quorum", async (context) => {
     const throttling = throttled(balance.method, Promise.resolve());
     const error = { code: -32601, message: "the method does not exist" };
     const refusing = { method: balance.method, answer: () => ({ error }) };
@@ -131,7 +131,7 @@ describe("a read from each endpoint", options, () => {
     assert.deepEqual(found, [[{ result: "0x9" }], [{ error }], [{ result: "0x7" }]]);
   });
 
-  test("does not wait for a throttled endpoint if a quorum has answered", async (context) => {
+  test("readEach does not wait for a throttled endpoint if a quorum answered", async (context) => {
     const seen = Promise.withResolvers<void>();
     const manners = [throttled(balance.method, seen.promise), undefined, undefined];
     const { network, events } = await openServers(context, manners);
@@ -144,7 +144,7 @@ describe("a read from each endpoint", options, () => {
     seen.resolve();
   });
 
-  test("does not wait for a late endpoint, and records one failure", async (context) => {
+  test("readEach does not wait for a late endpoint and records one failure", async (context) => {
     const seen = Promise.withResolvers<void>();
     const late = { method: balance.method, answer: () => seen.promise.then(() => 500) };
     const { network, events, endWaits } = await openServers(context, [late, undefined, undefined]);
@@ -162,7 +162,7 @@ describe("a read from each endpoint", options, () => {
 });
 
 describe("a read that a quorum must agree on", options, () => {
-  test("calls a different endpoint while one endpoint is throttled", async (context) => {
+  test("a quorum read calls another endpoint while one endpoint is throttled", async (context) => {
     const seen = Promise.withResolvers<void>();
     const manners = [throttled(balance.method, seen.promise), undefined, undefined];
     const { network, events } = await openServers(context, manners);
@@ -172,7 +172,7 @@ describe("a read that a quorum must agree on", options, () => {
     seen.resolve();
   });
 
-  test("uses the answer of a late endpoint if the other endpoints differ", async (context) => {
+  test("a quorum read uses a late answer if the other two answers differ", async (context) => {
     const second = Promise.withResolvers<void>();
     const liar = { method: balance.method, answer: () => "0xff" };
     const late = { method: balance.method, answer: () => second.promise };
@@ -189,7 +189,7 @@ describe("a read that a quorum must agree on", options, () => {
     assert.deepEqual(events, [{ kind: "rpc_differs", rpc: "0", method: balance.method }]);
   });
 
-  test("waits for a throttled endpoint if no other endpoint is left", async (context) => {
+  test("a quorum read waits for a throttled endpoint if no other is left", async (context) => {
     const manners = [throttled(balance.method, Promise.resolve())];
     const { network } = await openServers(context, manners);
     const view = await network.openView();
@@ -227,7 +227,7 @@ describe("a view", options, () => {
     });
   }
 
-  test("waits for a late head if only one other endpoint has answered", async (context) => {
+  test("openView waits for a late head if only one other endpoint answered", async (context) => {
     const first = Promise.withResolvers<void>();
     const method = "eth_getBlockByNumber";
     const fast = (response: ServerResponse) => {

@@ -50,14 +50,14 @@ describe("fundingOf", () => {
     ],
   ];
   for (const [name, bytecode] of unknown) {
-    test(`returns undefined for ${name}`, async () => {
+    test(`fundingOf returns undefined for a token with ${name}`, async () => {
       await world.client.setCode({ address: at("7"), bytecode });
       assert.equal(await balanceUnder(at("7"), 100n), undefined);
     });
   }
 
   for (const [name, bytecode] of known) {
-    test(`finds the balance of ${name}`, async () => {
+    test(`fundingOf finds the balance's slot in a token of ${name}`, async () => {
       await world.client.setCode({ address: at("8"), bytecode });
       for (const amount of [1n, 25_000_000n, 2n ** 255n]) {
         assert.equal(await balanceUnder(at("8"), amount), amount);
@@ -65,7 +65,7 @@ describe("fundingOf", () => {
     });
   }
 
-  test("finds the balance's slot even if the owner already has a balance", async () => {
+  test("fundingOf finds the balance's slot even if the owner already has a balance", async () => {
     await world.pay(owner, 40n);
     assert.equal(await balanceUnder(world.token, 100n), 100n);
     assert.equal(await world.balanceOf(owner), 40n);

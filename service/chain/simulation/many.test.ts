@@ -12,7 +12,7 @@ before(async () => {
 after(() => world?.stop());
 
 describe("many simulations", () => {
-  test("throw `ChainUnavailable` if the node takes too long", async () => {
+  test("a simulation is rejected if it takes longer than the limit", async () => {
     const record = await world.paid();
     const slow: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") await setTimeout(300);
@@ -24,7 +24,7 @@ describe("many simulations", () => {
     });
   });
 
-  test("throw `ChainUnavailable` if no slot becomes free in time", async () => {
+  test("a simulation throws `ChainUnavailable` if no slot becomes free in time", async () => {
     const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
     let nowMs = 0;
     // Eight simulations run simultaneously. The ninth waits, and its timeout has passed when the
@@ -44,7 +44,7 @@ describe("many simulations", () => {
     });
   });
 
-  test("share one simulation for the same address and block", async () => {
+  test("500 simultaneous requests for one address share one simulation", async () => {
     const record = await world.paid();
     await world.through(
       (method, params, ask) => ask(method, params),

@@ -19,7 +19,7 @@ before(async () => {
 after(() => world?.stop());
 
 describe("a simulation that is not possible", () => {
-  test("throws `ChainUnavailable` if no node of the chain responds", async () => {
+  test("a simulation throws `ChainUnavailable` if no node of the chain responds", async () => {
     const record = await world.paid();
     await assert.rejects(world.simulate(record, "http://127.0.0.1:9"), ChainUnavailable);
     const other = await startWorld(1);
@@ -30,7 +30,7 @@ describe("a simulation that is not possible", () => {
     await other.stop();
   });
 
-  test("throws if the meter's result is missing or is from a different chain or time", async () => {
+  test("a simulation throws if the meter's result is malformed or from another chain", async () => {
     const record = await world.paid();
     const cases: [(answer: string) => string, RegExp][] = [
       [() => "0x1234", /^expected balances of \d+ pairs from the meter, found 0x1234$/],
@@ -51,7 +51,7 @@ describe("a simulation that is not possible", () => {
     }
   });
 
-  test("has an unknown outcome if the node refuses calls that create a contract", async () => {
+  test("the outcome is `unknown` if the node refuses calls that create a contract", async () => {
     const record = await world.paid();
     let calls = 0;
     await world.through(
@@ -70,7 +70,7 @@ describe("a simulation that is not possible", () => {
     );
   });
 
-  test("has an unknown outcome if the node allows too little gas to find the cause", async () => {
+  test("the outcome is `unknown` if the node allows too little gas to find the cause", async () => {
     const record = await world.paid([world.onShop("burnGas()")]);
     await world.through(
       (method, params, ask) => {
@@ -87,7 +87,7 @@ describe("a simulation that is not possible", () => {
     );
   });
 
-  test("has an unknown outcome if the assumed balance cannot be set in storage", async () => {
+  test("the outcome is `unknown` if the assumed balance cannot be set in storage", async () => {
     const token = await world.deployOdd("LyingToken");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const abi = [
@@ -108,7 +108,7 @@ describe("a simulation that is not possible", () => {
     );
   });
 
-  test("has an unknown outcome if the token does not report the assumed balance", async () => {
+  test("the outcome is `unknown` if the token does not report the assumed balance", async () => {
     // Returns the stored value plus one, so the returned mark belongs to a different layout.
     const token = await world.withCode("0x6004355f525f60205260405f20546001015f5260205ff3");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
@@ -120,7 +120,7 @@ describe("a simulation that is not possible", () => {
     assert.equal(fundingAssumed, false);
   });
 
-  test("has the outcome `impossible` after an execution, an expiry, or a recovery", async () => {
+  test("the outcome is `impossible` after an execution, an expiry, or a recovery", async () => {
     const executed = await world.paid();
     await world.execute(executed);
     const done = await world.simulate(executed);
@@ -179,7 +179,7 @@ describe("reports the call and the reason of a reverting execution", () => {
     });
   }
 
-  test("has the outcome `fails` if the token's transfer returns false", async () => {
+  test("the outcome is `fails` if the token's transfer returns false", async () => {
     const token = await world.deployOdd("FalseToken");
     const { outcome, failedCall, reason } = await world.simulate(
       await world.paid([transfer(token)], { token }),

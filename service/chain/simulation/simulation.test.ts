@@ -39,7 +39,7 @@ describe("the simulation of a successful execution", () => {
     ...more,
   });
 
-  test("reports a payment's balance changes, the newest block, and the used gas", async () => {
+  test("a simulation reports balance changes, the newest block, and the used gas", async () => {
     const record = await world.paid();
     const simulation = await world.simulate(record);
     const { number, hash, timestamp } = await world.client.getBlock();
@@ -87,7 +87,7 @@ describe("the simulation of a successful execution", () => {
   });
 
   for (const held of [0n, 40n]) {
-    test(`assumes and reports a balance of exactly 100 if the balance is ${held}`, async () => {
+    test(`a simulation assumes the requested 100 if the address holds ${held}`, async () => {
       const record = await world.newRecord();
       if (held > 0n) await world.pay(record.address, held);
       const simulation = await world.simulate(record);
@@ -100,7 +100,7 @@ describe("the simulation of a successful execution", () => {
     });
   }
 
-  test("assumes the requested amount even if the calls accept a lower amount", async () => {
+  test("a simulation assumes the requested amount even if the calls accept less", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const collect = (recipient: Hex, least: bigint, most: bigint) =>
       payWithTolerance({ token: world.token, recipient, least, most }).calls;
@@ -116,7 +116,7 @@ describe("the simulation of a successful execution", () => {
     ]);
   });
 
-  test("uses the real balance if the balance exceeds the amount", async () => {
+  test("a simulation uses the real balance if it exceeds the amount", async () => {
     const record = await world.paid();
     await world.pay(record.address, 11n);
     const simulation = await world.simulate(record);
@@ -124,7 +124,7 @@ describe("the simulation of a successful execution", () => {
     assert.deepEqual(changesOf(simulation, names(record)), ["shop token 100", "vault token -100"]);
   });
 
-  test("reports an approval that is used up and an approval that remains", async () => {
+  test("a simulation reports what a target takes after an unlimited approval", async () => {
     const approve = (amount: string): Call => ({
       target: world.token,
       function: "approve(address spender, uint256 amount)",
@@ -152,7 +152,7 @@ describe("the simulation of a successful execution", () => {
     );
   });
 
-  test("reports measured balances if a token emits false `Transfer` logs", async () => {
+  test("a simulation reports measured balances if a token emits false logs", async () => {
     const token = await world.deployOdd("BoastingToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);
@@ -162,7 +162,7 @@ describe("the simulation of a successful execution", () => {
     ]);
   });
 
-  test("measures the accounts in the intent if a token emits no logs", async () => {
+  test("a simulation measures the accounts in the intent if a token emits no logs", async () => {
     const token = await world.deployOdd("SilentToken");
     const record = await world.paid([transfer(token)], { token });
     assert.deepEqual(changesOf(await world.simulate(record), names(record)), [
@@ -171,13 +171,13 @@ describe("the simulation of a successful execution", () => {
     ]);
   });
 
-  test("reports no additional change if a call succeeds with a return bomb", async () => {
+  test("a call that succeeds with a return bomb adds no balance change", async () => {
     const bomb = world.onShop("bomb(uint256 size, bool ok)", "100000", "true");
     const simulation = await world.simulate(await world.paid([bomb]));
     assert.deepEqual([simulation.outcome, simulation.changes], ["succeeds", []]);
   });
 
-  test("reports native coin that a target sends", async () => {
+  test("a simulation reports native coin that a target sends", async () => {
     // Sends its whole balance to its caller: PUSH0 4 times, SELFBALANCE CALLER GAS CALL.
     const giver = await world.withCode("0x5f5f5f5f47335af100");
     await world.client.setBalance({ address: giver, value: 7n });
@@ -188,7 +188,7 @@ describe("the simulation of a successful execution", () => {
     );
   });
 
-  test("reports how many balances are not measured if there are too many transfers", async () => {
+  test("reports the number of unmeasured balances if there are too many transfers", async () => {
     // PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
     const log = (_: unknown, index: number) => {
       const account = (0x7000 + index).toString(16);
@@ -205,7 +205,7 @@ describe("the simulation of a successful execution", () => {
     assert.equal(simulation.unmeasured, 150);
   });
 
-  test("measures and reports only the intent's accounts without `eth_simulateV1`", async () => {
+  test("without `eth_simulateV1`, a simulation measures only the intent's accounts", async () => {
     const record = await world.paid();
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
@@ -221,7 +221,7 @@ describe("the simulation of a successful execution", () => {
     });
   });
 
-  test("reports the same changes on a node that does not support blocks by hash", async () => {
+  test("a simulation succeeds on a node that does not support blocks by hash", async () => {
     await world.through(unhashed, async (url) => {
       assert.equal((await world.simulate(await world.newRecord(), url)).outcome, "succeeds");
     });

@@ -81,7 +81,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(read(record, "http://127.0.0.1:9"), /ChainUnavailable|StatusError/);
     });
 
-    test("throws if the node serves a different chain", async () => {
+    test("throws if the node serves another chain", async () => {
       const other = await startWorld(1);
       const record = await world.newRecord();
       await assert.rejects(read(record, other.rpcUrl), /expected a node of chain 31337, found 1/);
@@ -106,7 +106,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, logless), /no Executed event/);
     });
 
-    test("throws if the node invents a closed vault's execution", async () => {
+    test("throws if the node invents an execution of a closed vault", async () => {
       const record = await closed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -122,7 +122,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, logless), /code/);
     });
 
-    test("throws if the node responds with a different vault's logs", async () => {
+    test("throws if the node returns the logs of another vault", async () => {
       const other = await executed();
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
@@ -141,7 +141,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /expected only logs that match the filter/);
     });
 
-    test("throws if the node responds to `balanceOf` without data", async () => {
+    test("throws if `balanceOf` returns no data", async () => {
       const record = await world.newRecord({ token: "0x00000000000000000000000000000000000abcde" });
       await assert.rejects(readFrom(record, plain), /balanceOf/);
     });
@@ -159,34 +159,34 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
   });
 
   describe(`${name} reading of a limited node`, () => {
-    test("returns the complete status from a node that does not know blocks by hash", async () => {
+    test("reads the complete status from a node that does not support blocks by hash", async () => {
       const record = await executed();
       const { status } = await readFrom(record, unhashed);
       assert.equal(status.state, "executed");
     });
 
-    test("returns the status if a query covers 10 blocks and the node has old state", async () => {
+    test("reads the status if log queries cover 10 blocks and old state exists", async () => {
       const record = await executed();
       const { status } = await readFrom(record, narrow(10));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("returns the status if a query covers 40 blocks and old state is missing", async () => {
+    test("reads the status if log queries cover 40 blocks and old state is missing", async () => {
       const record = await executed();
       const { status } = await readFrom(record, forgetful(narrow(40)));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("returns a closed vault's status without recoveries if the logs are lost", async () => {
+    test("the status of a closed vault has no recoveries if the node returns no logs", async () => {
       const record = await closed();
       const { status } = await readFrom(record, logless);
       assert.equal(status.state, "recovered");
       assert.deepEqual([status.execution, status.recoveries], [null, []]);
     });
 
-    test("returns the complete status if the chain changes once before a call", async () => {
+    test("reads the correct status even if the chain reorganizes during the read", async () => {
       const record = await executed();
       const { calls } = await readFrom(record, plain);
       for (let at = 0; at < calls.length; at++) {
@@ -244,7 +244,7 @@ describe("the service's reading", () => {
     });
   }
 
-  test("resumes a read that a node's limits interrupted", async () => {
+  test("the service resumes a status read that the node's limits interrupted", async () => {
     const record = await executed();
     await world.mine(100);
     const node = await startNode(world.rpcUrl, forgetful(narrow(2)));
@@ -262,7 +262,7 @@ describe("the service's reading", () => {
 });
 
 describe("the service's memory", () => {
-  test("caches nothing from a node without logs, and reports all events later", async () => {
+  test("a failed read without logs is not cached; a later read finds the execution", async () => {
     const record = await executed();
     await world.mine(200);
     let isLogless = true;
@@ -276,14 +276,14 @@ describe("the service's memory", () => {
 });
 
 describe("the library's reading", () => {
-  test("throws `rpc_inconsistent` if an earlier response omitted an execution", async () => {
+  test("readStatus throws `rpc_inconsistent` if `previous` omits an execution", async () => {
     const record = await executed();
     const previous = await readStatus(record, { rpc: world.rpcUrl });
     const options = { rpc: world.rpcUrl, previous: { ...previous, execution: null } };
     await assert.rejects(readStatus(record, options), { code: "rpc_inconsistent" });
   });
 
-  test("requests only the logs that follow an earlier status", async () => {
+  test("readStatus requests only the logs after the previous status", async () => {
     const record = await executed();
     const node = await startNode(world.rpcUrl, narrow(5));
     const previous = await readStatus(record, { rpc: world.rpcUrl });
@@ -294,7 +294,7 @@ describe("the library's reading", () => {
     await node.stop();
   });
 
-  test("reads at a requested block if the chain contains it", async () => {
+  test("readStatus reads at a requested block if the chain contains the block", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 1n);
     const then = await readStatus(record, { rpc: world.rpcUrl });
@@ -308,7 +308,7 @@ describe("the library's reading", () => {
     });
   });
 
-  test("throws a typed error if a node's limits are too low", async () => {
+  test("readStatus throws `evidence_unavailable` if the node's limits are too low", async () => {
     const record = await executed();
     const node = await startNode(world.rpcUrl, forgetful(narrow(0)));
     await assert.rejects(readStatus(record, { rpc: node.rpcUrl }), {

@@ -44,7 +44,7 @@ describe("recoverable amounts of a token that is also the native coin", () => {
     ["wei for wei", coin, "5000000000000"],
     ["with other decimals", coarseCoin, "5"],
   ] as const) {
-    test(`counts the balance once, as the token: ${name}`, async () => {
+    test(`the balance of a native token is counted once, as the token: ${name}`, async () => {
       const token: Hex = `0x${"c0".repeat(19)}${code.length.toString(16)}`;
       await world.client.setCode({ address: token, bytecode: code });
       const record = await expiredWith(token, 5n * 10n ** 12n);
@@ -53,7 +53,7 @@ describe("recoverable amounts of a token that is also the native coin", () => {
     });
   }
 
-  test("control: counts a separate token and native coin separately", async () => {
+  test("control: a separate token and the native coin are both counted", async () => {
     const record = await expiredWith(world.token, 7n);
     await world.pay(record.address, 130n);
     const found = await bothReadings(record);

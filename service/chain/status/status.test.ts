@@ -29,7 +29,7 @@ before(async () => {
 after(() => world.stop());
 
 describe("the state of an address", () => {
-  test("is `unfunded` while the address is open and empty", async () => {
+  test("the state is `unfunded` while an address is open and empty", async () => {
     const record = await world.newRecord();
     const block = await world.client.getBlock();
     assert.deepEqual(await statusOf(record), {
@@ -51,7 +51,7 @@ describe("the state of an address", () => {
     });
   });
 
-  test("is `partially_funded` from one unit up to one unit less than the amount", async () => {
+  test("the state is `partially_funded` with one unit and with one unit too few", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 1n);
     assert.equal(await stateOf(record), "partially_funded");
@@ -59,7 +59,7 @@ describe("the state of an address", () => {
     assert.equal(await stateOf(record), "partially_funded");
   });
 
-  test("is `funded` if the balance is at least the amount; nothing is recoverable", async () => {
+  test("an address with at least the amount is `funded` and has nothing recoverable", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     assert.equal(await stateOf(record), "funded");
@@ -71,7 +71,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("is `executed` and has the transaction, the block, and both balances", async () => {
+  test("an `executed` status has the transaction, the block, and both balances", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const receipt = await world.execute(record);
@@ -92,7 +92,7 @@ describe("the state of an address", () => {
     ]);
   });
 
-  test("remains `executed` and lists later recoveries, oldest first", async () => {
+  test("the state remains `executed`, and later recoveries are listed, oldest first", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     await world.execute(record);
@@ -115,7 +115,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("is `open` in the second of the expiration time, and then `expired`", async () => {
+  test("an intent stays open until the end of the second in which it expires", async () => {
     const empty = await world.newRecord();
     const paid = await world.newRecord();
     await world.pay(paid.address, 100n);
@@ -129,7 +129,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, [{ token: world.token, amount: "100" }]);
   });
 
-  test("is `recovered` with the measured amounts after a recovery closed the address", async () => {
+  test("the state is `recovered` with measured amounts after a closing recovery", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 60n);
     await world.mineAt(record.intent.expirationTimestamp + 1);
@@ -147,7 +147,7 @@ describe("the state of an address", () => {
     assert.ok(balance >= 60n);
   });
 
-  test("is `recovered` even if the recovery that closed the address returned nothing", async () => {
+  test("the state is `recovered` even if the closing recovery returned nothing", async () => {
     const record = await world.newRecord();
     await world.mineAt(record.intent.expirationTimestamp + 1);
     await world.recover(record, []);
@@ -156,7 +156,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoveries, []);
   });
 
-  test("depends only on the intent's token, but lists recoveries of all tokens", async () => {
+  test("the state depends only on the intent's token, but all recoveries are listed", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await world.pay(record.address, 500n, other);
@@ -171,8 +171,8 @@ describe("the state of an address", () => {
   });
 });
 
-describe("the statuses of many addresses", () => {
-  test("are read with one call per 150 addresses, in order", async () => {
+describe("many statuses", () => {
+  test("400 statuses that are read together are returned in order", async () => {
     const records = await Promise.all(Array.from({ length: 400 }, () => world.newRecord()));
     await world.pay(records[399]!.address, 100n);
     clock += 1000;
@@ -189,7 +189,7 @@ describe("the statuses of many addresses", () => {
 });
 
 describe("a status after a reorganization", () => {
-  test("does not contain an execution that was undone", async () => {
+  test("a status does not contain an execution that a reorganization undid", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(1);
@@ -203,7 +203,7 @@ describe("a status after a reorganization", () => {
     assert.equal(status.execution?.blockNumber, status.block.number);
   });
 
-  test("is read without stored events if a reorganization undid all of them", async () => {
+  test("a status ignores stored events that a reorganization undid", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(1);
@@ -219,7 +219,7 @@ describe("a status after a reorganization", () => {
     assert.equal(status.execution?.blockNumber, status.block.number - 200);
   });
 
-  test("contains the new block of an execution that moved to a different block", async () => {
+  test("a status has the new block of an execution that a reorganization moved", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     const snapshot = await world.client.snapshot();
