@@ -96,14 +96,14 @@ describe("compareStatuses", () => {
     assert.deepEqual(typesOf(returned, other).slice(2), ["reverted", "executed", "recovered"]);
   });
 
-  test("returns each observed state only once and returns no other state", () => {
+  test("reports each observed state once and no state that was not observed", () => {
     assert.deepEqual(typesOf(part, funded, executed), ["funded", "executed"]);
     assert.deepEqual(typesOf(executed), ["executed"]);
     assert.deepEqual(typesOf(part, expired, recovered), ["expired", "recovered"]);
     assert.deepEqual(typesOf(recovered), ["recovered"]);
   });
 
-  test("returns `surplus` for leftover and late money, but not again if it shrinks", () => {
+  test("returns `surplus` for leftover and late money, but not when the money shrinks", () => {
     const over = statusOf({ state: "executed", execution: execution(1, "5") });
     assert.deepEqual(typesOf(over), ["executed", "surplus"]);
     assert.deepEqual(typesOf(executed, late), ["executed", "surplus"]);
@@ -129,7 +129,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(amountsOf([funded, all], [more, both], [again, both]), ["100", "30", "100"]);
   });
 
-  test("reports a log of the same amount if the log is of a different payment or token", () => {
+  test("reports a log of an equal amount if it belongs to another payment or token", () => {
     const twice = statusOf({ state: "funded", balance: "200" });
     const seen = newsOf([funded, paidBy([])], [twice, paidBy([payment(1, "100")])]);
     assert.deepEqual(

@@ -31,7 +31,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const kinds = async (account: string) =>
       (await payments(account)).map(({ amount, kind, isLate }) => [amount, kind, isLate]);
 
-    test("reports nothing for an unpaid address or a different chain", async () => {
+    test("reports no payment to an unpaid address or for an intent of another chain", async () => {
       const [record, elsewhere] = [await world.newRecord(), await world.newRecord({ chainId: 10 })];
       const accounts = [await create(record), await create(elsewhere)];
       await world.pay(elsewhere.address, 100n);
@@ -40,7 +40,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const account of accounts) assert.deepEqual(await events(account), []);
     });
 
-    test("reports 32 events for 1,000 payments of 1 unit, and the real payment", async () => {
+    test("reports 32 of 1,000 payments of one unit, and then the real payment", async () => {
       const record = await world.newRecord({ amount: "1000" });
       const account = await create(record);
       await world.pay(record.address, 1n);
@@ -60,7 +60,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await kept(record.address)).length, paymentsMax + 1);
     });
 
-    test("reports a payment even if a false log has the same index", async () => {
+    test("reports a payment even if an invented log has the same index", async () => {
       const record = await world.newRecord({ amount: "1000" });
       const account = await create(record);
       await world.pay(record.address, 1000n);
@@ -99,7 +99,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("reports a greater payment despite dust and payments in other tokens", async () => {
+    test("reports a large payment despite dust and payments in other tokens", async () => {
       const record = await world.newRecord({ amount: "1000000000" });
       const account = await create(record);
       await world.pay(record.address, 1n);
@@ -127,7 +127,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(reported.filter((amount) => amount === "25000000").length, 2);
     });
 
-    test("reports at most 16 events without a payer for 20 payments of coin", async () => {
+    test("reports at most 16 of 20 payments of native coin after an execution", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -145,7 +145,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(coin.map(({ isLast }) => isLast).indexOf(true), 15);
     });
 
-    test("reports the payer in `partial`, `other_token`, `asked`, and `surplus`", async () => {
+    test("reports payments as `partial`, `other_token`, `asked`, or `surplus`", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const other = await world.newToken();
@@ -179,7 +179,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
     });
 
-    test("reports `wrong_token` for a look-alike, which does not count as paid", async () => {
+    test("reports a look-alike as `wrong_token` and does not count it as paid", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const { transactionHash } = await world.pay(record.address, 100n, lookalike);
@@ -199,7 +199,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("reports payments and other tokens despite a flood of a look-alike", async () => {
+    test("reports the requested token despite a flood of a look-alike", async () => {
       const [record, other] = [await world.newRecord(), await world.newRecord()];
       const [account, others] = [await create(record), await create(other)];
       await world.pay(record.address, 100n);
@@ -264,7 +264,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(recovered?.data.paymentsOmitted, 0);
     });
 
-    test("reports a payment before the create request only once and without a payer", async () => {
+    test("reports a payment that preceded the create request once, without a payer", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       await world.mine(8);

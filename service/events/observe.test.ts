@@ -33,7 +33,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   } = await openEvents(dialect);
 
   describe(`events, on ${dialect}`, () => {
-    test("reports nothing for unmarked addresses or other chains, and no event twice", async () => {
+    test("reports only marked addresses of this chain, and each event once", async () => {
       const record = await world.newRecord();
       const elsewhere = await world.newRecord({ chainId: 10 });
       const [a, b] = [await create(record), await create(elsewhere)];
@@ -49,7 +49,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await moved(a), [["100", "0", "0", 1, 0, 0]]);
     });
 
-    test("reports nothing if the marking transaction is rolled back", async () => {
+    test("reports nothing if the transaction that marks the address is rolled back", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -113,7 +113,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const { id } of events) assert.ok(enqueued.includes(id));
     });
 
-    test("finds an execution by somebody else at a later read without a mark", async () => {
+    test("finds another sender's execution after 15 s without a mark", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -127,7 +127,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded", "executed"]);
     });
 
-    test("reports to each creator of the address after that account's confirmations", async () => {
+    test("reports to each account after the confirmations that the account chose", async () => {
       const record = await world.newRecord();
       const first = await create(record);
       const later = await create(record);
@@ -254,7 +254,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("watches").where("chain_id", "=", chainId).execute();
     });
 
-    test("a record that derives a different address does not affect other records", async () => {
+    test("a record that derives another address does not affect other records", async () => {
       const [good, bad] = [await world.newRecord(), await world.newRecord()];
       const account = await create(good);
       const terms = fromHex((await world.newRecord()).terms);

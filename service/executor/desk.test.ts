@@ -39,7 +39,7 @@ const at = (number: number, timestamp = 9_000): Partial<AddressStatus> => ({
 });
 const funded = { state: "funded", balance: "5" } as const;
 
-describe("a status request makes the executor's job due", () => {
+describe("status requests and the executor's jobs", () => {
   let postgres: TestPostgres;
   let stores: Store[];
   let drawn = 0;
@@ -77,7 +77,7 @@ describe("a status request makes the executor's job due", () => {
     await postgres.stop();
   });
 
-  test("does nothing if no executor has ever run on the chain", async () => {
+  test("a status request creates no job if no executor has ever run on the chain", async () => {
     const address = newAddress();
     assert.equal(await openOne().look(seen(address, funded)), false);
     assert.equal(await jobOf(address), undefined);
@@ -85,7 +85,7 @@ describe("a status request makes the executor's job due", () => {
     assert.ok(await ledger.takeLease(chainId, "a", undefined));
   });
 
-  test("does nothing for an empty address, regardless of its state", async () => {
+  test("a status request creates no job for an empty address in any state", async () => {
     const address = newAddress();
     const { look } = openOne();
     for (const state of ["unfunded", "executed", "expired", "recovered"] as const) {
@@ -95,7 +95,7 @@ describe("a status request makes the executor's job due", () => {
     assert.equal(await jobOf(address), undefined);
   });
 
-  test("does not change a job that is in backoff, sent, or abandoned", async () => {
+  test("a status request does not change a job in backoff, sent, or abandoned", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, funded));
@@ -113,7 +113,7 @@ describe("a status request makes the executor's job due", () => {
     }
   });
 
-  test("does not postpone a job if a node reports a false block number and time", async () => {
+  test("a job is due immediately even if a node reports a false block and time", async () => {
     const address = newAddress();
     await openOne().look(seen(address, { ...funded, ...at(2 ** 50, 2 ** 50) }));
     assert.equal((await jobOf(address))?.due_at, 0);
@@ -122,7 +122,7 @@ describe("a status request makes the executor's job due", () => {
     assert.equal((await jobOf(address))?.due_at, 0);
   });
 
-  test("after an hour of chain time, retries dust that was not worth its gas", async () => {
+  test("an hour after dust was not worth its gas, a status request retries the dust", async () => {
     const address = newAddress();
     const recoverable = [{ token: native, amount: "1" }];
     const dust = { state: "executed" as const, recoverable };
@@ -136,7 +136,7 @@ describe("a status request makes the executor's job due", () => {
     assert.equal((await jobOf(address))?.due_at, 0);
   });
 
-  test("wakes an idle job at most once per block", async () => {
+  test("status requests wake an idle job at most once per block", async () => {
     const address = newAddress();
     const { look } = openOne();
     const rest = { state: "idle", due_at: null };
@@ -147,7 +147,7 @@ describe("a status request makes the executor's job due", () => {
     assert.equal((await jobOf(address))?.state, "waiting");
   });
 
-  test("wakes an underfunded job at most once per block after the amount is complete", async () => {
+  test("a status request wakes an underfunded job only if the amount is complete", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, { state: "partially_funded", balance: "1" }));
@@ -162,14 +162,14 @@ describe("a status request makes the executor's job due", () => {
     assert.equal(await look(seen(address, { ...funded, ...at(102) })), true);
   });
 
-  test("returns the status even if the database fails", async () => {
+  test("openWake returns false instead of throwing if the database fails", async () => {
     const closed = await openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const wake = openWake(closed.db, log);
     await closed.close();
     assert.equal(await wake(seen(newAddress(), funded), undefined), false);
   });
 
-  test("creates only one job for a thousand status requests about any kind of money", async () => {
+  test("a thousand simultaneous status requests make one job due", async () => {
     const kinds: Partial<AddressStatus>[] = [
       funded,
       { state: "partially_funded", balance: "1" },
@@ -188,7 +188,7 @@ describe("a status request makes the executor's job due", () => {
   });
 });
 
-test("a killed executor counts as active for at most a minute of requests", async (t) => {
+test("an executor counts as active for a minute after its last observed renewal", async (t) => {
   const dataDirectory = mkdtempSync(join(tmpdir(), "desk-"));
   const store = await openStore({ dataDirectory });
   t.after(() => store.close());
@@ -216,7 +216,7 @@ test("a killed executor counts as active for at most a minute of requests", asyn
 });
 
 describe("an API and an executor that share a PostgreSQL database and a chain", () => {
-  test("returns native coin only after a status request", async (context) => {
+  test("the executor returns native coin only after a status request", async (context) => {
     const world = await startWorld();
     const postgres = await startPostgres();
     const databaseUrl = postgres.url;

@@ -101,7 +101,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("reports the used share of the daily budget and reports 0 on the next day", async () => {
+  test("reports the used share of the daily budget, which is 0 again on the next day", async () => {
     await executor.stop();
     executor = start({ ...testConfig, executorGasPerDayMax: String(10n ** 15n) });
     const readShare = async () =>
@@ -113,7 +113,7 @@ describe("the executor on a real chain", () => {
     await until("the next day begins", async () => (await readShare()) === 0);
   });
 
-  test("reports each new head to the other roles, which then do not request heads", async () => {
+  test("the executor passes each new head to other roles, so they request no heads", async () => {
     await executor.stop();
     const nobody = openChainRpc(["http://127.0.0.1:9"]);
     executor = start(testConfig, { onHead: (_, head) => nobody.heads.note(head) });
@@ -128,7 +128,7 @@ describe("the executor on a real chain", () => {
     assert.equal(hash, block.hash);
   });
 
-  test("returns surplus, late money, and the wrong token", async () => {
+  test("the executor returns surplus, late money, and a wrong token", async () => {
     const record = await world.newRecord({ amount: 100n });
     await saveRecords(store, [record]);
     await world.pay([{ to: record.address, amount: 130n }]);
@@ -146,7 +146,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("immediately returns a payment if the intent is for a different chain", async () => {
+  test("immediately returns a payment if the intent is for another chain", async () => {
     const record = await world.newRecord({ chainId: 10 });
     await paid(record);
     await until("it is back", async () => {
@@ -180,7 +180,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("sends nothing if the highest cost exceeds the daily gas budget", async () => {
+  test("sends no transaction whose highest cost exceeds the daily gas budget", async () => {
     await executor.stop();
     const records = await Promise.all([1, 2, 3].map(() => world.newRecord()));
     await paid(...records);
@@ -235,7 +235,7 @@ describe("the executor on a real chain", () => {
     assert.match(JSON.stringify(status), /"recordsToLookAt":\d/);
   });
 
-  test("ignores a dropped address until a retry even if the address is paid", async () => {
+  test("ignores a paid address that an operator dropped, until a retry", async () => {
     const run = (words: string, address: Hex) =>
       executorCommands
         .find((command) => command.words === words)!
@@ -258,7 +258,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed after all", () => allExecuted([record]));
   });
 
-  test("`pause` rejects a different service's chains file and pauses nothing", async () => {
+  test("`pause` rejects the chains file of another service and pauses nothing", async () => {
     const chainsFile = join(directory, "other-chains.json");
     const tokens = [{ symbol: "DUSD", address: world.token, decimals: 6 }];
     const other = { chainId: 1, name: "Ethereum", rpcUrls: ["http://127.0.0.1:1"], tokens };
@@ -302,7 +302,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("counts an execution with the amounts of the factory's event", async () => {
+  test("stores an execution with the amounts of the factory's event, and counts it", async () => {
     const record = await world.newRecord();
     await paid(record);
     const outcome = () => store.db.selectFrom("executor_outcomes").selectAll().executeTakeFirst();

@@ -151,7 +151,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return { purposeId, transactionHash };
     };
 
-    test("reports nothing if only one endpoint showed the payment", async () => {
+    test("reports a payment on another chain only after the endpoints agree on it", async () => {
       const { accountId, address } = await open(await world.newRecord());
       const payment = to(address, 100);
       // One endpoint invents more transfers than an address can have.
@@ -167,7 +167,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), ["payment 10 25"]);
     });
 
-    test("reports nothing before the other chain has the account's confirmations", async () => {
+    test("reports no payment before the other chain has the account's confirmations", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await setConfirmations(store.db, accountId, 10, 5);
       await setConfirmations(store.db, accountId, ownId, 0);
@@ -201,7 +201,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await awaited(), [false, false, false]);
     });
 
-    test("reports a return once and with the amounts of only one transaction", async () => {
+    test("reports a return once with all amounts of its transaction", async () => {
       const { accountId, address } = await open(await world.newRecord(), await newAccount(store));
       const { id } = await addHook(store, accountId, "https://shop.example/hook");
       await save(400, [to(address, 400)]);
@@ -270,7 +270,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), [...before, `reverted ${ownId}`]);
     });
 
-    test("reports no other events about an address that was paid only elsewhere", async () => {
+    test("reports only payments for an address that was paid only on another chain", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 300;
       const { accountId, address } = await open(await world.newRecord({ expirationTimestamp }));
@@ -297,7 +297,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await told(accountId)).toSorted(), ["payment 10 25", "payment 10 8"]);
     });
 
-    test("reports 32 payments of dust on all other chains, and a larger payment", async () => {
+    test("limits reports of dust on all other chains, but reports a larger payment", async () => {
       const { accountId, address } = await open(await world.newRecord());
       const dust = (block: number) => Array.from({ length: 40 }, () => to(address, block, "1"));
       for (const chainId of [10, 137]) await save(900, dust(900), { chainId });
@@ -315,7 +315,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found.length, elsewhereMax + 3);
     });
 
-    test("limits the events of returned dust, but reports a larger return", async () => {
+    test("limits reports of returned dust, but reports a larger return", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await save(1_000, [to(address, 1_000)], { agreed: [] });
       for (let at = 0; at < elsewhereMax + 5; at++) await recover(address, 1_000 + at, [1n]);
@@ -327,7 +327,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found.at(-1), "recovered 10 25000000");
     });
 
-    test("reports also to accounts that create the address later", async () => {
+    test("reports to every account that created the address", async () => {
       const record = await world.newRecord();
       const [first, second] = [await open(record), await open(record)];
       await save(1_200, [to(first.address, 1_200)]);

@@ -95,12 +95,12 @@ describe("dispatch", () => {
     }
   });
 
-  test("postpones a job with `earlier_nonces_unknown` if a quorum reports more", async () => {
+  test("waits with `earlier_nonces_unknown` if a quorum reports a higher nonce", async () => {
     const found = await dispatchOne([3, 3]);
     assert.deepEqual(found, { reason: "earlier_nonces_unknown", seconds: 5 });
   });
 
-  test("postpones a job with `endpoints_disagree_on_nonce` if one reports more", async () => {
+  test("waits with `endpoints_disagree_on_nonce` if one reports a higher nonce", async () => {
     const found = await dispatchOne([3, undefined]);
     assert.deepEqual(found, { reason: "endpoints_disagree_on_nonce", seconds: 15 });
   });

@@ -8,18 +8,18 @@ const takes = (gas: number): Estimate => ({ result: "succeeds", gas });
 const fails: Estimate = { result: "fails", reason: quoteText("CallFailed") };
 
 describe("estimates of several endpoints", () => {
-  test("use the higher of two amounts, or the median of three", () => {
+  test("an estimate is the higher of two amounts or the median of three", () => {
     assert.deepEqual(judge([takes(100_000), takes(25_000)]), takes(100_000));
     assert.deepEqual(judge([takes(9_000_000), takes(100_000), takes(99_000)]), takes(100_000));
   });
 
-  test("ignore a failure that only a minority of endpoints reports", () => {
+  test("ignores a failure unless a majority of endpoints reports the failure", () => {
     assert.deepEqual(judge([fails, takes(100_000)]), takes(100_000));
     assert.deepEqual(judge([fails, takes(100_000), takes(100_000)]), takes(100_000));
     assert.deepEqual(judge([fails, takes(100_000), fails]), fails);
   });
 
-  test("stay unknown if no endpoint has an estimate", () => {
+  test("an estimate stays unknown if no endpoint has an estimate", () => {
     assert.deepEqual(judge([{ result: "unknown" }]), { result: "unknown" });
     assert.equal(judge([]), undefined);
   });
@@ -29,21 +29,21 @@ describe("a recovery", () => {
   const tokens: Hex[] = [`0x${"aa".repeat(20)}`, `0x${"bb".repeat(20)}`];
   const unknown: Estimate = { result: "unknown" };
 
-  test("is postponed with `simulation_unavailable` if no endpoint simulates a transfer", () => {
+  test("a recovery waits with `simulation_unavailable` if no endpoint simulates it", () => {
     assert.deepEqual(combineEstimates(tokens, [unknown, unknown]), {
       transfers: [],
       reason: "simulation_unavailable",
     });
   });
 
-  test("is postponed with the failure of a transfer if there is one", () => {
+  test("a recovery is postponed with the reason of a transfer that fails", () => {
     assert.deepEqual(combineEstimates(tokens, [fails, unknown]), {
       transfers: [],
       reason: "CallFailed",
     });
   });
 
-  test("contains only the transfers that succeed, the cheapest first", () => {
+  test("a recovery contains only the transfers that succeed, the cheapest first", () => {
     const { transfers } = combineEstimates(tokens, [takes(50_000), takes(40_000)]);
     assert.deepEqual(transfers, [
       { token: tokens[1], gas: 40_000 },

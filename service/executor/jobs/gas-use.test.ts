@@ -7,17 +7,17 @@ describe("the gas that is planned for an execution", () => {
   const plan = (estimate: number, use: number | undefined, gasMax = 12_000_000) =>
     planGas(estimate, use, limit, gasMax);
 
-  test("is at least the gas that the execution uses when gas is plentiful", () => {
+  test("planGas plans at least the gas that an execution uses if gas is plentiful", () => {
     assert.equal(plan(100_000, 108_000), 108_000);
     assert.equal(plan(137_000, 100_000), 137_000);
     assert.equal(plan(137_000, undefined), 137_000);
   });
 
-  test("is the simulation's limit if the work depends on the gas", () => {
+  test("planGas plans up to the simulation's limit if the work depends on the gas", () => {
     assert.ok(plan(178_000, 1_042_285) * 1.375 * (63 / 64) > limit - 2);
   });
 
-  test("never needs more gas than a transaction can have", () => {
+  test("planGas never plans more gas than a transaction can have", () => {
     assert.ok(plan(178_000, 1_042_285, 4_000_000) * 1.375 + 40_000 <= 4_000_000);
   });
 });

@@ -9,11 +9,11 @@ const item = (terms: Hex) => ({ job: { terms } }) as never;
 const bytes = (byte: string, count: number) => item(`0x${byte.repeat(count)}`);
 
 describe("the estimated cost of a recovery", () => {
-  test("charges long terms at the floor price per byte of EIP-7623", () => {
+  test("a recovery's cost includes long terms at the floor price of EIP-7623", () => {
     assert.equal(estimateRecoveryCost(bytes("ff", 20_000), purse(1n, 0n)), 21_000n + 20_000n * 40n);
   });
 
-  test("adds little for ordinary terms, because most of their bytes are zero", () => {
+  test("ordinary terms add little to a recovery's cost because most bytes are zero", () => {
     const cost = estimateRecoveryCost(
       item(`0x${"00".repeat(800)}${"ff".repeat(200)}`),
       purse(1n, 0n),
@@ -21,7 +21,7 @@ describe("the estimated cost of a recovery", () => {
     assert.equal(cost, 50_000n + 4n * (800n + 4n * 200n));
   });
 
-  test("adds the data fee if the chain has one", () => {
+  test("a recovery's cost includes the data fee if the chain has a data fee", () => {
     const [without, withFee] = [0n, 3n].map((perByte) =>
       estimateRecoveryCost(bytes("00", 1000), purse(1n, perByte)),
     ) as [bigint, bigint];

@@ -32,16 +32,16 @@ describe("a job that failed before a transaction was sent", () => {
   /** 15 s doubled four times. */
   const backoffSeconds = 240;
 
-  test("waits for its whole backoff if its address belongs to a different chain", () => {
+  test("a failed job waits for its whole backoff if its intent is for another chain", () => {
     assert.equal(retriesAfter({ chainId: 10 }), backoffSeconds);
   });
 
-  test("waits for its whole backoff if its vault has code or its intent has expired", () => {
+  test("a failed job of a closed or expired address waits for its whole backoff", () => {
     assert.equal(retriesAfter({ hasCode: true }), backoffSeconds);
     assert.equal(retriesAfter({ nowSeconds: 1011 }), backoffSeconds);
   });
 
-  test("is due in the second after the expiration time if its intent is open", () => {
+  test("a failed job of an open intent is due in the second after the expiration time", () => {
     assert.equal(retriesAfter({}), 11);
     assert.equal(retriesAfter({ nowSeconds: 1010 }), 1);
   });

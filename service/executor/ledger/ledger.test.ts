@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       message: `chain ${chainId}: another instance has taken the lease of epoch 1`,
     });
 
-    test("rejects every write of an executor after another executor takes the lease", async () => {
+    test("the ledger rejects every write of an executor that lost its lease", async () => {
       const seen = await ledger.findLease(chainId);
       const taken = await ledger.takeLease(chainId, "b", seen);
       assert.equal(taken?.epoch, 2);
@@ -97,7 +97,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await ledger.findPending(chainId, sender), []);
     });
 
-    test("refuses to take a lease that has changed since it was read", async () => {
+    test("refuses to take a lease that was renewed after it was read", async () => {
       const seen = await ledger.findLease(chainId);
       await ledger.renewLease(fence);
       assert.equal(await ledger.takeLease(chainId, "b", seen), undefined);
@@ -111,7 +111,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(taken.length, 1);
     });
 
-    test("rejects a second purpose for a nonce or a job and changes nothing", async () => {
+    test("rejects a second purpose for the same nonce or job and changes nothing", async () => {
       await ledger.openPurpose(fence, purpose(5, address(1), address(2)), signed(1));
       await assert.rejects(ledger.openPurpose(fence, purpose(5, address(3)), signed(2)));
       const conflicting = purpose(6, address(3), address(2));
@@ -164,7 +164,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(final?.id, id);
     });
 
-    test("charges costs that a tip does not cover until a reorg cancels the charge", async () => {
+    test("charges the cost that a tip does not cover, and cancels it after a reorg", async () => {
       const tipped = purpose(0, address(1));
       const shares = tipped.shares.map((share) => ({ ...share, isTipped: true }));
       const id = await ledger.openPurpose(fence, { ...tipped, shares }, signed(1));
@@ -204,7 +204,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(!due.some((job) => job.address === address(1)));
     });
 
-    test("charges an unknown transaction once, until a reorg frees its nonce", async () => {
+    test("charges an unknown transaction once; a reorg cancels the charge", async () => {
       for (let times = 0; times < 2; times++) {
         await ledger.recordForeign(fence, foreign(6, 70n));
         assert.equal(await ledger.readSpending(chainId, 5), 70n);
@@ -215,7 +215,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readNextNonce(chainId, sender), 0);
     });
 
-    test("replaces a nonce's purpose with an adopted transaction", async () => {
+    test("an adopted transaction replaces the purpose of its nonce", async () => {
       await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       const adopted = signed(2);
       for (let times = 0; times < 2; times++) {
@@ -280,7 +280,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await dueAtSeconds(80), [address(3), address(2), address(1)]);
     });
 
-    test("ignores the age of jobs that do not wait for the executor", async () => {
+    test("the reported waiting time includes only jobs that wait for the executor", async () => {
       const put = (n: number, reason: JobReason | null, dueAtSeconds: number | null) =>
         ledger.updateJobs(fence, [{ address: address(n), state: "waiting", reason, dueAtSeconds }]);
       const waited = (nowSeconds: number) => ledger.readWaitedSeconds(chainId, nowSeconds);
@@ -297,7 +297,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await waited(2000), 300, "due, but not processed");
     });
 
-    test("updates jobs with the same change in one statement, and keeps other fields", async () => {
+    test("an update of several jobs keeps other fields and ignores dropped jobs", async () => {
       await dropJob(store.db, chainId, address(3));
       const waits = { state: "waiting" as const, dueAtSeconds: 60, reason: "underfunded" as const };
       await ledger.updateJobs(fence, [
@@ -335,7 +335,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     describe("new records", () => {
-      test("are returned once each in numerical order regardless of the page size", async () => {
+      test("new records are returned once each in order, regardless of the page size", async () => {
         for (const limit of [1, 4, 9, 100]) {
           const found: number[] = [];
           for (let seq = 0; ; ) {
@@ -349,7 +349,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         }
       });
 
-      test("are returned with the terms and the creators of their addresses", async () => {
+      test("records are returned with their terms and creators", async () => {
         const terms = Uint8Array.from({ length: 600 }, (_, n) => (n < 256 ? 0 : n % 251));
         await store.saveRecord({
           address: fromHex(address(300_000)),
@@ -366,7 +366,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await ledger.findRecords([]), []);
       });
 
-      test("wake idle jobs when a look is saved, but do not change jobs in progress", async () => {
+      test("a first read creates or wakes jobs, but changes no active job", async () => {
         const block = { number: 9, timestamp: 60 };
         const hints = [1, 2, 4].map((n) => ({ address: address(n), block, isEnough: false }));
         const rest = { state: "idle" as const, dueAtSeconds: null, reason: null };
@@ -390,7 +390,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     });
 
-    test("matches 70,000 addresses at a time", async () => {
+    test("matchAddresses accepts 70,000 addresses at a time", async () => {
       assert.deepEqual(await ledger.matchAddresses([]), []);
       const asked = Array.from({ length: 70_000 }, (_, n) => address(n + 5));
       const found = await ledger.matchAddresses(asked);

@@ -18,14 +18,14 @@ const open = (limits: Partial<BudgetLimits>) =>
 describe("the budget of insufficient tips", () => {
   const tipped = (accountId: string) => payer(accountId, { isTipped: true });
 
-  test("is limited for each account regardless of the chain's remaining daily budget", () => {
+  test("each account has a budget for insufficient tips even if the daily budget is 0", () => {
     const budgets = open({ perDayMax: 0n });
     assert.equal(budgets.refusal(tipped("a"), 50n), undefined);
     budgets.reserve(tipped("a"), 50n);
     assert.equal(budgets.refusal(tipped("a"), 1n), "failed_tips_budget_spent");
   });
 
-  test("is limited for all accounts together by the chain's daily budget", () => {
+  test("the daily budget limits the insufficient tips of all accounts together", () => {
     const budgets = open({});
     for (const accountId of ["a", "b"]) budgets.reserve(tipped(accountId), 50n);
     assert.equal(budgets.refusal(tipped("c"), 1n), "failed_tips_budget_spent");
@@ -37,7 +37,7 @@ describe("the budget of insufficient tips", () => {
     );
   });
 
-  test("includes the insufficient tips of settled transactions", () => {
+  test("settled transactions use the budget of insufficient tips", () => {
     const spent = { total: 60n, client: 0n, tips: 60n };
     const limits = { perDayMax: 100n, perAccountMax: 60n, perClientMax: 10n };
     const budgets = openBudgets(limits, { total: 60n, accounts: new Map([["a", spent]]) });
@@ -47,7 +47,7 @@ describe("the budget of insufficient tips", () => {
 });
 
 describe("a cost that is limited to a part of each budget", () => {
-  test("is refused above half of the budget of an account, a client ID, or the chain", () => {
+  test("a cost that may use half of a budget is refused above this half", () => {
     const half = 2n;
     const budgets = open({});
     assert.equal(budgets.refusal(payer("a"), 25n, half), undefined);
@@ -66,7 +66,7 @@ describe("a cost that is limited to a part of each budget", () => {
 describe("a transaction that several addresses share", () => {
   const share = (n: number, of: Payer) => ({ ...of, address: `0x0${n}` as Hex, gas: 1 });
 
-  test("is refused if the budget of one account does not cover its share", () => {
+  test("a shared transaction is refused if one account's budget does not cover its share", () => {
     const shares = [share(1, payer("a")), share(2, payer("b"))];
     const budgets = open({});
     budgets.reserve(payer("b"), 41n);
@@ -74,14 +74,14 @@ describe("a transaction that several addresses share", () => {
     assert.equal(findBudgetRefusal(budgets, shares, 20n), "account_budget_spent");
   });
 
-  test("is refused if the shares of an account or a client ID together exceed its budget", () => {
+  test("a transaction is refused if a client ID's shares together exceed its budget", () => {
     const mine = payer("a", { isClientId: true });
     assert.equal(findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 10n), undefined);
     const reason = findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 11n);
     assert.equal(reason, "client_id_budget_spent");
   });
 
-  test("is charged to the chain if no address shares it, and is allowed if its cost falls", () => {
+  test("the chain's budget pays for a transaction that no address shares", () => {
     const budgets = open({});
     assert.equal(findBudgetRefusal(budgets, [], 100n), undefined);
     assert.equal(findBudgetRefusal(budgets, [], 101n), "budget_spent");

@@ -6,19 +6,19 @@ const known: DataFee = { ...unknownDataFee, perByte: 7n };
 const weigh = (...bounds: bigint[]) => mergeDataFees(known, bounds, { quorum: 2, nowMs: 1000 });
 
 describe("the data fee", () => {
-  test("is the median of the bounds of three endpoints, or the higher bound of two", () => {
+  test("the data fee is the median of three endpoints' bounds, or the higher of two", () => {
     assert.equal(weigh(1n, 900n, 9n).perByte, 9n);
     assert.equal(weigh(9n, 0n).perByte, 9n);
     assert.equal(weigh(0n, 9n).perByte, 9n);
   });
 
-  test("is not lowered by a single endpoint or by a missing answer", () => {
+  test("neither a single endpoint nor a missing answer lowers the data fee", () => {
     assert.equal(weigh(0n).perByte, 7n);
     assert.equal(weigh(9n).perByte, 9n);
     assert.equal(weigh().perByte, 7n);
   });
 
-  test("is zero for an hour if every endpoint reports zero, but not if one reports a fee", () => {
+  test("isFree returns true for an hour if every endpoint reports a data fee of zero", () => {
     const none = weigh(0n, 0n, 0n);
     assert.equal(none.perByte, 0n);
     assert.ok(isFree(none, 3_600_999));

@@ -42,12 +42,12 @@ describe("openIntentFilter with `EXECUTOR_PAYS=tips`", () => {
   const at = (nowMs: number) => openIntentFilter(chains, "tips", () => nowMs);
   const before = at(0);
 
-  test("rejects an intent without a tip in a token with a price", () => {
+  test("if only tips pay, rejects an intent without a tip in a token with a price", () => {
     assert.equal(before(intent({ calls: [] })), false);
     assert.equal(before(intent({ calls: [tip(other)] })), false);
   });
 
-  test("rejects an intent of a chain that is not listed", () => {
+  test("rejects an intent for a chain that is not listed", () => {
     assert.equal(before(intent({ chainId: 10 })), false);
   });
 
@@ -61,8 +61,8 @@ describe("openIntentFilter with `EXECUTOR_PAYS=tips`", () => {
   });
 });
 
-describe("openIntentFilter, if budgets pay", () => {
-  test("keeps expired intents, whose money can be returned", () => {
+describe("openIntentFilter with `EXECUTOR_PAYS=both`", () => {
+  test("if budgets pay, keeps expired intents, whose money can be returned", () => {
     const filter = openIntentFilter(chains, "both", () => (expirationTimestamp + 1) * 1000);
     assert.equal(filter(intent({ calls: [] })), true);
     assert.equal(filter(intent({ chainId: 10 })), false);

@@ -99,7 +99,7 @@ describe("the first read of new records", () => {
     await until("some passes are over", async () => done() >= before + count);
   };
 
-  test("reads each unpaid record once and stores no rows for unpaid records", async (context) => {
+  test("reads each new, unpaid record once and creates no job for it", async (context) => {
     const asked: Hex[] = [];
     const running = start(context, {
       adapt: withRpcs((rpc) =>
@@ -119,7 +119,7 @@ describe("the first read of new records", () => {
     assert.deepEqual(await jobsOf(sqlite, records), []);
   });
 
-  test("finds no money if the limit per pass is 0", onlyLong, async (context) => {
+  test("finds no early payment if `looksPerPass` is 0", onlyLong, async (context) => {
     const running = start(context, {
       adapt: (core) => ({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
     });
@@ -133,7 +133,7 @@ describe("the first read of new records", () => {
     await until("a restart with looks finds them", () => allExecuted(records));
   });
 
-  test("finds money that one of two endpoints hides", async (context) => {
+  test("finds an early payment that one of two endpoints hides", async (context) => {
     start(context, {
       endpoints: 2,
       adapt: withRpcs((rpc, index) => (index === 0 ? tampered(rpc, zeroes) : rpc)),
@@ -205,7 +205,7 @@ describe("the first read of new records", () => {
     },
   );
 
-  test("executes an early payment with two servers whose clocks differ", async (context) => {
+  test("executes early payments to records of two servers whose clocks differ", async (context) => {
     const open = () => openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const stores = await Promise.all([open(), open(), open()]);
     const running = start(context, { store: stores[2]! });

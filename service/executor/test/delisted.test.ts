@@ -43,7 +43,7 @@ for (const [name, lookalikes] of [
       return record;
     };
 
-    test("is found although it arrives in two parts, and then the address executes", async () => {
+    test("an address in a delisted token executes after a payment in two parts", async () => {
       const { address, intent } = await openRecord();
       const stranger = await world.newRecord();
       const { stop } = startCore(store, chains);
@@ -66,7 +66,7 @@ for (const [name, lookalikes] of [
       }
     });
 
-    test("is returned after the expiry", async () => {
+    test("money in a delisted token is returned after the expiry", async () => {
       const { address, intent } = await openRecord(20);
       const { stop } = startCore(store, chains);
       try {

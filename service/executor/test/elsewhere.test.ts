@@ -112,7 +112,7 @@ const returned = ({ elsewhere }: ServiceStatus): readonly Elsewhere[] =>
   elsewhere.filter(({ state, transactionHash }) => state === "returned" && transactionHash);
 
 describe("money that arrives on a chain other than the intent's chain", () => {
-  test("is returned on that chain and shown in the status; the address stays open", async () => {
+  test("money on another chain is returned on that chain; the address stays open", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
     assert.deepEqual((await statusOf(address)).elsewhere, []);
@@ -142,7 +142,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.deepEqual([status.state, status.balance, status.chainId], ["unfunded", "0", ownId]);
   });
 
-  test("is returned twice if money arrives twice; the status shows both returns", async () => {
+  test("money that arrives twice on another chain is returned twice", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
     for (const count of [1, 2]) {
@@ -164,7 +164,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.equal((await world.balanceOf(intent.recovery)) - before, 1_400n);
   });
 
-  test("appears only in the status of the address that a stranger paid", async () => {
+  test("dust on another chain appears only in the status of the address it paid", async () => {
     const [one, other] = [await openRecord(), await openRecord()];
     await world.pay(Array.from({ length: 40 }, () => ({ to: one.address, amount: 1n })));
     await until(
@@ -176,7 +176,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.ok(rows.length <= 32, `${rows.length} rows`);
   });
 
-  test("still counts as returned by somebody else after later dust", async () => {
+  test("money that a stranger returned still counts as returned after later dust", async () => {
     const record = await openRecord();
     const { address } = record;
     await running.stop();
@@ -210,7 +210,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.ok(later.others >= 25_000_000, `${later.others}`);
   });
 
-  test("stays at the address if the money is native coin until a token is returned", async () => {
+  test("native coin on another chain is returned together with a token", async () => {
     const { address, intent } = await openRecord();
     const before = await world.client.getBalance({ address: intent.recovery });
     await running.stop();
@@ -233,8 +233,8 @@ describe("money that arrives on a chain other than the intent's chain", () => {
   });
 });
 
-describe("events of money on a chain other than the intent's chain", () => {
-  test("report the payment and the return only once each and contain the chain's ID", async () => {
+describe("events of money on another chain", () => {
+  test("events report the payment and its return once, with the other chain's ID", async () => {
     const { address, intent } = await openRecord();
     await world.pay([{ to: address, amount: 2_500n }]);
     await until("both are reported", async () => (await eventsOf(address)).length === 2);
@@ -271,7 +271,7 @@ describe("events of money on a chain other than the intent's chain", () => {
     ]);
   });
 
-  test("do not report a transfer that one of two endpoints invents", async () => {
+  test("no event reports a transfer that one of two endpoints invents", async () => {
     const { address } = await openRecord();
     lie = { to: address, amount: 25_000_000n };
     const job = store.db.selectFrom("executor_jobs").where("address", "=", fromHex(address));

@@ -81,7 +81,7 @@ async function execute(records: readonly AddressRecord[]): Promise<Map<Hex, bool
 const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => code);
 
 describe("gas limits of executions", () => {
-  test("executes each intent without a finding that needs 0.2 to 6 million gas", async () => {
+  test("executes each intent without findings at any gas use from 0.2 to 6 million", async () => {
     const target = await deployOdd(world, "Shop");
     // Each item takes 22,100 gas. The rows take from 0.2 to 6 million gas.
     const few = [5, 120, 140, 160, 175, 190, 265];
@@ -133,7 +133,7 @@ describe("gas limits of executions", () => {
   );
 
   test(
-    "reports a tolerated call that burns all its gas and fails at any gas limit",
+    "reports an ignored call that burns all its gas and fails at any gas limit",
     onlyLong,
     async () => {
       // The call sends all gas to a contract that consists of one INVALID, and ignores the failure.
@@ -153,7 +153,7 @@ describe("gas limits of executions", () => {
     },
   );
 
-  test("executes the largest call that fits in a transaction (12 million gas)", async () => {
+  test("the largest call that fits in a transaction uses about 12 million gas", async () => {
     // A contract that loops until it has used the gas that its first argument names.
     const target = "0x0000000000000000000000000000000000620003" as const;
     // The code in pseudocode: start = GAS; repeat while start - GAS < wanted.

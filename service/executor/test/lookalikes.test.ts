@@ -80,7 +80,7 @@ const openRecord = async (secondsLeft?: number): Promise<AddressRecord> => {
 };
 
 describe("a look-alike of a listed token", () => {
-  test("appears in the status and is returned after the execution", async () => {
+  test("a look-alike appears in the status and is returned after the execution", async () => {
     const { address, intent } = await openRecord();
     await pay(address, 2_500n, bridged);
     await until("the status shows the look-alike", async () => (await wrongIn(address)).length > 0);
@@ -106,7 +106,7 @@ describe("a look-alike of a listed token", () => {
     assert.deepEqual(after.wrongTokens, []);
   });
 
-  test("appears in the status of an executed address until its return", async () => {
+  test("a look-alike that arrives at an executed address is returned", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");
@@ -115,7 +115,7 @@ describe("a look-alike of a listed token", () => {
     assert.equal(await world.balanceOf(intent.recovery, bridged), 100n);
   });
 
-  test("is returned after the expiry of an unpaid address", async () => {
+  test("a look-alike at an unpaid address is returned after the expiry", async () => {
     const { address, intent } = await openRecord(600);
     await pay(address, 700n, bridged);
     await until("the status shows the look-alike", async () => (await wrongIn(address)).length > 0);
@@ -128,7 +128,7 @@ describe("a look-alike of a listed token", () => {
 });
 
 describe("a stranger who sends look-alikes", () => {
-  test("cannot cause a job, row, or transaction with dust and delays no payment", async () => {
+  test("dust in look-alikes causes no job, row, or transaction, and no delay", async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => openRecord()));
     const before = {
       jobs: await jobs(),
@@ -148,7 +148,7 @@ describe("a stranger who sends look-alikes", () => {
     }
   });
 
-  test("cannot cause a transaction with a false balance but no transfer", async () => {
+  test("a false balance without a transfer causes no transaction", async () => {
     const { address, intent } = await openRecord();
     const lie = parseAbi(["function lie(uint256, uint256, bool)"]);
     const args = [2n ** 255n, 32n, false] as const;
@@ -161,7 +161,7 @@ describe("a stranger who sends look-alikes", () => {
     assert.deepEqual(await wrongIn(address), []);
   });
 
-  test("can cause at most three transactions a day with false transfers", async () => {
+  test("false transfers cause at most three transactions a day", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");

@@ -229,8 +229,8 @@ before(() =>
   }),
 );
 
-describe("the money of a payment that is", () => {
-  test("late: the payment comes back as soon as it has arrived", async () => {
+describe("mistakes of a payer", () => {
+  test("a late payment comes back as soon as it has arrived", async () => {
     const one = await order({ secondsLeft: 600 });
     await assertTooEarly(one);
     await pass(700);
@@ -239,14 +239,14 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "late", 25n * unit);
   });
 
-  test("too much: the excess comes back after the execution", async () => {
+  test("the excess of a payment comes back after the execution", async () => {
     const one = await order();
     await assertTooEarly(one);
     await pay(one, 26n * unit);
     await assertReturned(one, "too_much", 26n * unit);
   });
 
-  test("too little: the payment comes back after the expiry", async () => {
+  test("a payment that is too low comes back after the expiry", async () => {
     const one = await order({ secondsLeft: 600 });
     await pay(one, 24n * unit);
     await until("it is seen", async () => (await stateOf(one)) === "partially_funded");
@@ -255,14 +255,14 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "too_little", 24n * unit);
   });
 
-  test("sent twice: the second payment comes back after the execution", async () => {
+  test("the second of two equal payments comes back after the execution", async () => {
     const one = await order();
     const payment = { to: one.record.address, amount: 25n * unit };
     await world.pay([payment, payment]);
     await assertReturned(one, "twice", 50n * unit);
   });
 
-  test("a different listed token: the payment comes back after the execution", async () => {
+  test("another listed token comes back after the execution", async () => {
     const one = await order();
     await pay(one, 7n * unit, otherToken);
     await until("it is seen", async () => {
@@ -274,7 +274,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "other_token", 7n * unit, { token: otherToken });
   });
 
-  test("an unlisted token: the payment comes back when anyone names the token", async () => {
+  test("an unlisted token comes back when anyone calls `recover` with the token", async () => {
     const one = await order();
     await pay(one, 7n * unit, unlisted);
     await pay(one, 25n * unit);
@@ -283,7 +283,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "other_token", 7n * unit, { token: unlisted });
   });
 
-  test("a token that is not listed: the payment comes back after a report", onlyLong, async () => {
+  test("an unlisted token comes back after someone reports the token", onlyLong, async () => {
     const one = await order();
     await pay(one, 7n * unit, unlisted);
     await pay(one, 25n * unit);
@@ -297,7 +297,7 @@ describe("the money of a payment that is", () => {
     assert.equal(from.toLowerCase(), executor);
   });
 
-  test("native coin: the payment comes back after the execution", async () => {
+  test("native coin comes back after the execution", async () => {
     const one = await order();
     await payCoin(one);
     await assertTooEarly(one, zeroAddress);
@@ -305,7 +305,7 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "native_coin", coin, { token: zeroAddress });
   });
 
-  test("native coin after an execution: the coin comes back after a status request", async () => {
+  test("native coin at an executed address comes back after a status request", async () => {
     const one = await order();
     await pay(one, 25n * unit);
     await until("it is executed", () => isExecuted(one));
@@ -317,14 +317,14 @@ describe("the money of a payment that is", () => {
     await assertReturned(one, "native_coin", coin, { token: zeroAddress });
   });
 
-  test("on a different chain: the payment comes back there; the address stays open", async () => {
+  test("a payment on another chain comes back there; the address stays open", async () => {
     const one = await order();
     await other.pay(one.record.address, 25n * unit);
     await assertReturned(one, "other_chain", 25n * unit, { on: other, token: other.token });
     assert.equal(await stateOf(one), "unfunded");
   });
 
-  test("from an exchange: the excess goes to recovery, not to the exchange", onlyLong, async () => {
+  test("an exchange's excess goes to recovery, not to the exchange", onlyLong, async () => {
     const one = await order();
     const exchange = addressOf("the hot wallet of an exchange");
     await world.pay([{ to: exchange, amount: 100n * unit }]);
@@ -337,7 +337,7 @@ describe("the money of a payment that is", () => {
     assert.equal(await world.balanceOf(exchange), 50n * unit);
   });
 
-  test("from a contract: the excess goes to recovery, not to the contract", onlyLong, async () => {
+  test("a contract's excess goes to recovery, not to the contract", onlyLong, async () => {
     const one = await order();
     const contract = await paymentTo(one, 26n * unit);
     await world.pay([{ to: contract.address, amount: 26n * unit }]);
@@ -347,7 +347,7 @@ describe("the money of a payment that is", () => {
     assert.equal(await world.balanceOf(contract.intent.recovery), 0n);
   });
 
-  test("to an executed address: the payment comes back as soon as it has arrived", async () => {
+  test("a payment to an executed address comes back as soon as it has arrived", async () => {
     const one = await order();
     await pay(one, 25n * unit);
     await until("it is executed", () => isExecuted(one));
@@ -356,8 +356,8 @@ describe("the money of a payment that is", () => {
   });
 });
 
-describe("the money of a token that", () => {
-  test("blocks the recipient: the payment comes back after the expiry", async () => {
+describe("tokens that are paused or that block an address", () => {
+  test("a payment comes back after the expiry if the token blocks the recipient", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
     await changeFiat(fiatTokenData.block(one.recipient));
     await pay(one, 25n * unit);
@@ -367,7 +367,7 @@ describe("the money of a token that", () => {
     await assertReturned(one, "blocked_recipient", 25n * unit);
   });
 
-  test("blocks recovery: the excess waits, and comes back when recovery is unblocked", async () => {
+  test("an excess comes back after the token unblocks recovery", async () => {
     const one = await order({ token: fiat });
     await changeFiat(fiatTokenData.block(one.record.intent.recovery));
     await pay(one, 26n * unit);
@@ -380,7 +380,7 @@ describe("the money of a token that", () => {
     assert.equal(found.args.amount, unit);
   });
 
-  test("blocks recovery: only recovery itself can send the money elsewhere", onlyLong, async () => {
+  test("if a token blocks recovery, only recovery can redirect the money", onlyLong, async () => {
     const one = await order({ token: fiat });
     const { intent } = one.record;
     await changeFiat(fiatTokenData.block(intent.recovery));
@@ -395,7 +395,7 @@ describe("the money of a token that", () => {
     assert.equal(await world.balanceOf(one.record.address, fiat), 0n);
   });
 
-  test("is paused: the payment waits, and comes back when the token is unpaused", async () => {
+  test("a payment in a paused token comes back after the token is unpaused", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
     await payThenChange(one, fiatTokenData.pause);
     await until("the execution failed", () => hasFailed(one));
@@ -407,7 +407,7 @@ describe("the money of a token that", () => {
     await assertReturned(one, "paused_token", 25n * unit);
   });
 
-  test("blocks the address: the payment is executed when it is unblocked", onlyLong, async () => {
+  test("a payment is executed after the token unblocks the address", onlyLong, async () => {
     const one = await order({ token: fiat });
     await payThenChange(one, fiatTokenData.block(one.record.address));
     await until("the execution failed", () => hasFailed(one));

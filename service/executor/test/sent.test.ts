@@ -106,7 +106,7 @@ const settledOf = (address: Hex) =>
   });
 
 describe("a token that is on no list", () => {
-  test("can be named by its contract and is returned after the execution", async () => {
+  test("a token that is reported by its contract is returned after the execution", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -131,7 +131,7 @@ describe("a token that is on no list", () => {
     assert.equal(await fateOf(address, plain), "empty");
   });
 
-  test("can be named by a transaction and waits at an open address until the expiry", async () => {
+  test("a token that is reported by a transaction waits until the address expires", async () => {
     const { address, intent } = await openRecord(600);
     const transactionHash = await mint(plain, address, 700n);
     const found = await named(address, { transactionHash });
@@ -154,7 +154,7 @@ describe("a token that is on no list", () => {
     ["returns nothing, like USDT", silent, 1_000n],
     ["takes a fee", fee, 990n],
   ] as const) {
-    test(`is returned if it ${kind}`, onlyLong, async () => {
+    test(`a reported token is returned even if it ${kind}`, onlyLong, async () => {
       const record = await openRecord();
       await mineOver(record);
       await mint(token, record.address, 1_000n);
@@ -165,7 +165,7 @@ describe("a token that is on no list", () => {
     });
   }
 
-  test("can be named again if more of the token arrives after the return", onlyLong, async () => {
+  test("a token can be reported again if more of the token arrives", onlyLong, async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -181,7 +181,7 @@ describe("a token that is on no list", () => {
 });
 
 describe("a stranger with hostile tokens", () => {
-  test("cannot cause a transaction if the simulation fails, lies, or burns gas", async () => {
+  test("a hostile token causes no transaction if its simulation fails or lies", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -215,7 +215,7 @@ describe("a stranger with hostile tokens", () => {
     assert.equal(await sent(), before);
   });
 
-  test("causes no transaction for an address that the operator dropped", async () => {
+  test("a report causes no transaction for an address that the operator dropped", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -229,7 +229,7 @@ describe("a stranger with hostile tokens", () => {
     assert.equal(await sent(), before);
   });
 
-  test("affects no other account by a token that reenters the factory", onlyLong, async () => {
+  test("a token that reenters the factory does not stop later returns", onlyLong, async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -288,7 +288,7 @@ describe("a stranger with hostile tokens", () => {
     });
   }
 
-  test("causes at most `namedTokensPerDay` transactions for one account", async () => {
+  test("reports cause at most `namedTokensPerDay` transactions for one account", async () => {
     const accountId = newAccount();
     const count = namedTokensPerDay + 2;
     const records = await Promise.all(

@@ -36,7 +36,7 @@ describe("several keys", () => {
     ["a key itself", [{ key: `0x${"4c".repeat(32)}` }]],
   ];
   for (const [name, keys] of faulty) {
-    test(`refuses a file of ${name} at startup and does not show the content`, () => {
+    test(`refuses a keys file with ${name} at startup and does not show its content`, () => {
       const message = refusal({ executorKeys: fileOf(JSON.stringify(keys)) });
       assert.match(message, /^EXECUTOR_KEYS .* is not a list of keys/);
       assert.doesNotMatch(message, /s3cret|4c4c/);
@@ -78,7 +78,7 @@ describe("several keys", () => {
     }
   });
 
-  test("reads all forms of keys in a file in order and returns lowercase addresses", () => {
+  test("reads keys in the order of the file and returns lowercase addresses", () => {
     const keys = [
       { signerUrl, address: second },
       { signerUrl: "http://127.0.0.1:2", address: first },

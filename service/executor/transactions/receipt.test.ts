@@ -55,21 +55,21 @@ describe("parseReceipt", () => {
 });
 
 describe("decodeOutcomes", () => {
-  test("ignores a failed item in a different sender's batch", () => {
+  test("ignores a failed item of another sender or with an unknown index", () => {
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(token, 1n)), factory, sent), []);
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(sender, 2n)), factory, sent), []);
   });
 
-  test("assigns the failure of an item to the vault at the item's index", () => {
+  test("assigns an item's failure to the vault at the item's index", () => {
     const [outcome] = decodeOutcomes(receipt(itemFailed(sender, 1n)), factory, sent);
     assert.deepEqual(outcome, { kind: "failed", vault, reason: explainRevert("0x") });
   });
 
-  test("ignores events of other contracts", () => {
+  test("decodeOutcomes ignores events of other contracts", () => {
     assert.deepEqual(decodeOutcomes(receipt(log(token)), factory, sent), []);
   });
 
-  test("decodes the factory's events with their measured amounts", () => {
+  test("decodeOutcomes decodes the factory's events with their measured amounts", () => {
     const [outcome] = decodeOutcomes(receipt(log(factory)), factory, sent);
     assert.deepEqual(outcome, { kind: "executed", vault, token, amount: 100n, left: 40n });
   });

@@ -36,13 +36,13 @@ describe("a remote signer", () => {
       ));
   }
 
-  test("throws `SignerRefused` if a different key signed", () =>
+  test("throws `SignerRefused` if another key signed", () =>
     withRemoteSigner(
       () => other.sign(wanted),
       (signer) => assert.rejects(signer.sign(wanted), refused(/^expected a signature by 0x/)),
     ));
 
-  test("throws `SignerRefused` for a value, a high `s`, or malformed bytes", async () => {
+  test("throws `SignerRefused` for a nonzero value, a high `s`, or malformed bytes", async () => {
     const parsed = parseTransaction(await own.sign(wanted));
     const { r, s, yParity, ...rest } = parsed as typeof parsed & { type: "eip1559" };
     const signature = { r: r!, s: s!, yParity: yParity! };

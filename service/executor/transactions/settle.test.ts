@@ -72,7 +72,7 @@ describe("compareReceipts", () => {
   });
 });
 
-describe("the block that is final by the `finalized` tag", () => {
+describe("the final block by the `finalized` tag", () => {
   const blockAt = (number: number) => {
     const [hash, parentHash] = [`0x${"05".repeat(32)}`, `0x${"04".repeat(32)}`];
     const limits = { gasLimit: "0x1c9c380", baseFeePerGas: "0x1" };
@@ -95,19 +95,19 @@ describe("the block that is final by the `finalized` tag", () => {
       chain,
     );
 
-  test("is not affected by one false endpoint out of three in any position", async () => {
+  test("one false endpoint out of three does not affect the final block", async () => {
     for (const lie of [999_999, 0, 1, undefined]) {
       assert.equal(await finalBy([lie, 930, 930], 2), 930);
       assert.equal(await finalBy([930, lie, 930], 2), 930);
     }
   });
 
-  test("is the lower of two blocks, or is found by depth if one node lacks the tag", async () => {
+  test("the final block is the lower of two, or is found by depth if two nodes fail", async () => {
     assert.equal(await finalBy([999_999, 930], 2), 930);
     assert.equal(await finalBy([999_999, undefined, undefined], 2), 1000 - 65);
   });
 
-  test("control: is the block of the only endpoint", async () => {
+  test("control: the only endpoint determines the final block", async () => {
     assert.equal(await finalBy([990], 1), 990);
   });
 });

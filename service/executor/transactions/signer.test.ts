@@ -77,7 +77,7 @@ describe("a new key", () => {
   after(() => rmSync(folder, { recursive: true }));
   const [keystore, password] = [join(folder, "key.json"), join(folder, "password.txt")];
 
-  test("is refused without writing if the file exists or the password is empty", () => {
+  test("refuses to write a new key if the file exists or the password is empty", () => {
     writeFileSync(join(folder, "empty"), "\n");
     assert.throws(() => writeNewKey(keystore, join(folder, "empty")), /contains no password/);
     assert.ok(!existsSync(keystore));
@@ -87,7 +87,7 @@ describe("a new key", () => {
     assert.ok(!existsSync(password));
   });
 
-  test("opens with the given or generated password; only the owner can read its file", () => {
+  test("a new key opens with its password, and only the owner can read its file", () => {
     const address = writeNewKey(keystore, password);
     const opens = (executorKeystore: string) =>
       openSigner({ executorKeystore, executorPasswordFile: password }).address;

@@ -65,15 +65,15 @@ const signers: Implementation[] = [
 for (const { name, refusal, using } of signers) {
   describe(name, () => {
     if (refusal !== undefined) {
-      test("throws `SignerRefused` with the address if it signs with a different key", () =>
+      test("throws `SignerRefused` with the address if another key signed", () =>
         using(other, (signer) =>
           assert.rejects(signer.sign(wanted), refused(new RegExp(other.address, "i"))),
         ));
 
-      test("throws `SignerRefused` and omits the signer's message if the signer fails", () =>
+      test("throws `SignerRefused` without the signer's message if the signer fails", () =>
         using("refuses", (signer) => assert.rejects(signer.sign(wanted), refused(refusal))));
 
-      test("rejects within a lease if the signer is silent, and shows no secret or URL", () =>
+      test("rejects within the lease time if the signer is silent, and shows no secret", () =>
         using("is silent", async (signer) => {
           const askedAtMs = performance.now();
           await assert.rejects(signer.sign(wanted), ({ name, message }: Error) => {
@@ -85,7 +85,7 @@ for (const { name, refusal, using } of signers) {
         }));
     }
 
-    test("returns its address in lowercase and signs the same bytes as the local key", () =>
+    test("a signer's address is lowercase, and its bytes equal those of a local key", () =>
       using(own, async (signer) => {
         const account = privateKeyToAccount(key);
         assert.equal(signer.address, account.address.toLowerCase());

@@ -61,12 +61,12 @@ async function passOver(responses: readonly TraceResponse[]) {
 }
 
 describe("traces by three endpoints", () => {
-  test("do not count if only one endpoint traces", async () => {
+  test("a trace does not count if only one of three endpoints traces", async () => {
     const { read } = await passOver([[1, 79_999], undefined, undefined]);
     assert.equal(await read(), undefined);
   });
 
-  test("count if two traces are equal; the endpoint with the third trace is reported", async () => {
+  test("two equal traces count, and the endpoint with another trace is reported", async () => {
     const { read, events } = await passOver([
       [1, 79_999],
       [30_000, 50_000],
@@ -78,7 +78,7 @@ describe("traces by three endpoints", () => {
     ]);
   });
 
-  test("do not count if the only two traces differ", async () => {
+  test("two traces that differ do not count", async () => {
     const { read, asked } = await passOver([[1, 79_999], [30_000, 50_000], undefined]);
     assert.equal(await read(), undefined);
     await read();
@@ -100,8 +100,8 @@ test("ignores the trace of a batch that ran out of gas before its last item", as
   assert.equal(asked.length, 4, "nodes are still asked for traces");
 });
 
-describe("if too few endpoints trace", () => {
-  test("the executor asks the endpoints again after an hour", async () => {
+describe("too few traces", () => {
+  test("if too few endpoints trace, the executor asks them again after an hour", async () => {
     const responses: TraceResponse[] = [undefined, undefined];
     const { read, asked, wait } = await passOver(responses);
     assert.equal(await read(), undefined);
@@ -120,24 +120,24 @@ describe("if too few endpoints trace", () => {
   });
 });
 
-describe("if no node traces a batch", () => {
+describe("gas shares without a trace", () => {
   const [ran, failed] = vaults as [Hex, Hex];
   const shares = [
     { address: ran, gas: 137_500 },
     { address: failed, gas: 137_500 },
   ];
 
-  test("charges at most the estimate of an item that ran, and the rest to a failed item", () => {
+  test("without a trace, an item that ran pays its estimate and a failed item the rest", () => {
     const taken = divideGas(shares, 230_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
   });
 
-  test("does not charge more than its share to a failed item that used little gas", () => {
+  test("without a trace, a failed item that used little gas pays at most its share", () => {
     const taken = divideGas(shares, 120_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [60_000, 60_000]);
   });
 
-  test("charges each item by its estimate if all items ran or all items failed", () => {
+  test("divideGas returns undefined if all items ran or all items failed", () => {
     assert.equal(divideGas(shares, 230_000, new Set()), undefined);
     assert.equal(divideGas(shares, 230_000, new Set(vaults)), undefined);
   });

@@ -11,7 +11,7 @@ const { world, store } = await prepare();
 
 describe("many payments", () => {
   const count = rounds(100, 1000);
-  test(`are all executed if they pay ${count} addresses in 10 blocks`, async (context) => {
+  test(`needs at most one transaction for each 10 of ${count} payments`, async (context) => {
     assert.ok((await executeAll(context, count)) <= count / 10);
     context.diagnostic(await figures());
   });
@@ -61,7 +61,7 @@ describe("many payments", () => {
     return new Set((await executions()).map(({ transactionHash }) => transactionHash)).size;
   }
 
-  test("wait if a pass has no time to simulate, and have a recorded reason", async (context) => {
+  test("payments wait with a reason if a pass has no time to simulate", async (context) => {
     world.stopTicking();
     world.startTicking(100);
     const reasons: string[] = [];

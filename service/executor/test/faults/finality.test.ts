@@ -72,7 +72,7 @@ const settle = async (running: Running) => {
 };
 
 describe("work after an execution", () => {
-  test("returns a surplus after confirmations and charges the final return", async (context) => {
+  test("returns a surplus after confirmations and charges gas after finality", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await pay(record, 130n);

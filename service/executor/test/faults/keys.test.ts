@@ -155,7 +155,7 @@ describe("two keys", () => {
     await until("they are executed", () => allExecuted(records));
   });
 
-  test("the pass fails and nothing is sent if no endpoint reports a balance", async () => {
+  test("nothing is sent if no endpoint reports the balance of the key", async () => {
     const error = { code: -32601, message: "no such method" };
     start((core) => ({
       endpoints: core.endpoints.map((honest) => ({
@@ -196,7 +196,7 @@ describe("two keys", () => {
   for (const honest of [2, 1]) {
     const options = honest === 1 ? {} : onlyLong;
     test(
-      `no payment waits for a key without coin although one of ${honest + 1} endpoints lies`,
+      `an empty key delays no payment although one of ${honest + 1} endpoints lies`,
       options,
       async () => {
         const wei = await world.client.getBalance({ address: first });

@@ -69,7 +69,7 @@ describe("kill -9", () => {
     });
   }
 
-  test("executes or returns every payment once, and leaves no nonce stuck", async (context) => {
+  test("after all kills, every payment is executed or returned once", async (context) => {
     const running = startCore(store, chains, (core) => ({ ...core, signers: twoKeys }));
     context.after(running.stop);
     await until("all are executed", async () =>

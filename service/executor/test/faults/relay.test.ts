@@ -116,7 +116,7 @@ describe("private relays", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("sends to the other endpoints in addition after `sendFallbackBlocks`", async (context) => {
+  test("also sends to the other endpoints after `sendFallbackBlocks` blocks", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
     const running = await payWith(context, "drops_broadcasts", fallback);
@@ -172,7 +172,7 @@ describe("private relays", () => {
   });
 });
 
-describe("an endpoint that reports a transaction as underpriced", () => {
+describe("an error that a transaction is underpriced", () => {
   /** Checks that the refusals cause no replacement, and that the address is executed later. */
   async function isNotBelieved({ events, isExecuted }: Awaited<ReturnType<typeof payWith>>) {
     const count = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
@@ -184,7 +184,7 @@ describe("an endpoint that reports a transaction as underpriced", () => {
   }
   const stuckSeconds = 10_000;
 
-  test("causes no replacement while the only other endpoint is down", async (context) => {
+  test("an underpriced error of the only live endpoint replaces nothing", async (context) => {
     refusal = "replacement transaction underpriced";
     const down = await startProxy(world.rpcUrl);
     context.after(down.stop);
@@ -194,18 +194,14 @@ describe("an endpoint that reports a transaction as underpriced", () => {
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test(
-    "causes no replacement as the only endpoint at a constant base fee",
-    onlyLong,
-    async (context) => {
-      refusal = "replacement transaction underpriced";
-      const urls = { rpcUrls: [relay.url], stuckSeconds };
-      const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
-      await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
-    },
-  );
+  test("an underpriced error of the only endpoint replaces nothing", onlyLong, async (context) => {
+    refusal = "replacement transaction underpriced";
+    const urls = { rpcUrls: [relay.url], stuckSeconds };
+    const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
+    await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
+  });
 
-  test("causes no replacement as the only relay", onlyLong, async (context) => {
+  test("an underpriced error of the only relay replaces nothing", onlyLong, async (context) => {
     refusal = "replacement transaction underpriced";
     const alone: Relayed = { sendUrls: [relay.url], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", alone, { stuckSeconds }));

@@ -111,7 +111,7 @@ test("replaces a transaction only after the key's balance covers the cost", asyn
   world.stopTicking();
 });
 
-describe("a purpose whose transaction was replaced by a zero-value transfer", () => {
+describe("a transaction that was canceled by a zero-value transfer", () => {
   const plenty = 10n ** 24n;
   const refusal = { error: { code: -32000, message: "exceeds block gas limit" } };
 
@@ -207,7 +207,7 @@ describe("a purpose whose transaction was replaced by a zero-value transfer", ()
   const areFree = async (records: readonly AddressRecord[]) =>
     (await jobsOf(records)).every((job) => Number(job.due_at) > 0 && job.purpose_id === null);
 
-  test("does not count as a failure if the budget was spent", async (context) => {
+  test("a canceled transaction is not a failure if the budget was spent", async (context) => {
     const gate = { does: "pass" as "pass" | "drop" };
     const { budgets, count } = start(context, gate);
     world.startTicking(100);
@@ -229,7 +229,7 @@ describe("a purpose whose transaction was replaced by a zero-value transfer", ()
   });
 
   for (const [what, asFailure] of [
-    ["does not count as a failure if no block could contain the transaction", false],
+    ["a canceled transaction is not a failure if no block could contain it", false],
     ["control: each job needs its own transaction if the purpose counts as a failure", true],
   ] as const) {
     test(what, asFailure ? onlyLong : {}, async (context) => {

@@ -148,7 +148,7 @@ async function payOne(accountId: string): Promise<AddressRecord> {
 }
 
 describe("after a restore from a backup", () => {
-  test("charges transactions sent after the backup and spends no budget twice", async (context) => {
+  test("after a restore, charges transactions sent since the backup", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -182,7 +182,7 @@ describe("after a restore from a backup", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("charges a transaction that replaced a transaction of the backup", async (context) => {
+  test("after a restore, charges a replacement that the backup does not have", async (context) => {
     world.stopTicking();
     const lost = start(context);
     const record = await payOne(bob);
@@ -280,7 +280,7 @@ describe("after a restore from a backup", () => {
     },
   );
 
-  test("writes off at most the remaining daily budget", async (context) => {
+  test("charges at most the remaining daily budget for unknown transactions", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);

@@ -94,7 +94,7 @@ const lies: Record<string, Lie> = {
 describe("one false endpoint out of three", () => {
   for (const [method, lie] of Object.entries(lies)) {
     const options = method === "eth_getCode" ? {} : onlyLong;
-    test(`appears with ${method} in the log and the metrics`, options, async (context) => {
+    test(`the log and metrics name an endpoint that fakes ${method}`, options, async (context) => {
       const bad = await endpoint({ [method]: lie });
       const good = await Promise.all([endpoint(), endpoint()]);
       const urls = [bad, ...good].map(({ url }) => url);
@@ -115,7 +115,7 @@ describe("one false endpoint out of three", () => {
     });
   }
 
-  test("control: no endpoint appears if all three are honest", onlyLong, async (context) => {
+  test("control: no endpoint is reported if all three are honest", onlyLong, async (context) => {
     const good = await Promise.all([endpoint(), endpoint(), endpoint()]);
     const { reported, scoreOf, differs } = await whatIsSeen(
       context,
@@ -127,7 +127,7 @@ describe("one false endpoint out of three", () => {
     );
   });
 
-  test("appears with the method in `admin chains check` even if it refuses logs", async () => {
+  test("`admin chains check` names the methods that an endpoint fakes or refuses", async () => {
     const liar = await endpoint({
       ...lies,
       eth_getBalance: { result: "0xff" },

@@ -168,7 +168,7 @@ describe("the executor and the observer on an idle day", () => {
     [12, 30_000],
     [1, 200_000],
   ] as const) {
-    test(`make few calls to one node, 1.6 times as many to two (${blockSeconds} s)`, async (t) => {
+    test(`a second node adds at most 60 % to idle calls (${blockSeconds} s)`, async (t) => {
       const one = await callsOfDay({ blockSeconds, endpoints: 1 });
       const two = await callsOfDay({ blockSeconds, endpoints: 2 });
       t.diagnostic(`${one} with one endpoint, ${two} with two`);
@@ -181,7 +181,7 @@ describe("the executor and the observer on an idle day", () => {
 describe("a chain without open addresses sleeps", () => {
   const expiresAt = startSeconds - 86_400;
   for (const blockSeconds of [12, 1]) {
-    test(`causes at most 1,000 calls a day, 1,600 to two nodes (${blockSeconds} s)`, async (t) => {
+    test(`a sleeping chain causes at most 1,600 calls a day (${blockSeconds} s)`, async (t) => {
       for (const [endpoints, callsMax] of [[1, 1000] as const, [2, 1600] as const]) {
         const idle = { blockSeconds, endpoints, expiresAt };
         const calls = await callsOfDay(idle, sleepingSpanSeconds);
@@ -192,7 +192,7 @@ describe("a chain without open addresses sleeps", () => {
   }
 
   for (const endpoints of [1, 2]) {
-    test(`finds late money within five minutes (endpoints: ${endpoints})`, async () => {
+    test(`a sleeping chain's late money is found within five minutes (${endpoints})`, async () => {
       for (const waitSeconds of [0, 145, 290, 1450]) {
         const world = await startIdle({ blockSeconds: 12, endpoints, expiresAt });
         await world.runFor(warmUpSeconds + waitSeconds);
@@ -205,7 +205,7 @@ describe("a chain without open addresses sleeps", () => {
     });
   }
 
-  test("wakes immediately if an address is created, and stays awake", async () => {
+  test("a sleeping chain wakes and stays awake after an address is created", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
@@ -217,7 +217,7 @@ describe("a chain without open addresses sleeps", () => {
     await world.stop();
   });
 
-  test("wakes immediately if a status shows money", async () => {
+  test("a sleeping chain wakes immediately if a status shows money", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
@@ -228,7 +228,7 @@ describe("a chain without open addresses sleeps", () => {
     await world.stop();
   });
 
-  test("sleeps after its only address is executed", async () => {
+  test("a chain sleeps after its only address is executed", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1 });
     await world.runFor(warmUpSeconds);
     const before = world.calls();

@@ -138,7 +138,7 @@ describe("the executor continues after a block with more logs than a provider re
     });
   }
 
-  test("causes a gap if no endpoint returns the block's logs", async () => {
+  test("a block becomes a gap if no endpoint returns the block's logs", async () => {
     const { events } = await historyOf(1, [withoutReceipts], { flood }, byTokens);
     const gaps = events.filter(({ kind }) => kind === "gap");
     const blocks = new Set(gaps.map((gap) => JSON.stringify(gap)));
@@ -174,7 +174,7 @@ describe("executes payments although all endpoints except one refuse all logs", 
     ["at one of two endpoints", [withoutLogs, free]],
     ["at two endpoints of three", [withoutLogs, withoutLogs, free]],
   ] as const) {
-    test(`with at most a quarter more calls for refusals ${what}`, async (t) => {
+    test(`refused logs cause at most a quarter more calls ${what}`, async (t) => {
       for (const seed of seeds) {
         const usual = await historyOf(
           seed,
@@ -199,7 +199,7 @@ describe("executes payments although all endpoints except one refuse all logs", 
    */
   const lookBlocks = 60 / 12 + 2;
 
-  test(`finds omitted payments within ${lookBlocks} blocks by reading balances`, async (t) => {
+  test(`reading balances finds omitted payments within ${lookBlocks} blocks`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
@@ -213,7 +213,7 @@ describe("executes payments although all endpoints except one refuse all logs", 
     }
   });
 
-  test("control: does not find omitted payments without reading balances", async () => {
+  test("control: without balance reads, omitted payments wait ten times as long", async () => {
     const { ownWaitBlocksMax } = await historyOf(1, [withoutLogs, omits], {}, { looksPerPass: 0 });
     assert.ok(ownWaitBlocksMax > 10 * lookBlocks, `${ownWaitBlocksMax} blocks`);
   });

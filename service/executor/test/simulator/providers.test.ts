@@ -150,7 +150,7 @@ describe("nine of ten passes take no half second longer if one of three endpoint
     ["eth_getCode", false],
     ["eth_call", false],
   ] as const) {
-    test(`refuses each ${method} with 429`, isShort ? {} : onlyLong, async (t) => {
+    test(`an endpoint's 429 to ${method} slows no pass`, isShort ? {} : onlyLong, async (t) => {
       const { passMs, ...honest } = await historyWith({}, three);
       const throttled = await historyWith(
         {
@@ -212,7 +212,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
   /** No transaction is replaced because of its age. */
   const patient = { stuckSeconds: 600 };
 
-  test("payments are executed within a minute", async (t) => {
+  test("executes payments within a minute if nodes demand a minimum gas price", async (t) => {
     const { faults, waitBlocksMax } = await historyWith(besu(), plain);
     const more = waitBlocksMax - (await historyWith({}, plain)).waitBlocksMax;
     t.diagnostic(`${more} blocks more`);

@@ -116,14 +116,14 @@ describe("finds a payment if its address is created while the logs are read", ()
     });
   }
 
-  test("control: misses the payment without balance reads and second log reads", async () => {
+  test("control: without balance reads and repeated log reads, misses the payment", async () => {
     const tuning = { looksPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));
   });
 });
 
-describe("uses the second form of a query for an endpoint that refuses the first form", () => {
+describe("finds all payments if an endpoint refuses one form of log query", () => {
   const error = { error: { code: -32005, message: "too much" } };
   for (const [what, isRefused] of [
     ["if it refuses queries by recipients", ({ topics }: Filter) => topics[2] !== undefined],
@@ -144,8 +144,8 @@ describe("uses the second form of a query for an endpoint that refuses the first
   }
 });
 
-describe("chooses the query with fewer bytes; both forms find the same payments", () => {
-  test("queries by recipients on a busy chain and finds the same as by tokens", async () => {
+describe("the form of log queries", () => {
+  test("queries by recipients on a busy chain and finds the same payments", async () => {
     for (const seed of seeds) {
       const few = await historyOf(seed, {});
       const all = await historyOf(seed, { tuning: byTokens });

@@ -61,7 +61,7 @@ describe("simulated executors miss nothing, repeat nothing, and report nothing f
   }
 });
 
-describe("simulated executors keep these promises with tips and two keys that may not sign", () => {
+describe("simulated executors miss and repeat nothing with tips and two unreliable keys", () => {
   for (const some of partsOf(seeds)) {
     test(nameOf(some), async () => {
       const reports = await histories(some, { keys: 2, isTipped: true });
