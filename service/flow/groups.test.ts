@@ -4,13 +4,13 @@ import { roundRobin } from "./groups.ts";
 
 const ownerOf = (item: string) => item[0]!;
 
-test("takes the first item of each owner and then the second item of each owner", () => {
+test("roundRobin takes one item of each owner before a second item of any owner", () => {
   assert.deepEqual(roundRobin(["a1", "a2", "a3", "b1", "c1", "c2"], ownerOf), [
     ..."a1 b1 c1 a2 c2 a3".split(" "),
   ]);
 });
 
-test("keeps the order of the items within a round, or sorts each round by a comparison", () => {
+test("roundRobin keeps the order within a round, or sorts each round by a comparison", () => {
   const items = ["b2", "a9", "b1", "a1"];
   assert.deepEqual(roundRobin(items, ownerOf), ["b2", "a9", "b1", "a1"]);
   const byNumber = (a: string, b: string) => Number(a[1]) - Number(b[1]);

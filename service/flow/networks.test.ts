@@ -12,7 +12,7 @@ describe("the network of an address", () => {
     ["::1", "0:0:0:0::/64", "0:0:0::/48"],
   ];
   for (const [ip, network, wide] of networks) {
-    test(`${ip} belongs to ${network}, and to ${wide} of a site`, () => {
+    test(`${ip} is in the network ${network} and in the wide network ${wide}`, () => {
       assert.equal(networkOf(ip), network);
       assert.equal(wideNetworkOf(ip), wide);
     });

@@ -15,7 +15,7 @@ describe("together", () => {
     );
   });
 
-  test("a rejected group fails all items of the group, but no other group", async () => {
+  test("a rejected group fails only its own items", async () => {
     const asked = together<number, number>(
       (items) => {
         if (items.includes(1)) throw new Error("the group failed");
@@ -81,7 +81,7 @@ describe("together", () => {
 });
 
 describe("togetherBy", () => {
-  test("runs a group for each key; a rejection fails only the items of one key", async () => {
+  test("togetherBy runs a group per key, and a rejected group fails only its items", async () => {
     const groups: number[][] = [];
     const asked = togetherBy<number, number>(
       (item) => `${item % 3}`,

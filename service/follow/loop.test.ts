@@ -39,7 +39,7 @@ beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "Date"] }));
 afterEach(() => mock.timers.reset());
 
 describe("the loop of a chain", () => {
-  test("runs a subscriber immediately, at polls, at new blocks, and on request", async () => {
+  test("a subscriber runs immediately, at polls, at new blocks, and on request", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     let runs = 0;
     const end = loop.subscribe(async () => {
@@ -66,7 +66,7 @@ describe("the loop of a chain", () => {
     await end();
   });
 
-  test("never runs a subscriber twice simultaneously, but runs it again afterwards", async () => {
+  test("a subscriber never runs twice simultaneously, but runs again afterwards", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -83,7 +83,7 @@ describe("the loop of a chain", () => {
     await end();
   });
 
-  test("does not let a slow subscriber delay a different subscriber", async () => {
+  test("a slow subscriber does not delay another subscriber", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const endSlow = loop.subscribe(run);
@@ -100,7 +100,7 @@ describe("the loop of a chain", () => {
     await Promise.all([endSlow(), end()]);
   });
 
-  test("ends a subscription after the current run and starts no further run", async () => {
+  test("unsubscribing waits for the current run and starts no further run", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -119,7 +119,7 @@ describe("the loop of a chain", () => {
     assert.equal(counted.runs, 1);
   });
 
-  test("returns a head that a pass recorded for up to two polls without a request", async () => {
+  test("readHead returns a recorded head for up to two polls without a request", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     const seen: (BlockReference | undefined)[] = [];
     const end = loop.subscribe(async () => {

@@ -91,7 +91,7 @@ describe("sweep", () => {
     });
   });
 
-  test("does not read a block with refused logs and invalid receipts", async () => {
+  test("does not advance past a block with refused logs and invalid receipts", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: -32005, message: "too many" } };
     const turn = turnOf([showing(refused, { result: null })], kept);
@@ -106,7 +106,7 @@ describe("sweep", () => {
     "query returned more than 10000 results",
     "nothing that any table of errors has",
   ]) {
-    test(`requests half as many blocks after one refusal: ${message}`, async () => {
+    test(`halves the range of log queries after a refusal: ${message}`, async () => {
       const kept: unknown[] = [];
       const asked: number[] = [];
       const limited = (call: Call): Answer => {
@@ -141,7 +141,7 @@ describe("sweep", () => {
     };
   };
 
-  test("requests as many blocks as a refusal allows and tries more after 16 ranges", async () => {
+  test("queries as many blocks as a refusal allows and later tries a longer range", async () => {
     const asked: [number, number][] = [];
     const turn = turnOf([limitedTo(3, asked)]);
     turn.tuning = { ...turn.tuning, rangesPerPass: 20 };
@@ -150,7 +150,7 @@ describe("sweep", () => {
     assert.deepEqual(widths, [89, ...Array(17).fill(3), 4, 3]);
   });
 
-  test("calls an endpoint last if its limit is below the range", async () => {
+  test("calls an endpoint last if its log limit is below the range", async () => {
     const [narrow, wide]: [[number, number][], [number, number][]] = [[], []];
     const turn = turnOf([limitedTo(3, narrow), limitedTo(1000, wide), limitedTo(1000, wide)]);
     turn.view.quorum = 2;
@@ -222,7 +222,7 @@ describe("sweep", () => {
     assert.deepEqual(await catchUp(29), []);
   });
 
-  test("reads nothing else in a turn if a rate limit refuses the newest blocks", async () => {
+  test("ends the turn if a rate limit refuses the newest blocks", async () => {
     let queries = 0;
     const turn = turnOf([
       ({ method, params }) => {
@@ -265,7 +265,7 @@ describe("sweep with look-alikes of the listed token", () => {
       payments.map((each) => [each.token, each.amount, each.isLookalike]),
     );
 
-  test("requests all look-alikes in one query and saves transfers worth returning", async () => {
+  test("one query covers all look-alikes; only transfers worth returning are saved", async () => {
     const kept: unknown[] = [];
     const queries: Query[] = [];
     const turn = turnOf(
@@ -427,7 +427,7 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
     };
   };
 
-  test("saves the transfer, but does not report the transfer as agreed", async () => {
+  test("saves a transfer that one of two endpoints shows, but not as agreed", async () => {
     for (const shown of [
       [() => [25n], () => []],
       [() => [], () => [25n]],
@@ -439,7 +439,7 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
     }
   });
 
-  test("reports the transfer once as agreed after both endpoints have shown it", async () => {
+  test("reports a transfer once as agreed after both endpoints have shown it", async () => {
     const both = await sweepTurns([() => [25n], () => [25n]], 6);
     assert.deepEqual(both, { saved: ["25"], agreed: ["25"] });
     let turns = 0;

@@ -69,7 +69,7 @@ async function killAtSend(chain: BareChain, isAfter: boolean, through: number): 
   return isKilled;
 }
 
-test("sends nothing twice if killed before a send and after the next send", async (t) => {
+test("a launch sends nothing twice if killed before a send and after the next send", async (t) => {
   const chain = await startChain(t);
   assert.ok(await killAtSend(chain, false, 1));
   assert.ok(await killAtSend(chain, true, 1));
@@ -78,7 +78,7 @@ test("sends nothing twice if killed before a send and after the next send", asyn
   assert.equal(journalOf(chain).sent.filter(({ mined }) => mined?.succeeded).length, 8);
 });
 
-test("sends nothing twice if killed before and after each send", onlyLong, async (t) => {
+test("a launch sends nothing twice if killed before and after each send", onlyLong, async (t) => {
   const chain = await startChain(t);
   let kills = 0;
   let isPaid = false;
@@ -103,7 +103,7 @@ test("sends nothing twice if killed before and after each send", onlyLong, async
   );
 });
 
-describe("a launch that is killed while it", () => {
+describe("a launch that is killed", () => {
   /** Starts the command, which kills itself at the point that kill-at.ts describes. */
   async function killAt(chain: BareChain, point: string): Promise<void> {
     const { href } = pathToFileURL(resolve(import.meta.dirname, "../testing/launch/kill-at.ts"));
@@ -118,7 +118,7 @@ describe("a launch that is killed while it", () => {
     assert.equal(child.signalCode, "SIGKILL", `${point}: ${said}`);
   }
 
-  test("creates the account and the address: makes only one of each", onlyLong, async (t) => {
+  test("creates one account and one address even if it is killed", onlyLong, async (t) => {
     const chain = await startChain(t);
     const file = `${chain.config.dataDirectory}/service.db`;
     const points = [
@@ -148,7 +148,7 @@ describe("a launch that is killed while it", () => {
     assert.equal(await countSent(chain), 8);
   });
 
-  test("proves the outcome: ends with the same proof", onlyLong, async (t) => {
+  test("ends with the same proof even if it is killed while proving", onlyLong, async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const first = await runLaunch(chain).done;

@@ -30,13 +30,13 @@ async function assertRefused(chain: BareChain, message: RegExp, change?: Partial
   assert.equal(existsSync(chain.config.dataDirectory), false);
 }
 
-describe("launch, before anything is spent,", () => {
-  test("refuses a chain before Cancun", async (t) => {
+describe("a launch before it spends anything", () => {
+  test("a launch refuses a chain before Cancun", async (t) => {
     const chain = await startChain(t, "shanghai");
     await assertRefused(chain, /does not support MCOPY/);
   });
 
-  test("refuses a chain where the keyless deployment would run out of gas", async (t) => {
+  test("a launch refuses a chain on which the keyless deployment needs too much gas", async (t) => {
     const chain = await startChain(t);
     const { sender } = deterministicDeployer;
     chain.watch(async ({ method, params }, forward) => {
@@ -48,7 +48,7 @@ describe("launch, before anything is spent,", () => {
     await assertRefused(chain, /needs 250000 gas here, and its transaction is signed for 100000/);
   });
 
-  test("refuses a wallet with too little coin and names the balance and the cost", async (t) => {
+  test("a launch names the balance and the cost if the wallet has too little coin", async (t) => {
     const chain = await startChain(t);
     await chain.client.setBalance({ address: chain.wallet, value: parseEther("0.01") });
     const wallet = new RegExp(
@@ -57,7 +57,7 @@ describe("launch, before anything is spent,", () => {
     await assertRefused(chain, wallet);
   });
 
-  test("refuses a single endpoint, and endpoints of a wrong chain or without proofs", async (t) => {
+  test("a launch refuses a single endpoint, a wrong chain, and a lack of proofs", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /requires endpoints of two different providers, found 1/, {
       rpcUrls: [chain.rpcUrls[0]!],
@@ -74,7 +74,7 @@ describe("launch, before anything is spent,", () => {
     await assertRefused(chain, /expected an RPC endpoint of chain 84532, found chain 1/);
   });
 
-  test("refuses an unknown chain and `--resume` without a launch to resume", async (t) => {
+  test("a launch refuses an unknown chain and `--resume` without an earlier launch", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /--chain: expected one of base-sepolia, found sepolia/, {
       chainName: "sepolia",
@@ -84,7 +84,7 @@ describe("launch, before anything is spent,", () => {
 });
 
 describe("launch", () => {
-  test("ends with a proved payment and costs within 10 % of the dry run's estimate", async (t) => {
+  test("a launch proves its payment and costs within 10 % of the dry run's estimate", async (t) => {
     const chain = await startChain(t);
     const before = await chain.client.getBalance({ address: chain.wallet });
     const dry = runLaunch(chain, { isDryRun: true });
@@ -142,7 +142,7 @@ describe("launch", () => {
   });
 });
 
-describe("launch, if USDC rejects the execution,", () => {
+describe("a launch whose execution USDC rejects", () => {
   const { pause, unpause, block, unblock } = fiatTokenData;
 
   /** Sends a transaction of the owner of USDC, without waiting for a block. */
@@ -181,12 +181,12 @@ describe("launch, if USDC rejects the execution,", () => {
     assert.equal(await client.readContract({ ...read, args: [wallet] }), 10_000n);
   }
 
-  test("reports that USDC is paused, and executes when run later", async (t) => {
+  test("a launch reports that USDC is paused, and executes when run later", async (t) => {
     const chain = await startChain(t);
     await assertWaits(chain, pause, unpause, "Pausable: paused");
   });
 
-  test("reports that USDC blocks the wallet, and executes when run later", async (t) => {
+  test("a launch reports that USDC blocks the wallet, and executes when run later", async (t) => {
     const chain = await startChain(t);
     const [blocked, unblocked] = [block(chain.wallet), unblock(chain.wallet)];
     await assertWaits(chain, blocked, unblocked, "Blacklistable: account is blacklisted");

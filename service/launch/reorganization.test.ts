@@ -52,7 +52,7 @@ async function startChain(t: TestContext) {
 
 const addressOf = (chain: BareChain) => makeRecord(journalOf(chain).intent!).address;
 
-describe("launch, repeated after a reorganization,", () => {
+describe("a repeated launch after a reorganization", () => {
   // Blocks: 1 funding, 2 deployer, 3 factory, 4 to 8 periphery, 9 payment, 10 execution.
   const cases = [
     ["the execution", 9],
@@ -89,7 +89,7 @@ describe("launch, repeated after a reorganization,", () => {
     });
   }
 
-  test("accepts a mined transaction that was replaced at a higher fee", async (t) => {
+  test("a repeated launch accepts a mined transaction that it had replaced", async (t) => {
     const { chain, undo } = await startChain(t);
     const { client } = chain;
     await client.setAutomine(false);
@@ -120,7 +120,7 @@ describe("launch, repeated after a reorganization,", () => {
   });
 
   test(
-    "deploys the factory if its transaction was mined again before the deployer",
+    "deploys the factory again if its transaction was mined before the deployer",
     onlyLong,
     async (t) => {
       const { chain, undo } = await startChain(t);
@@ -138,8 +138,8 @@ describe("launch, repeated after a reorganization,", () => {
   );
 });
 
-describe("launch, while it waits for its payment,", () => {
-  test("deploys removed contracts again after a reorganization and then executes", async (t) => {
+describe("a launch that waits for its payment", () => {
+  test("a waiting launch deploys contracts again that a reorganization removed", async (t) => {
     const { chain, undo, assertPaidOnce } = await startChain(t);
     let isUndone = false;
     const { pay } = chain;

@@ -58,8 +58,8 @@ async function assertProvedLater(chain: BareChain, message: RegExp, becomeHonest
 
 const tooFew = /nonce 7 is used, but too few endpoints show the transaction that used it/;
 
-describe("launch, with two nodes,", () => {
-  test("proves the outcome at a block that both nodes have executed", async (t) => {
+describe("a launch with two nodes", () => {
+  test("a launch proves the outcome at a block that both nodes have executed", async (t) => {
     const chain = await startChain(t, ["own", "second"]);
     const run = runLaunch(chain);
     const proved = await run.done;
@@ -72,7 +72,7 @@ describe("launch, with two nodes,", () => {
     assert.ok(code, "the second node has executed the calls");
   });
 
-  test("waits for the second node if this node falls behind", async (t) => {
+  test("a launch waits for a second node that falls behind", async (t) => {
     const chain = await startChain(t, ["own", "second"]);
     const second = chain.second!;
     let requests = 0;
@@ -123,7 +123,7 @@ describe("launch, with two nodes,", () => {
   );
 });
 
-describe("launch, with a node that lies about the outcome and has the true block hashes,", () => {
+describe("a launch with a node that lies about the outcome", () => {
   let isLying = false;
   const lie: Watch = async (call, forward, index) => {
     const answer = await forward();
@@ -143,7 +143,7 @@ describe("launch, with a node that lies about the outcome and has the true block
     }
   };
 
-  test("makes no receipt if the lying node is one of two", async (t) => {
+  test("makes no receipt if one of two nodes lies about the outcome", async (t) => {
     const chain = await startChain(t, ["own", "second"]);
     afterExecution(
       chain,
@@ -157,7 +157,7 @@ describe("launch, with a node that lies about the outcome and has the true block
     });
   });
 
-  test("proves the true outcome if the lying node is one of three", onlyLong, async (t) => {
+  test("proves the true outcome if one of three nodes lies", onlyLong, async (t) => {
     const chain = await startChain(t, ["own", "second", "own"]);
     afterExecution(
       chain,

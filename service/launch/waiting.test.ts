@@ -76,8 +76,8 @@ function setMaxFee({ env }: BareChain, gwei: string): void {
   );
 }
 
-describe("launch, if the chain stops mining,", () => {
-  test("reports this, waits, and resends transactions that the endpoint forgot", async (t) => {
+describe("a launch on a chain that stops mining", () => {
+  test("reports that mining stopped, and resends a transaction that the node forgot", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     const [, hash] = /^sending (0x\w+)/.exec(await run.prints(/^sending /))!;
@@ -92,7 +92,7 @@ describe("launch, if the chain stops mining,", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("stops on Ctrl-C, and `--resume` reports the outcome of each transaction", async (t) => {
+  test("after Ctrl-C, `--resume` reports the outcome of each transaction", async (t) => {
     const chain = await startStopped(t);
     const admin = resolve(import.meta.dirname, "../admin.ts");
     const args = [admin, "launch", "--chain", "base-sepolia", "--key-file", chain.keyFile];
@@ -127,8 +127,8 @@ describe("launch, if the chain stops mining,", () => {
   });
 });
 
-describe("launch, if the base fee rises above its offer,", () => {
-  test("raises the offered fee", async (t) => {
+describe("a launch whose offered fee is too low", () => {
+  test("a launch raises the offered fee if the base fee rises above this fee", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     await run.prints(/^sending /);
@@ -141,7 +141,7 @@ describe("launch, if the base fee rises above its offer,", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("waits and names the limit if a higher fee exceeds `maxFeePerGas`", async (t) => {
+  test("a launch waits and names the limit if the base fee exceeds `maxFeePerGas`", async (t) => {
     const chain = await startStopped(t);
     setMaxFee(chain, "1.000000008");
     const run = runLaunch(chain);
@@ -159,7 +159,7 @@ describe("launch, if the base fee rises above its offer,", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("waits and names the cost if the wallet cannot pay a higher fee", onlyLong, async (t) => {
+  test("a launch waits and names the cost if a raised fee costs too much", onlyLong, async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     await run.prints(/^sending /);
@@ -178,10 +178,10 @@ describe("launch, if the base fee rises above its offer,", () => {
   });
 });
 
-describe("launch, if another program uses its key,", () => {
+describe("a launch whose key another program uses", () => {
   const isExecution = (raw: Hex) => `${parseTransaction(raw).to}` === factoryAddress.toLowerCase();
 
-  test("names the other transaction and repeats the first step only when run again", async (t) => {
+  test("names another program's transaction and repeats a step only when run again", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     const [, own] = /^sending (0x\w+)/.exec(await run.prints(/^sending /))!;
@@ -199,7 +199,7 @@ describe("launch, if another program uses its key,", () => {
   });
 
   test(
-    "names the other transaction and repeats the execution only when run again",
+    "names another program's transaction and repeats the execution only when run again",
     onlyLong,
     async (t) => {
       const chain = await startBareChain();
@@ -222,7 +222,7 @@ describe("launch, if another program uses its key,", () => {
   );
 
   test(
-    "uses the next nonce if a program takes the launch's nonce before the payment",
+    "uses the next nonce if another program uses a nonce before the payment",
     onlyLong,
     async (t) => {
       const chain = await startBareChain();

@@ -139,7 +139,7 @@ test("the backup in docs/self-hosting.md completes during create requests", asyn
 });
 
 describe("a store that cannot write durably", () => {
-  test("acknowledges nothing after a failed write to SQLite until a restart", async () => {
+  test("a failed write to SQLite blocks all later writes until a restart", async () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "full-")) };
     const script = `
       import { createHash } from "node:crypto";
@@ -188,7 +188,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("is not ready if the SQLite file is missing", async () => {
+  test("a store is not ready if the SQLite file is missing", async () => {
     const dataDirectory = mkdtempSync(join(directory, "gone-"));
     const store = await openStore({ dataDirectory });
     await store.check();
@@ -235,7 +235,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("acknowledges nothing if PostgreSQL's wait for a standby is canceled", async () => {
+  test("acknowledges no write if PostgreSQL's wait for a standby is canceled", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);

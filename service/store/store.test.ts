@@ -125,7 +125,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns undefined for an unknown address", async () => {
+    test("the store returns undefined for an unknown address", async () => {
       assert.equal(await store.findTerms(randomBytes(20)), undefined);
       assert.equal(await store.findRecord(randomBytes(20)), undefined);
     });
@@ -222,7 +222,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns `usedBy` if an address would get another address's reference", async () => {
+    test("returns `usedBy` if a save would reuse another address's reference", async () => {
       const [first, second] = [row(), row()];
       await store.saveRecord({ ...first, reference: "order-3" });
       await store.saveRecord({ ...second, reference: "order-4" });
@@ -232,7 +232,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal((await namesOf(second.address))[0]![1], "order-5");
     });
 
-    test("returns `exists` if a client ID names an earlier address of the account", async () => {
+    test("returns `exists` if a client ID saves an address that the account has", async () => {
       for (const reference of [undefined, "order-6"]) {
         const saved = row();
         await store.saveRecord({ ...saved, reference });
@@ -251,7 +251,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await namesOf(saved.address), [name]);
     });
 
-    test("saves 3,000 simultaneous records in several groups and finds every record", async () => {
+    test("saves 3,000 simultaneous records and finds every record", async () => {
       const rows = Array.from({ length: 3000 }, () => row());
       await Promise.all(rows.map((each) => store.saveRecord(each)));
       const found = await Promise.all(rows.map((each) => store.findTerms(each.address)));
@@ -268,7 +268,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("saves records while a transaction of Kysely is open", async () => {
+    test("saves a record while another transaction is open", async () => {
       const saved = row();
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
@@ -297,7 +297,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await isSaved;
     });
 
-    test("a reader returns the rows of each key in order, or no rows", async () => {
+    test("a reader returns the rows of each key, in the order of the keys", async () => {
       const rowsOf = store.readerOf<{ account_id: string; created_at: number }>({
         name: "test-owners",
         sqlite: `select account_id, created_at from owners where address = ?
@@ -341,7 +341,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("opens a database that an earlier version created", async () => {
+    test("keeps the migrations of earlier versions", async () => {
       const names = (await store.db.selectFrom("migrations").select("name").execute()).map(
         ({ name }) => name,
       );
@@ -351,7 +351,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("refuses a database of a different version and names that version", async () => {
+    test("refuses a database of another version and names that version", async () => {
       await store.db
         .insertInto("migrations")
         .values({ name: "999-later", applied_at: 1 })
@@ -363,7 +363,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("migrations").where("name", "=", "999-later").execute();
     });
 
-    test("lists read a record's fields from the terms even after a repair", async () => {
+    test("the columns of a record follow its terms even after a repair", async () => {
       const saved = row();
       const word = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex");
       const words = [32n, 0xabcdn, 2n ** 255n + 1n, 7n, 1_900_000_000n, 8n, 9n, 8453n, 5n];
@@ -401,7 +401,7 @@ for (const name of ["sqlite", "postgres"] as const) {
   });
 }
 
-test("a reader with a cursor misses no later commit on PostgreSQL", async () => {
+test("a reader with a cursor misses no record that PostgreSQL commits later", async () => {
   const [one, other] = [
     await openPostgres(postgres.url, rooms),
     await openPostgres(postgres.url, rooms),

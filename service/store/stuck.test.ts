@@ -52,7 +52,7 @@ async function assertAllRefused(store: Store): Promise<void> {
 }
 
 describe("UnavailableError within seconds", { concurrency: true }, () => {
-  test("is thrown while a table is locked; a canceled save leaves nothing", async (t) => {
+  test("calls throw while a table is locked, and a canceled save leaves nothing", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: "", databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -68,7 +68,7 @@ describe("UnavailableError within seconds", { concurrency: true }, () => {
     assert.deepEqual(await store.findTerms(newRow(1).address), newRow(1).terms);
   });
 
-  test("is thrown while the server is silent; a repeated save is stored once", async (t) => {
+  test("calls throw while PostgreSQL is silent, and a repeated save is stored once", async (t) => {
     const line = await openLine(await postgres.newDatabase());
     t.after(line.close);
     const store = await openStore({ dataDirectory: "", databaseUrl: line.url });
@@ -88,7 +88,7 @@ describe("UnavailableError within seconds", { concurrency: true }, () => {
     await store.close();
   });
 
-  test("is thrown for a transaction without a second wait for the rollback", async (t) => {
+  test("a transaction throws without a second wait for the rollback", async (t) => {
     const line = await openLine(await postgres.newDatabase());
     t.after(line.close);
     const store = await openStore({ dataDirectory: "", databaseUrl: line.url });
@@ -107,7 +107,7 @@ describe("UnavailableError within seconds", { concurrency: true }, () => {
     await store.close();
   });
 
-  test("is thrown only for saves with a reference if the references are locked", async (t) => {
+  test("if references are locked, only saves with a reference throw", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const config = { dataDirectory: "", databaseUrl };
     const [store, other] = await Promise.all([openStore(config), openStore(config)]);

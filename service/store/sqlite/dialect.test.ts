@@ -91,7 +91,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       assert.equal((await query.execute())[0]!.number, null);
     });
 
-    test("returns the number of changed rows and the last ID", async () => {
+    test("a statement returns the number of changed rows and the last ID", async () => {
       const inserted = await insert({ ...row("a"), id: 5 }, { ...row("b"), id: 6 }).execute();
       assert.deepEqual(
         inserted.map((each) => ({ ...each })),
@@ -154,7 +154,7 @@ describe("the thread of statements", () => {
     Worker.prototype.postMessage = postMessage;
   });
 
-  test("throws `UnavailableError` for pending and later statements after its end", async () => {
+  test("statements throw `UnavailableError` after the statement thread has ended", async () => {
     await store.check();
     const [worker] = workers;
     const waiting = ask(long);
@@ -171,7 +171,7 @@ describe("the thread of statements", () => {
     await store.close();
   });
 
-  test("fails a transaction that is open while the store closes, and writes nothing", async () => {
+  test("a transaction that is open while the store closes fails and writes nothing", async () => {
     const closed = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const values = { id: "acc_late", email: "late@example.com", created_at: 1 };
@@ -190,7 +190,7 @@ describe("the thread of statements", () => {
     await again.close();
   });
 
-  test("keeps a program alive only while a statement is pending", async () => {
+  test("a pending statement keeps a program alive, but an open store does not", async () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "program-")) };
     const program = `
       import { CompiledQuery } from "kysely";

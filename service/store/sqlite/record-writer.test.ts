@@ -10,7 +10,7 @@ const directory = mkdtempSync(join(tmpdir(), "record-writer-"));
 after(() => rmSync(directory, { recursive: true }));
 
 describe("the writing thread", () => {
-  test("does not keep a program alive if the program leaves its store open", async () => {
+  test("the writing thread does not keep a program alive that leaves its store open", async () => {
     const program = `
       import { openStore } from "${import.meta.resolve("../../roles/open-store.ts")}";
       await openStore({ dataDirectory: ${JSON.stringify(directory)} });`;
