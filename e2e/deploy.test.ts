@@ -69,7 +69,7 @@ describe("alerts and dashboard", () => {
     }
   });
 
-  // promtool's unit tests showed that increase() of a series that begins with 1 is 0.
+  // increase() of a series that begins with 1 returns 0, as unit tests with promtool have shown.
   test("an alert that counts events also sees the first event of a series", () => {
     const counting = [...read("alerts.yaml").matchAll(/expr: (increase\((\w+).*?\) > 0.*)/g)];
     assert.ok(counting.length >= 5);
@@ -127,7 +127,8 @@ describe("the image, the compose file, and the systemd unit", () => {
     for (const source of copied) assert.ok(existsSync(join(root, source)), source);
   });
 
-  // The image contains only parts of contracts/, but all of the other rooms.
+  // The image contains only parts of contracts/, but all of the other folders that the service
+  // imports.
   test("the image has each file of contracts/ that the service imports", () => {
     const copied = [
       ...read("Dockerfile").matchAll(/^COPY (contracts\/\S+\.ts|contracts\/snap\S+)/gm),

@@ -1,5 +1,6 @@
-// Tests an executor without a service. The executor reads records from mirrors of a folder, and
-// executes addresses that pay a tip. One mirror lies, one is silent, and one has no list.
+// Tests an executor that runs without the service. It reads records from four mirrors, and executes
+// addresses that pay a tip. One mirror is honest, one lies, one never responds, and one has no list
+// of records.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -46,7 +47,10 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-/** The requests to the server of the folder. The server supports range requests only at first. */
+/**
+ * The offsets that the executor requested from the honest mirror, which supports range requests
+ * only at first.
+ */
 const asked: string[] = [];
 let knowsRanges = true;
 const honest: RequestListener = ({ headers: { range }, url }, response) => {
@@ -61,7 +65,7 @@ const honest: RequestListener = ({ headers: { range }, url }, response) => {
   response.writeHead(206, { "Content-Range": part }).end(file.subarray(from));
 };
 
-/** Returns an intent that pays a tip and the shop, or only the shop. */
+/** Returns the record of an intent that pays the shop and, if `tipped`, also a tip. */
 function recordOf(name: string, { tipped = true, secondsLeft = 86_400 } = {}): AddressRecord {
   const seed = keccak256(stringToHex(name));
   const token = getAddress(demoTokens[0]!.address);
@@ -99,8 +103,8 @@ describe("executor --from-mirror", () => {
   const expired = recordOf("expired", { secondsLeft: -60 });
 
   /**
-   * Saves and mirrors records in the same way as the service. In the mirror, `damage` gets the
-   * terms of a different address.
+   * Stores the records and then writes them to the honest mirror, as the service does. In between,
+   * replaces the terms of the record `damage` with another address's terms.
    */
   async function addToMirror(records: AddressRecord[], damage?: AddressRecord) {
     const store = await openStore({ dataDirectory: data });
@@ -136,8 +140,8 @@ describe("executor --from-mirror", () => {
   before(async () => {
     world = await startWorld();
     world.startTicking(150);
-    // The false records: a different record's terms, a different recovery, text that is not JSON,
-    // and an unfinished line.
+    // The lying mirror returns another record's terms, a different recovery address, another record
+    // under this address, text that is not JSON, and an unfinished line.
     const lies = [
       JSON.stringify({ ...early, terms: late.terms }),
       JSON.stringify({ ...early, intent: { ...early.intent, recovery: shop } }),

@@ -2,14 +2,17 @@
 // The bench is a client of the public API and of the chain, and reads nothing from the service's
 // database.
 //
-// - steady: one payment per second. Reports the time from the block of a payment to the block of
-//   its execution, and from there to the webhook `address.executed` at the merchant's server.
-// - cohort: many payments at the same time, doubled while each is executed within 60 s.
-// - soak: half the rate of the largest cohort for a longer time. The backlog must not grow.
+// - steady: one payment per second. Reports the time from a payment's block to its execution's
+//   block, and from the execution to the arrival of the webhook `address.executed` at the
+//   merchant's server.
+// - cohort: many payments at the same time. Their number doubles until an execution takes more than
+//   60 s.
+// - soak: payments at half the rate of the largest cohort for a longer time, in which the backlog
+//   must not grow.
 //
-// Each combination of database and block time has its own chain, database and service. All
-// combinations share this machine with the load, so the service would perform at least as well on a
-// machine of its own.
+// Each combination of database and block time has its own chain, database and service. The service
+// shares this machine with the load generator, so it would be at least as fast on a machine of its
+// own.
 //
 // BLOCK_SECONDS, DATABASES, STEADY_SECONDS, SOAK_SECONDS and COHORT_MAX select and bound the runs.
 
@@ -43,8 +46,8 @@ const soakSeconds = readNumber("SOAK_SECONDS", 120);
 const cohortMax = readNumber("COHORT_MAX", 6400);
 const cohortMin = 100;
 /**
- * A cohort has settled in time if each execution is in a block at most this long after its
- * payment's block.
+ * A cohort has settled in time if no execution's block is more than this time after its payment's
+ * block.
  */
 const cohortSecondsMax = 60;
 /** A payment that takes longer ends the bench with an error. */
@@ -52,7 +55,10 @@ const giveUpMs = 300_000;
 
 const amount = 25_000_000n;
 const token = demoTokens[0]!.address;
-/** Budgets and fairness are per account, so the addresses belong to several merchants. */
+/**
+ * The executor divides its budget and its work among accounts, so the addresses belong to several
+ * accounts.
+ */
 const accountCount = 10;
 /** The gas limit of a block on OP Mainnet and Base, rounded down. */
 const blockGas = 60_000_000;
@@ -250,7 +256,10 @@ async function settle({ payments }: Deployment, addresses: readonly Hex[]): Prom
 
 const settlementSeconds = ({ paidIn, executedIn }: Settled) =>
   executedIn.timestamp - paidIn.timestamp;
-/** The time since this client saw the block of the execution. A webhook can arrive before that. */
+/**
+ * The time from the moment when this client saw the execution's block to the webhook's arrival; 0
+ * if the webhook arrived first.
+ */
 const webhookMs = ({ executedIn, deliveredAtMs }: Settled) =>
   Math.max(0, deliveredAtMs - executedIn.seenAtMs);
 

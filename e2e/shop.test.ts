@@ -31,8 +31,8 @@ const price = 25_000_000n;
 const wallet: Hex = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65";
 
 /**
- * How customers pay: `paid` before and `late` after the expiry. `back` is the amount that must be
- * returned.
+ * What customers pay before the expiry (`paid`) and after the expiry (`late`). `back` is the total
+ * that must be returned to the customer.
  */
 const customers = [
   { name: "exactly", paid: price, late: 0n, hasGoods: true, back: 0n },

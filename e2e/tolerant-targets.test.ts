@@ -1,6 +1,6 @@
-// Tests targets that continue after their inner work ran out of gas, with an unchanged `npm start`.
-// Although its executor uses the lowest gas limit with which a node reports no revert, the work is
-// done.
+// Tests, with an unchanged `npm start`, target contracts that continue after an inner call ran out
+// of gas. The executor uses the lowest gas limit with which a node reports no revert, but the inner
+// call must get enough gas nevertheless.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -62,7 +62,8 @@ describe("targets that continue after their inner calls failed", () => {
       await mint(record.address);
       await mint(payerAccount.address);
       const gas = await leastContent(target, record);
-      // Control: without the factory's check, the target takes the payment and does no work.
+      // Control: if this gas limit is used without the factory, the target takes the payment and
+      // does no work.
       for (const call of record.intent.calls) {
         assert.equal(await send(call.target, toHex(encodeCall(call)), gas), "success");
       }
@@ -124,8 +125,9 @@ async function mint(to: Hex): Promise<void> {
 const executionOf = ({ intent }: AddressRecord) => toHex(encodeExecution(intent));
 
 /**
- * Returns, with a precision of 10,000 gas, the lowest gas limit with which all calls succeed, as an
- * estimator would find it without the factory's check.
+ * Returns the lowest gas limit, in steps of 10,000, with which all calls succeed, so that only the
+ * factory's check makes the execution revert. Without this check, a gas estimate would return this
+ * limit.
  */
 async function leastContent({ name, address }: Target, record: AddressRecord): Promise<bigint> {
   for (let gas = 100_000n; gas < 2_000_000n; gas += 10_000n) {

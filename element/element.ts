@@ -25,7 +25,7 @@ export type AddressEventDetail = { readonly address: Hex; readonly status: Servi
 
 type RecordFound = Extract<LookedUp, { kind: "record" }>;
 
-/** The wallet flow if the page could not load the wallet code. It offers no wallet. */
+/** The wallet flow of an element that could not load the wallet code. It offers no wallets. */
 const noWallets: WalletFlow = {
   wallets: () => [],
   view: () => ({ is: "offered", messages: [] }),
@@ -44,13 +44,16 @@ export class ExecutableAddressElement extends Base {
   #dispatched = new Set<string>();
   #wallets: WalletFlow | undefined;
   #panel: typeof import("./drawing/draw-wallet.ts") | undefined;
-  /** The state and balance at the last simulation. */
+  /**
+   * The state and balance of the last status. If they change, the element requests another
+   * simulation.
+   */
   #simulated = "";
   #own: Partial<ElementWords> = {};
   #spoken: ElementWords = elementWords;
   #drawn = "";
 
-  /** Overrides single texts. All other texts stay in the element's language. */
+  /** Replaces some of the element's texts. The other texts stay in the element's language. */
   set words(words: Partial<ElementWords>) {
     this.#own = words;
     this.#draw();
@@ -179,7 +182,10 @@ export class ExecutableAddressElement extends Base {
     return decideStanding(intent, this.#news, this.#simulation, Math.floor(Date.now() / 1000));
   }
 
-  /** Redraws only on a change, so that screen readers and pressed buttons are not interrupted. */
+  /**
+   * Redraws only after a change, because a redraw interrupts screen readers and the press of a
+   * button.
+   */
   #draw() {
     if (!this.shadowRoot) return;
     const lookedUp = this.#lookedUp;

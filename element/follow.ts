@@ -26,8 +26,8 @@ const pollMs = 5_000;
 const timeoutMs = 5_000;
 const tickMs = 1_000;
 /**
- * If the page's and the device's clock differ by more than this, the device slept, because on many
- * systems only one clock continues during sleep.
+ * If the two clocks measure durations that differ by more than this, the device slept, because on
+ * many systems the page's clock stops during sleep.
  */
 const sleptMs = 5_000;
 
@@ -38,9 +38,9 @@ const sleptMs = 5_000;
 type Clocks = { wallMs: number; runMs: number };
 const clocks = (): Clocks => ({ wallMs: Date.now(), runMs: performance.now() });
 /**
- * Returns the longer of the durations that the two clocks measured. A duration that is too long
- * causes only an additional request. With a duration that is too short, the page could show an
- * expired address as open.
+ * Returns the longer of the durations that the two clocks have measured since `at`. An overestimate
+ * causes only an additional request, but with an underestimate the page could show an expired
+ * address as open.
  */
 const msSince = (at: Clocks) => Math.max(Date.now() - at.wallMs, performance.now() - at.runMs);
 
@@ -77,7 +77,7 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   };
 
   let stream = new AbortController();
-  /** Requests a status immediately if the last update is older than the interval of pings. */
+  /** Reconnects if the device slept or if the last update is older than `streamSilenceMs`. */
   const wake = (hasSlept: boolean) => {
     if (news.isUnknown || (!hasSlept && msSince(updatedAt) < streamSilenceMs)) return;
     if (news.status && !news.isStale) say({ isStale: true });

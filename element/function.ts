@@ -13,7 +13,10 @@ export function splitFunction(text: string): FunctionParts {
   };
 }
 
-/** Returns the signature without names. Its hash is the selector: `transfer(address,uint256)`. */
+/**
+ * Returns the signature without parameter names, such as `transfer(address,uint256)`. The selector
+ * is computed from this form.
+ */
 export function writeSignature({ name, parameters }: FunctionParts): string {
   return `${name}(${parameters.map(({ type }) => type).join(",")})`;
 }

@@ -20,8 +20,8 @@ export type Hazard = {
 };
 
 /**
- * Returns whether payment options stay hidden behind a button, so that the payer sees the hazard
- * first.
+ * Returns whether the page hides the payment options behind a button, so that the payer sees the
+ * hazard first.
  */
 export const coversPayment = ({ tone, title }: Hazard): boolean =>
   tone === "bad" || title === "hazardToken";
@@ -74,7 +74,8 @@ function hazardsOfCall(index: number, intent: Intent): Hazard[] {
 }
 
 const approvedAmount = (signature: string, args: readonly string[]): bigint | undefined => {
-  // The Collector moves only its caller's tokens, so nobody else can use the rest of the approval.
+  // The Collector moves tokens only from its caller, so nobody else can use the part of an approval
+  // that the calls leave.
   if (isSame(args[0] ?? "", collectorAddress)) return undefined;
   const at = {
     "approve(address,uint256)": 1,

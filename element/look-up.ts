@@ -1,5 +1,5 @@
-// Finds the data that an element shows: a verified record, and the server's names of its chain and
-// token.
+// Finds the data that an element shows: a verified record, and the names that the server gives to
+// the record's chain and token.
 
 import type { AddressRecord, Hex } from "executable-address";
 import { findRecord } from "executable-address/client/parts";

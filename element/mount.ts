@@ -1,6 +1,7 @@
 // Mounts the elements of this package in a page.
 
-// A server that renders pages can also import an element. The import then defines nothing.
+// The empty class lets a server that renders pages import an element, although a server has no
+// HTMLElement. There, the import defines nothing.
 export const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
 /** Attaches a shadow root with the common style, unless the element already has a shadow root. */
@@ -12,8 +13,8 @@ export function attachRoot(host: HTMLElement): void {
 }
 
 /**
- * Defines an element if a registry exists and does not contain the element yet, because a page can
- * load the module twice.
+ * Defines an element. Does nothing on a server, which has no registry of elements, or if the
+ * element is already defined, because a page can load the module twice.
  */
 export function define(name: string, element: CustomElementConstructor): void {
   const registry = globalThis.customElements;

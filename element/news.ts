@@ -15,7 +15,10 @@ export type News = {
    * True if no update arrived for {@link silentAfterMs}, or if the server cannot read its chain.
    */
   readonly isSilent: boolean;
-  /** True if no status has arrived since the device slept or the page was frozen or offline. */
+  /**
+   * True from the time when the device slept, or the page was frozen or offline, until the next
+   * status.
+   */
   readonly isStale: boolean;
   /** True if the server does not know this address, so that no status will arrive. */
   readonly isUnknown: boolean;

@@ -1,6 +1,6 @@
-// `executable-address-element/recovery`: <executable-recovery for="ID"> requests the customer's
-// wallet account and enters the account into the field with that ID, so that late and excess
-// payments can be returned to that account.
+// `executable-address-element/recovery`: <executable-recovery for="ID"> asks the customer's wallet
+// for an account and enters the account into the field with that ID. Late and excess payments can
+// then be returned to the account.
 
 import { type Hex, parseAddress } from "executable-address";
 import { button, element } from "./drawing/draw.ts";

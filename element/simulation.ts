@@ -8,7 +8,10 @@ export type FoundSimulation =
   | { kind: "unavailable" | "not_held" }
   | { kind: "done"; simulation: Simulation };
 
-/** More changes would be unreadable, and a hostile server could fill the page with them. */
+/**
+ * A simulation with more changes is ignored, because nobody could read them, and a hostile server
+ * could fill the page with them.
+ */
 const changesMax = 100;
 
 /** Never throws. Returns `not_held` if the server has no intent for the address. */

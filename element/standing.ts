@@ -42,7 +42,7 @@ export const findStateWord = ({ state }: Pick<Standing, "state">) =>
 
 /** The time before the expiry in which a payment may arrive too late. */
 const soonSeconds = 10 * 60;
-/** If no update arrives for this time, the last status may be outdated. */
+/** After this time without an update, the last status may be outdated. */
 const silentSecondsMax = 60;
 
 type Paid = Pick<Intent, "token" | "amount" | "calls">;
@@ -92,8 +92,8 @@ export function decideStanding(
 }
 
 /**
- * Returns the amount due. It is zero if the calls can run, even with less than the requested
- * amount.
+ * Returns the amount due: the rest of the requested amount, or zero if the balance is sufficient
+ * for the calls, which may need less than the requested amount.
  */
 const owedTo = (intent: Paid, balance: string): string =>
   owed(intent.amount, balance) === "0" ? "0" : owed(askedAmount(intent), balance);
@@ -105,15 +105,15 @@ export type WrongTokenNews = {
   /** Such as "25 USDC.e". */
   held: string;
   /**
-   * The key of the sentence in the element's texts: the token waits at an open address, or is being
-   * returned.
+   * The key of a text of the element. `wrongTokenLater` says that the token stays at the address
+   * while the address is open, and `wrongTokenNow` that the token is being returned.
    */
   fate: "wrongTokenLater" | "wrongTokenNow";
 };
 
 /**
- * Describes the look-alikes of the requested token that arrived at an address. Their names come
- * from a server, so a name that could mislead is replaced by the token's address.
+ * Describes look-alikes of the requested token that were sent to the address. A server reports
+ * their symbols, so a symbol that could mislead is replaced with the token's address.
  */
 export function findWrongTokens(
   status: Pick<ServiceStatus, "wrongTokens"> | undefined,

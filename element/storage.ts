@@ -1,5 +1,5 @@
-// Stores values for a page in its browser. If storage is blocked or full, keeps them until the page
-// is closed.
+// Stores a page's values in the browser. If the browser's storage is blocked or full, keeps the
+// values in memory until the page is closed.
 
 const fallback = new Map<string, string>();
 

@@ -8,8 +8,8 @@ export type ElementWords = Readonly<Record<keyof typeof en, string>>;
 export const elementWords: ElementWords = en;
 
 /**
- * This list is separate from the texts, so that a page with its own texts does not bundle the texts
- * here.
+ * The tags are separate from the texts below, so that a page that has its own texts does not bundle
+ * these texts.
  */
 const tags = ["en", "es", "fr", "de", "ar", "zh"] as const;
 export type LanguageTag = (typeof tags)[number];

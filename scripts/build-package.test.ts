@@ -32,7 +32,7 @@ const root = dirname(import.meta.dirname);
 const record = makeRecord(sample);
 let project: string;
 
-/** The published packages with their permitted dependencies. */
+/** The published packages and their permitted dependencies. */
 const packages = [
   { room: "address", name: "executable-address", dependencies: ["@noble/hashes"] },
   {
@@ -323,9 +323,9 @@ describe("the packed packages", () => {
 });
 
 /**
- * Minified and gzipped sizes in bytes. The test allows a difference of 150 bytes. The client loads
- * `create` and `prove` when a method needs them, and `gather` if the service returns no valid
- * proof. Only servers use `lists` and `endpoints`.
+ * The sizes of the bundles in bytes, minified and gzipped. The test allows a difference of 150
+ * bytes. The client loads `create` and `prove` when a method needs them, and `gather` if the
+ * service returns no valid proof. Only servers use `lists` and `endpoints`.
  */
 const pinned = {
   ...{ derive: 3375, verify: 9915, all: 17511, element: 29576, proof: 14549 },

@@ -40,7 +40,7 @@ function publishedManifest() {
   const programs = Object.entries((published.bin ?? {}) as Record<string, string>);
   return {
     ...published,
-    // In a clone, bin.js starts cli.ts, which is in the same folder.
+    // The published program is cli.js. In a clone, bin.js starts cli.ts instead.
     ...(published.bin && {
       bin: Object.fromEntries(
         programs.map(([name, path]) => [name, path.replace(/bin\.js$/, "cli.js")]),

@@ -26,11 +26,9 @@ export async function isAnswering(url: string, child: ChildProcess): Promise<boo
 }
 
 /**
- * Waits until `child` prints `text` or ends. Returns everything that the process printed until
- * then.
+ * Waits until `child` prints `text` or ends, and returns everything that it has printed.
  *
- * @throws {Error} with the last output if neither happens within `msMax`. In this case, kills
- *   `child`.
+ * @throws {Error} with the last output, after killing `child`, if neither happens within `msMax`
  */
 export async function untilPrinted(
   child: ChildProcess,

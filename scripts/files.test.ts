@@ -1,4 +1,5 @@
-// Tests rules that help readers: folders have few entries, and each file has its own subject.
+// Tests rules that help readers find code: a folder has few entries, and each file has its own
+// subject.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -22,8 +23,8 @@ const countImporters = (path: string) =>
   new Set(importers.get(path)?.map((each) => each.path) ?? []).size;
 
 /**
- * The permitted files of at most 60 lines with one importer, and why a reader looks for each file
- * by name. All other such files are merged into their importers.
+ * The files of at most 60 lines that may have only one importer, each with the reason why a reader
+ * looks for it by name. Any other file of this size must be merged into its importer.
  */
 const smallFiles: Readonly<Record<string, string>> = {
   "contracts/assurance/mutation/report.ts": "the committed report, read by the run and by its test",

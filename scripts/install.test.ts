@@ -24,8 +24,8 @@ function find(path: string, name: string): Locked | undefined {
 }
 
 describe("package-lock.json", () => {
-  // If the registry lacked a platform's packages when the lock file was written, npm silently
-  // omitted these packages. `npm ci` could then not install the programs for that platform.
+  // When npm writes the lock file, it silently omits a platform's packages if the registry lacks
+  // them. `npm ci` then cannot install the programs on that platform.
   test("has the programs for Linux and macOS on x64 and arm64", () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)
@@ -36,7 +36,7 @@ describe("package-lock.json", () => {
     assert.deepEqual(missing, []);
   });
 
-  // npm also omits an optional package if its `engines` excludes the running Node.
+  // npm omits an optional package if the package's `engines` excludes the running Node.
   test("the project requires the Node version that its bundler's native package requires", () => {
     const rolldown = find("", "@rolldown/binding-linux-x64-gnu");
     assert.equal(packages[""]!.engines!.node, rolldown!.engines!.node);

@@ -1,10 +1,11 @@
-// What `npm run test:long` adds to the tests of `npm test`.
+// Selects the tests and repetitions that only `npm run test:long` runs.
 
 /** Set by `npm run test:long`. */
 export const isLong = process.env.TESTS === "long";
 
 /**
- * Options for a test of a variant or control, which `npm test` skips because it runs the main case.
+ * The options of a test that `npm test` skips, because the test is a control or a variant of a main
+ * case that `npm test` runs.
  */
 export const onlyLong = { skip: !isLong && "npm run test:long" };
 

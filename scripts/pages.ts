@@ -10,9 +10,9 @@ const web = join(root, "web");
 const built = join(web, "dist/index.html");
 
 /**
- * Builds `web/dist` if a source is newer. Without sources, the existing pages stay. Without the
- * build tools (`--omit=optional`), existing pages stay too; if there are none, the service serves
- * only the API.
+ * Builds `web/dist` if it is missing or a source is newer. Keeps the existing pages if the sources
+ * or the build tools (`--omit=optional`) are missing. Without pages, the service serves only the
+ * API.
  *
  * @throws {Error} if the build fails
  */

@@ -25,7 +25,7 @@ try {
   else if (words.join() === "--event") await showEvent();
   else await pay(payment(words));
 } catch (error) {
-  // viem's full message contains the whole request.
+  // viem's `message` contains the whole request, so the short message is shown instead.
   const { message, shortMessage = message } = error as Error & { shortMessage?: string };
   console.error(shortMessage.replaceAll("\n", " "));
   process.exit(1);

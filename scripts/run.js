@@ -11,7 +11,9 @@ import { createRequire } from "node:module";
 import { delimiter, dirname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** Ctrl-C arrives from both the terminal and npm. Two signals within this time count as one. */
+/**
+ * Ctrl-C arrives twice: from the terminal and from npm. Two signals within this time count as one.
+ */
 const sameSignalMs = 1000;
 
 const door = fileURLToPath(import.meta.url);
@@ -19,8 +21,8 @@ const args = process.argv.slice(2);
 const isProgram = !args[0]?.startsWith("-");
 if (args.includes("--test")) {
   args.unshift("--import", new URL("./whole-run.ts", import.meta.url).href);
-  // Test files and the programs that they start load the same modules hundreds of times, so
-  // compiled code is cached.
+  // Caches compiled code, because test files and the programs that they start load the same modules
+  // hundreds of times.
   const cache = new URL("../node_modules/.cache/node", import.meta.url);
   process.env.NODE_COMPILE_CACHE ||= fileURLToPath(cache);
   const memory = memoryFolder();
@@ -28,7 +30,8 @@ if (args.includes("--test")) {
 }
 const runsTypeScript = Boolean(process.features.typescript);
 
-// npm silently omits packages whose `engines` excludes the running Node.
+// npm reports no error when it omits a package because the package's `engines` excludes the running
+// Node.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
   fail("npm ci does not install the tools that build the pages for this Node.", "20.19, 22.12");
@@ -51,7 +54,7 @@ function memoryFolder() {
   return runsPrograms && bavail * bsize > 4 * 2 ** 30 ? folder : undefined;
 }
 
-/** Runs the program in this process, so that signals and exit codes need no forwarding. */
+/** Runs the program in this process, so no signals or exit codes have to be forwarded. */
 async function runHere() {
   process.argv.splice(1, 2, resolve(args[0] ?? ""));
   // Node 24.0 to 24.2 print a warning about an experimental feature at each start.
@@ -71,8 +74,7 @@ function runChild(node) {
   // This runs first, because npm may be killed as soon as the program runs, and the shell then has
   // a different parent.
   whenParentEnds(() => child.kill("SIGTERM"));
-  // The child runs a program through this file again, which stops the program after this process
-  // has ended.
+  // The child starts the program through this file too, so the program ends if this process ends.
   const child = spawn(node, isProgram ? [door, ...args] : args, {
     stdio: "inherit",
     detached: process.platform !== "win32",
@@ -100,9 +102,9 @@ function passSignals(child) {
 }
 
 /**
- * Calls `stop` when npm or the shell between npm and this process ends. The shell ends on a signal
- * from npm without forwarding it. If npm is killed, the shell gets no signal, so npm is watched
- * too.
+ * Calls `stop` when npm ends, or when the shell between npm and this process ends. A signal from
+ * npm ends the shell, but the shell does not forward the signal. If npm is killed, the shell gets
+ * no signal, so npm is watched too.
  * @param {() => void} stop
  */
 function whenParentEnds(stop) {
@@ -118,8 +120,7 @@ function whenParentEnds(stop) {
 }
 
 /**
- * Returns the parent process of `id` if `id` is a shell. Returns undefined if `id` is not a shell
- * or is unknown.
+ * Returns the ID of the parent process of `id`, or undefined if `id` is unknown or not a shell.
  *
  * @param {number} id
  */

@@ -30,7 +30,7 @@ before(() => {
   const scripts = {
     program: `node ${door} program.ts one two`,
     "program-old": `${old} ${door} program.ts one two`,
-    // If another command follows the program, the shell remains between npm and the program.
+    // The second command keeps the shell alive between npm and the program.
     shelled: `node ${door} program.ts one two; exit $?`,
     "shelled-old": `${old} ${door} program.ts one two; exit $?`,
     quits: `node ${door} quits.ts`,

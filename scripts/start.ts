@@ -59,8 +59,8 @@ async function start(): Promise<void> {
     fail(error as Error);
   }
 
-  // Mines a block immediately for each transaction, and another block every ten seconds to advance
-  // the clock.
+  // Mines a block for each transaction immediately, and a block every ten seconds so that the
+  // chain's clock advances.
   const state = ["--state", join(dataDir, "chain.json"), "--state-interval", "30"];
   const mining = ["--mixed-mining", "--block-time", "10"];
   const anvil = await startAnvil({ port: chainPort, args: [...state, ...mining] }).catch(fail);
@@ -171,7 +171,8 @@ function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
     salt: zeroHash,
     chainId: localChainId,
   };
-  // The shell fills in the expiry: as a number in the intent, and as a string in the arguments.
+  // Puts `$EXPIRY` outside of the single quotes, so that the shell replaces it: with a number in
+  // the intent, and with a string in the arguments.
   const body = JSON.stringify(intent)
     .replace('"expirationTimestamp":"$EXPIRY"', `"expirationTimestamp":'$EXPIRY'`)
     .replace('"$EXPIRY"', `"'$EXPIRY'"`);

@@ -1,5 +1,5 @@
-// Tests rules of the layout: permitted imports, no cycles, and no dead files. ARCHITECTURE.md
-// explains the direction table, and this file enforces the table.
+// Tests rules of the project's layout: which folders may import which, no cycles, and no dead
+// files. ARCHITECTURE.md explains the permitted imports, and this file enforces them.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -203,7 +203,7 @@ describe("the direction table", () => {
     const loading = sources.filter(
       (path) => path.startsWith("service/") && !isTest(path) && loadsAll.test(textOf.get(path)!),
     );
-    // This command of an operator needs viem's clients, and no other code loads it.
+    // Only operators' commands load this file, which needs viem's clients.
     assert.deepEqual(loading, ["service/chain/bring.ts"]);
   });
 
@@ -220,8 +220,8 @@ describe("the direction table", () => {
 });
 
 /**
- * Returns the imports between folders. A file beside folders counts as a folder, because it could
- * be moved into one.
+ * Returns the imports between folders. A file that is beside folders counts as a folder of its own,
+ * because it could be moved into a new folder.
  */
 function folderGraph(): Map<string, Set<string>> {
   const own = sources.filter((path) => !isTest(path));
@@ -255,7 +255,10 @@ function circlesOf(graph: Map<string, Set<string>>): string[] {
 const makesTables = /^service\/\w+\/(tables|migrate)\.ts$/;
 const makesTable = /\bcreate (?:unlogged )?(?:table|view) (?:if not exists )?(\w+)/g;
 
-/** Each table and view belongs to the room that creates it. No other room may use it in SQL. */
+/**
+ * Maps each table and view to its owner: the room (such as service/chain) that creates it. No other
+ * room may use it in SQL.
+ */
 const ownerOf = new Map(
   sources
     .filter((path) => makesTables.test(path))
@@ -268,8 +271,8 @@ const namesTable =
   /(?:From|Into|Table|[jJ]oin)\(\s*"(\w+)|\b(?:from|into|update|join|table)\s+(\w+)/g;
 
 /**
- * For some rooms, the only folder that may use the room's tables. In all other rooms, every folder
- * may.
+ * The only folder in a room that may use the room's tables. If a room is not listed, all of its
+ * folders may use its tables.
  */
 const homes: Record<string, string> = { "service/executor": "service/executor/ledger" };
 
@@ -358,7 +361,7 @@ describe("the history", () => {
     const since = "4bd0863";
     const commits = commitsAfter(since);
     if (!commits) return t.skip(skipped);
-    // A commit may also name a folder that a later commit removed or renamed.
+    // A subject may name a folder that a later commit has removed or renamed.
     const changed = logOf(since, "--format=", "--name-only", "--no-renames")!.split("\n");
     const folders = [...files, ...changed].flatMap((path) => dirname(path).split("/"));
     const rooms = new Set(folders).add("tests");

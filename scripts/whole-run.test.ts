@@ -1,4 +1,4 @@
-// Tests that a test file fails if it ends early or leaves an error that nothing catches.
+// Tests that a test file fails if it ends early or if an error is not caught.
 
 import assert from "node:assert/strict";
 import { createHook } from "node:async_hooks";
@@ -12,8 +12,8 @@ const folder = mkdtempSync(join(tmpdir(), "whole-"));
 after(() => rmSync(folder, { recursive: true }));
 
 /**
- * Runs a file like `npm test` does. Removes this run's context, because the inner run would
- * otherwise become a part of this run.
+ * Runs a test file as `npm test` does. Removes NODE_TEST_CONTEXT, because the inner run would
+ * otherwise become a part of this test run.
  */
 function run(text: string, ...args: string[]) {
   const file = join(folder, "one.test.ts");

@@ -1,13 +1,13 @@
 // Applies a proved fact to its order: goods are delivered once, and refunds are booked once. The
-// order is read before the fact is proved, and its new state is stored only if the order has not
-// changed since then. So an old fact never replaces a newer fact. Afterwards, a delivery or refund
-// is recorded in the order's latest version.
+// order is read before the fact is proved, and the order's new state is stored only if the order
+// has not changed since then, so an old fact never replaces a newer fact. After that, a delivery or
+// refund is recorded in the latest version of the order.
 
 import type { ProvedEvent } from "executable-address/webhook";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
 
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
-/** `held` is money whose transfer left no log, so only the current balance can be read. */
+/** `held` is money whose transfer emitted no log, so only the current balance is known. */
 export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
 /** Money on a chain other than the order's. It does not affect the order. */
 export type Elsewhere = Extract<ProvedEvent, { fact: "paidElsewhere" | "returnedElsewhere" }>;
@@ -23,7 +23,8 @@ export type FactParts = {
 };
 
 /**
- * Applies a fact. A repeated call is safe: a recorded delivery or refund is not repeated.
+ * Applies a fact. Can be called again with the same fact, because a recorded delivery or refund is
+ * not repeated.
  *
  * @param order the order as read before the fact was proved
  * @throws {Error} if the order has changed since then. Prove the event again.

@@ -69,7 +69,8 @@ export function openCheckout(parts: CheckoutParts) {
       const address = error.issues[0]?.message as Hex;
       return assertSame(await parts.adopt(reference, address), record);
     }
-    // The order may already have been paid and delivered when the service responds.
+    // By the time that the service responds, another server may have saved the order as paid or
+    // delivered.
     return (await store.saveOrder({ ...order, state: "open" })) ?? requireStored(store, reference);
   }
 

@@ -1,6 +1,6 @@
-// A shop's store in PostgreSQL. Any number of servers can store and process its events. A row
-// claims an address, so only one server at a time processes one of the address's events. All times
-// come from the database, because the servers' clocks can differ by more than a claim allows.
+// A shop's store in PostgreSQL. Any number of servers can store and process its events. A server
+// claims an address by inserting a row, so only one server at a time processes the address's
+// events. All times are from the database's clock, because the servers' clocks may differ too much.
 
 import { addressKey, type KeptEvent, type ShopOrder, type ShopStore } from "./store.ts";
 
@@ -53,9 +53,9 @@ const keepEvents = `
 const nowMs = "(extract(epoch from now()) * 1000)::bigint";
 
 /**
- * Claims an event. Two servers can find two events of one address, but only one server can insert
- * the claim's row. The event's own row is locked, so that an event that has just ended is not
- * claimed again.
+ * Claims an event. If two servers find two events of the same address, only one server can insert
+ * the row that claims the address. The event's row is locked, so that a server does not claim an
+ * event that another server has just ended.
  */
 const claimEvent = `
   with due as (

@@ -19,7 +19,7 @@ type RestoreParts = Pick<ProveEventOptions, "factory"> & {
   warn(message: string): void;
 };
 
-/** The fields of an event or a list that identify an order. */
+/** The fields that identify an order, in an event or in the service's list of addresses. */
 export type NamedAddress = Pick<ListedAddress, "address" | "reference" | "createdBy">;
 
 export function openRestore(parts: RestoreParts) {
@@ -49,9 +49,9 @@ export function openRestore(parts: RestoreParts) {
   }
 
   /**
-   * Restores, once, the orders that are newer than the store's newest order. These are all orders
-   * if the store is empty, and the orders since the backup if the store is an old backup. Usually
-   * there are none.
+   * Restores the orders that are newer than the store's newest order. Does this once, and usually
+   * finds none. If the store is empty, these are all orders; if it is an old backup, the orders
+   * since the backup.
    */
   function restoreNewest(): Promise<unknown> {
     newest ??= readBack(true).catch((error) => {
@@ -65,8 +65,8 @@ export function openRestore(parts: RestoreParts) {
     adopt,
     restoreNewest,
     /**
-     * Finds an order that the store lacks when an event of its address arrives. Restores the newest
-     * orders first, so that the event cannot decide which address an order has.
+     * Returns the order to which an event's address belongs, and restores it if the store lacks it.
+     * First restores the newest orders, so that the event cannot decide which address an order has.
      */
     async restoreOne(named: NamedAddress): Promise<ShopOrder | undefined> {
       await restoreNewest();
@@ -87,15 +87,15 @@ function openAdoption(parts: RestoreParts) {
   const trust = { factory: parts.factory ?? factoryAddress };
 
   /**
-   * Stores the order that the service already has, if the salt proves that the order is the shop's.
-   * Replaces only an order that has no address yet.
+   * Stores the order of an address that the service has, if the salt proves that the shop requested
+   * it. Replaces a stored order only if that order has no address yet.
    *
    * @returns the stored order of the reference, which may have a different address
    * @throws {InvalidError} if the record is not this order's
    */
   async function adopt(reference: string, address: Hex): Promise<ShopOrder> {
     const found = await service.lookup(address);
-    // A replica of the service may lag behind the event or the list.
+    // This replica of the service may lag behind the replica that sent the event or the list.
     if (!found) throw new Error(`${address}: the service has no record yet`);
     const record = verifyReference(found, reference, referenceKeys, trust);
     const kept = await store.findByReference(reference);

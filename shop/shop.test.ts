@@ -240,7 +240,9 @@ async function forgeOrder({ record, reference }: ShopOrder) {
 }
 
 describeOnEach("a shop without its newest orders", () => {
-  /** Stores that lack today's data, such as yesterday's backup with an order and a cursor. */
+  /**
+   * Opens shops whose stores lack today's data. Yesterday's backup contains an order and a cursor.
+   */
   const backups = {
     "an empty database": newShop,
     async "yesterday's backup"(given: Partial<ShopOptions>) {

@@ -44,17 +44,17 @@ export type ShopOptions = ProveEventOptions & {
    */
   refund(order: ShopOrder, fact: Recovered): unknown;
   /**
-   * Books a payment: the total that one transaction paid in one token. The token can be any token,
-   * so check `fact.token`. Do not deliver goods here, but in `deliver`. The shop calls `onPayment`
-   * at least once per event, and two payments in one transaction have the same fact, so use the
-   * transaction hash and the token as an idempotency key.
+   * Books a payment: the total that one transaction paid in one token. This can be any token, so
+   * check `fact.token`. Do not deliver goods here, because `deliver` does this. The shop calls
+   * `onPayment` at least once per event. Two payments in one transaction have the same fact. So use
+   * the transaction hash and the token as an idempotency key.
    */
   onPayment?(order: ShopOrder, fact: Paid): unknown;
   /**
-   * Called if money arrives at the order's address on a different chain, or is returned on that
-   * chain, so that you can inform the customer. The order is not affected. The shop can prove such
-   * events only if `rpcs` has nodes of that chain. It can call this function again for the same
-   * transaction.
+   * Called if money arrives at the order's address on another chain, or is returned on that chain,
+   * so that you can inform the customer. The order is not affected. The shop can prove such an
+   * event only if `rpcs` contains nodes of that chain. The function may be called again for the
+   * same transaction.
    */
   onElsewhere?(order: ShopOrder, fact: Elsewhere): unknown;
   /** Receives messages that a person should read. Default `console.error`. */
@@ -69,7 +69,10 @@ export type ShopOptions = ProveEventOptions & {
    * you can restore your own tables. After a crash, it may be called again for the same order.
    */
   onRestored?(order: ShopOrder): unknown;
-  /** How long the shop waits for one event before it processes the next events. Default 60,000. */
+  /**
+   * The time limit for processing one event. An event that takes longer is retried later, and the
+   * shop continues with other events. Default 60,000.
+   */
   readonly patienceMs?: number;
   /** The interval for polling events, in addition to webhooks. Default 10,000. */
   readonly reconcileMs?: number;
@@ -128,8 +131,8 @@ export function openShop(options: ShopOptions) {
      * Stores a webhook's event, and processes it later. Answer 2xx as soon as the promise resolves.
      *
      * @param body the unchanged bytes or text of the request
-     * @throws {WebhookError} if the signature is invalid. For any other error, answer 5xx, and the
-     *   service sends the event again.
+     * @throws {WebhookError} if the signature is invalid. If another error is thrown, answer 5xx,
+     *   so that the service sends the event again.
      */
     async receive(
       body: Parameters<typeof verifyWebhook>[0],

@@ -37,7 +37,9 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
   db.exec("pragma journal_mode = wal; pragma synchronous = full;");
   db.exec(tables);
   const statement = prepareIn(db);
-  /** For each address: the claimed event, the ID of the claim, and the end of the claim. */
+  /**
+   * For each claimed address: the ID of the event, the ID of the claim, and the end of the claim.
+   */
   const claims = new Map<string, { id: string; claim: string; untilMs: number }>();
   /** @returns the claim's event, unless a later claim of the same address exists */
   const unclaim = (claim: string): string | undefined => {

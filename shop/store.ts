@@ -15,7 +15,7 @@ export type ShopOrder = {
   readonly record: AddressRecord;
   readonly state: OrderState;
   /**
-   * The amounts of the intent's token that were returned to `recovery`, in base units, by
+   * The amounts that were returned to `recovery`, in base units of the intent's token, by
    * transaction hash.
    */
   readonly returned: Readonly<Record<Hex, string>>;
@@ -26,7 +26,7 @@ export type ShopOrder = {
    * delivered.
    */
   readonly isRestored: boolean;
-  /** The number of times that the order was saved. 0 for an order that is new to the store. */
+  /** How often the store has saved the order; 0 for a new order. */
   readonly version: number;
 };
 
@@ -43,8 +43,8 @@ type MaybePromise<T> = T | Promise<T>;
 /** Each change is durable when the promise resolves. */
 export type ShopStore = {
   /**
-   * Saves an order if the stored order with this reference has the same `version`, or if there is
-   * no such order and `version` is 0.
+   * Saves an order if the stored order with the same reference has the same `version`. Saves a new
+   * order if its `version` is 0 and no order with its reference is stored.
    *
    * @returns the order with its next version, or undefined if another save came first
    */
@@ -56,7 +56,7 @@ export type ShopStore = {
   findMade(): MaybePromise<readonly ShopOrder[]>;
   /**
    * Stores events and the cursor after these events in one transaction. The events are due
-   * immediately. Ignores an event if its ID was ever stored.
+   * immediately. Ignores an event whose ID is stored, even if the event has ended.
    */
   keepEvents(events: readonly ServiceEvent[], cursor?: string): MaybePromise<void>;
   cursor(): MaybePromise<string | undefined>;
@@ -67,16 +67,16 @@ export type ShopStore = {
    */
   claimEvent(forMs: number): MaybePromise<KeptEvent | undefined>;
   /**
-   * Ends the claim and makes the event due in `afterMs`. Does nothing if a later claim replaced
-   * this claim.
+   * Ends the claim and makes the event due again after `afterMs`. Does nothing if a later claim has
+   * replaced this claim.
    */
   delayEvent(claim: string, attempts: number, afterMs: number): MaybePromise<void>;
   /**
-   * Ends the claim and the event, but keeps the event's ID. Does nothing if a later claim replaced
-   * this claim.
+   * Ends the claim and the event. Only the event's ID stays stored. Does nothing if a later claim
+   * has replaced this claim.
    */
   endEvent(claim: string): MaybePromise<void>;
 };
 
-/** Returns the form in which stores compare addresses. */
+/** Returns the address in lower case, which is the form in which stores compare addresses. */
 export const addressKey = (address: Hex): string => address.toLowerCase();

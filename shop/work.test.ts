@@ -40,7 +40,7 @@ describeOnEach(
         delivered.push(reference);
       };
 
-    /** Events that cannot be processed yet, or ever. Each function returns such an event. */
+    /** Each function returns an event that cannot be processed yet, or can never be processed. */
     const poisons: Record<string, (shop: ReturnType<typeof openShop>) => Promise<ServiceEvent>> = {
       async "whose goods cannot be delivered"(shop) {
         const order = await paidOrder(shop);
@@ -69,8 +69,8 @@ describeOnEach(
     };
 
     /**
-     * A simple loop as shops write it. It processes events in order. If an event cannot be
-     * processed yet, the loop throws, and the next round continues at this event.
+     * A simple loop, as shops write it without the kit. It processes events in order. A round ends
+     * at an event that cannot be processed yet, and the next round starts with that event.
      *
      * @returns the number of events processed after three rounds, and the goods delivered
      */

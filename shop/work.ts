@@ -1,5 +1,6 @@
-// Processes the stored events. Each event is proved when it is processed, so an order only moves to
-// newer facts. An event that fails is retried later, and does not delay other events.
+// Processes the stored events. Each event is proved when it is processed, so an old event cannot
+// move an order back to an older fact. An event that fails is retried later, and does not delay
+// other events.
 
 import { within } from "executable-address/client/parts";
 import {
@@ -19,11 +20,11 @@ type WorkParts = ProveEventOptions &
   };
 
 /**
- * The maximum number of events that are processed simultaneously, each of a different address.
- * Because several events are processed at a time, a slow node delays only a few events.
+ * The maximum number of events that are processed simultaneously, each of a different address. With
+ * several events at a time, an event that waits for a slow node does not delay all others.
  */
 const eventsAtOnce = 8;
-/** The additional time that a claim lasts beyond the timeout of the work on its event. */
+/** How much longer a claim lasts than the time limit for processing its event. */
 const claimMsMore = 5_000;
 
 /** The delay doubles from 1 s to ten minutes, so fifty attempts take about seven hours. */

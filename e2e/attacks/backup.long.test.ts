@@ -20,7 +20,10 @@ for (const kind of deployments) {
     });
     after(() => deployed.close());
 
-    /** Sends a session cookie with this token, signed with the secret, to each dashboard. */
+    /**
+     * Sends each server a session cookie with this token, signed with the secret in the database,
+     * and returns the response statuses.
+     */
     const statusesWith = async (token: string) => {
       const secret = await findOrDrawSecret(service.parts.store.db);
       const signature = createHmac("sha256", secret).update(token).digest("base64");

@@ -1,5 +1,5 @@
-// Tests one client that uses as many resources as it can: every event stream of an address or a
-// server, and every simulation that the operator's node can run.
+// Tests that one client cannot take all resources of a server. The client opens as many event
+// streams as it can, and requests as many simulations as it can.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -77,14 +77,14 @@ for (const kind of deployments) {
     });
     after(() => deployed.close());
 
-    /** Returns how many rows each statement of a search walked, on one server. */
+    /** Returns how many rows each statement of a search read on one server. */
     async function walkedBy(search: () => Promise<void>, meanwhile = async (_count: number) => {}) {
       const executor = service.parts.store.db.getExecutor();
       const { executeQuery } = executor;
       const walked: number[] = [];
       executor.executeQuery = async (query, ...more) => {
         const answer = await executeQuery.call(executor, query, ...more);
-        // The statement that reads the keys of a window.
+        // This statement reads the keys of the rows that the search checks next.
         if (/ as at, a\.address from /.test(query.sql)) {
           walked.push(answer.rows.length);
           await meanwhile(walked.length);
@@ -97,7 +97,7 @@ for (const kind of deployments) {
       return walked;
     }
 
-    /** The same user, at one of the servers. */
+    /** Opens the same user's session on one of the servers. */
     const atOne = () => {
       const one = openBrowser(service);
       for (const [name, value] of browser.jar) one.jar.set(name, value);
@@ -144,8 +144,8 @@ for (const kind of deployments) {
         async () => {
           client.write(`${head.join("\r\n")}\r\n\r\n`);
           await once(client, "close");
-          // The account's reads take turns, so two more reads wait until all reads of the search
-          // are done.
+          // The server runs an account's queries one after another. When two more queries have
+          // ended, the search has ended too.
           for (let read = 0; read < 2; read++) await one.get(`${api}/addresses?limit=1`);
         },
         async (count) => {

@@ -16,21 +16,21 @@ export const longOr = (short: Kind): readonly Kind[] => (isLong ? deployments : 
 
 export type Deployment<One = TestApp> = {
   servers: One[];
-  /** Returns the servers in turn. */
+  /** Returns the next server, in rotation. */
   next(): One;
-  /** Whether two servers share the database. */
+  /** The database that two servers share; undefined for one server on SQLite. */
   postgres: TestPostgres | undefined;
   close(): Promise<void>;
 };
 
-/** Servers in the process of the test. */
+/** Starts the servers within the test's process. */
 export const startDeployment = (
   kind: Kind,
   options: Parameters<typeof startApp>[0] = {},
 ): Promise<Deployment> =>
   start(kind, (databaseUrl) => startApp({ ...options, ...(databaseUrl && { databaseUrl }) }));
 
-/** Servers as separate processes. */
+/** Starts each server as a separate process. */
 export const startProcesses = (
   kind: Kind,
   { env, ...options }: ServerOptions = {},

@@ -1,6 +1,5 @@
-// Measures what clients observe while the disk that the servers and their database use is full, and
-// afterwards. This program runs with a small disk as the folder for temporary files, and prints its
-// observations.
+// Fills the disk that the servers and their database use, frees it, and prints how the servers
+// responded to clients. The folder for temporary files must be on a small disk, which is filled.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
@@ -17,18 +16,18 @@ import { newKeys, type Server } from "./server.ts";
 /** The number of responses with each status. */
 type Counted = Record<string, number>;
 
-/** Observations of one cycle in which the disk becomes full and free again. */
+/** Observations of one cycle, in which the disk becomes full and is then freed. */
 type Cycle = {
   /**
    * The numbers of create requests before the first rejection, after the first rejection, and after
    * space is free again.
    */
   creates: { before: Counted; full: Counted; back: Counted };
-  /** Lookups from the first rejection on. */
+  /** Lookups while the disk was full. */
   lookups: Counted;
   /** The number of lines that each server logged during the cycle. */
   lines: number[];
-  /** After space is free, the time until every server has acknowledged a create request. */
+  /** The time from the freeing of the disk until every server has acknowledged a create request. */
   backMs: number;
   isPostgresRestarted: boolean;
 };
@@ -114,7 +113,7 @@ async function cycle(isLogFull: boolean): Promise<Cycle> {
   fillDisk();
   while (!count(creates.before, await create(deployed.next())).startsWith("503"));
   if (isLogFull) await inDatabase(({ db }) => sql`select pg_switch_wal()`.execute(db));
-  // Meanwhile, checkpoints also find the disk full.
+  // Waits a second in total, so that the database also tries a checkpoint while the disk is full.
   for (let round = 0; round < 4; round++) {
     await sleep(250);
     for (const server of servers) {

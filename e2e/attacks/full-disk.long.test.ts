@@ -35,7 +35,7 @@ for (const kind of deployments) {
       for (const answer of answers) assert.ok(["200", refused].includes(answer), message);
       for (const written of lines) assert.ok(written <= 5, message);
     }
-    // The number of create requests before the disk is full depends on checkpoints.
+    // How many create requests fit on the disk depends on the database's checkpoints.
     assert.ok(observed.kept > 10, message);
     assert.equal(observed.lost, 0, message);
     assert.ok(observed.ready.every((status) => status === 200));

@@ -15,7 +15,10 @@ import type { Server } from "./server.ts";
 
 const secret = "f00dfeed5ec2e7";
 const requests = isLong ? 2_000 : 200;
-/** The time in which each loop retries several times; the short form tests only webhooks. */
+/**
+ * In the long form, each loop of the service retries several times in this time. The short form is
+ * long enough only for webhook deliveries.
+ */
 const outageMs = isLong ? 15_000 : 3_000;
 const EXECUTOR_KEY = `0x${secret.padStart(64, "1")}`;
 
@@ -112,8 +115,8 @@ for (const kind of deployments) {
 }
 
 /**
- * Checks that each server logged something, and no line twice, because the test takes less than a
- * minute.
+ * Checks that each server logged something, and no message twice. A repeated message is logged at
+ * most once a minute, and the test takes less than a minute.
  */
 function assertSeldom(written: string[][]): void {
   for (const lines of written) {

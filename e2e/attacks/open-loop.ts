@@ -6,7 +6,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 /**
- * Requests as text. If there is a salt, its 64 digits at `saltAt` are incremented for each request.
+ * HTTP requests as text. `saltAt` is the position of a salt of 64 hex digits, which is incremented
+ * for each request.
  */
 type Stream = {
   requests: { text: string; saltAt?: number }[];
@@ -45,15 +46,12 @@ export function openLoad() {
 }
 
 const socketsMax = 4_000;
-/** A response that takes longer counts as missing. */
+/** A request that gets no response within this time counts as unanswered. */
 const patienceMs = 3_000;
 const saltDigits = 12;
 const tickMs = 1;
 
-/**
- * The idle connections by port. They are kept between runs, because returning clients reuse their
- * connections.
- */
+/** The idle connections by port. The next run reuses them, as returning clients do. */
 const idleAt = new Map<number, Socket[]>();
 let open = 0;
 let turn = 0;

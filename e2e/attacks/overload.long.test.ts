@@ -20,7 +20,10 @@ const phaseMs = isLong ? 10_000 : 1_500;
  */
 const accountsCount = 600;
 
-/** A few kilobytes, so that the service reaches its limit before the load generator does. */
+/**
+ * Returns an intent of a few kilobytes, so that the service reaches its limit before the load
+ * generator does.
+ */
 function largeIntent() {
   const args = [`0x${"ab".repeat(300)}`];
   const call = { target: token as string, function: "note(bytes text)", args };
@@ -96,8 +99,8 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
         found: statusOf(outcome, "lookup", 200),
         perSecond: (created.length * 1000) / ms,
         /**
-         * The share of a processor that each server gets. Other work, including the other server,
-         * takes the rest.
+         * The share of a processor that each server gets. Other processes, including the other
+         * server, use the rest.
          */
         freePart: 1 - mean(lostMs) / (performance.now() - startedAt),
       };
@@ -135,11 +138,11 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       const isJudged = isLong && freePart >= 0.5;
       if (isLong && !isJudged) t.diagnostic("not judged: other work had the processors");
       if (isJudged) {
-        // The test uses medians, because on a busy machine the slowest hundredth shows only the
-        // effect of other work. The exact limits are tested with a simulated clock in
-        // service/http/load/admission.test.ts. A rejection costs an eighth of the processor
-        // time of a create request, so a share of 0.7 of the usual throughput is possible. If the
-        // server has half of a processor, twice the time is acceptable.
+        // The test uses medians, because on a busy machine the slowest 1% depends mostly on other
+        // processes. service/http/load/admission.test.ts tests the exact limits with a simulated
+        // clock. A rejection costs an eighth of the processor time of a create request, so the
+        // servers could keep 0.7 of their throughput. The times are multiplied by `freePart`,
+        // because a server with half of a processor needs twice the time.
         assert.ok(share >= 0.5, message);
         assert.ok(at(admitted, 0.5) * freePart <= 5 * Math.max(at(quiet, 0.5), 10), message);
         assert.ok(at(found, 0.5) * freePart <= 50, message);

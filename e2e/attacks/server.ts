@@ -73,8 +73,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 }
 
 /**
- * Returns API keys of further accounts, for more create requests per second than one account may
- * send.
+ * Creates `count` accounts and returns an API key of each, because one account may send only a
+ * limited number of create requests per second.
  */
 export async function newKeys({ env }: Server, count: number): Promise<string[]> {
   const emails = Array.from({ length: count }, (_, i) => `load${i}@example.com`);

@@ -28,7 +28,7 @@ for (const kind of longOr("one server on SQLite")) {
     });
     after(() => deployed.close());
 
-    /** Opens connections that send a text and then nothing, and never close their side. */
+    /** Opens connections that send `text`, and then neither send anything nor close their side. */
     const openMany = async ({ port }: Server, count: number, text: Text) => {
       for (let from = 0; from < count; from += 100) {
         const some = Array.from({ length: Math.min(100, count - from) }, (_, at) => {
@@ -160,9 +160,9 @@ async function signIn({ base }: Server): Promise<number | undefined> {
 }
 
 /**
- * Uses a new connection for each good request. A kept connection would be idle like the attackers'
- * connections, and the server could close it just when it is reused. A POST is not retried in this
- * case.
+ * Uses a new connection for each good request. An idle connection looks like the attackers'
+ * connections, so the server might close it just when the test reuses it, and the client does not
+ * retry a POST.
  */
 const fresh = { connection: "close" };
 

@@ -1,5 +1,5 @@
-// Webhook endpoints as a separate process. The first part of a path defines the response. GET
-// /arrivals returns when each event arrived at each path: { path, eventId, atMs }.
+// Serves webhook endpoints in a separate process. The first segment of a path selects the response.
+// GET /arrivals returns when each event arrived at each path: { path, eventId, atMs }.
 
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

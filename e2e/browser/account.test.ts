@@ -37,7 +37,7 @@ before(async () => {
   await fillLists(await createApiKey(page, site));
 });
 
-/** Adds one row to each list, because an empty list cannot show all faults. */
+/** Adds an entry to each list, because an empty list cannot show faults in its rows. */
 async function fillLists(apiKey: string): Promise<void> {
   const created = await createWithKey(service, apiKey);
   assert.equal(created.status, 200);
@@ -285,7 +285,8 @@ test("keeps the session and shows the reason if signing out fails", async () => 
 });
 
 test("signing out deletes the account's data from the page", async () => {
-  // The server rejects a read before the page knows the result of the sign-out.
+  // Delays the page's request for the sessions until the user is signed out, so that the server
+  // rejects the request before the page receives the response to the sign-out.
   const signedOut = Promise.withResolvers<void>();
   const heading = page.getByRole("heading", { name: "Sign in" });
   let shownEarly: number | undefined;
@@ -298,7 +299,7 @@ test("signing out deletes the account's data from the page", async () => {
     const refused = page.waitForResponse((answer) => answer.status() === 401);
     signedOut.resolve();
     await refused;
-    // In this time, a page that believes that its session ended would show the sign-in form.
+    // A page that took the rejection for the end of its session would now show the sign-in form.
     await page.waitForTimeout(200);
     shownEarly = await heading.count();
     await route.fulfill({ response });

@@ -60,7 +60,7 @@ async function unpackBrowser(): Promise<string> {
     renameSync(unpacked, folder);
   } catch (error) {
     rmSync(unpacked, { recursive: true });
-    // Another process has unpacked Chromium first.
+    // The rename fails if another process has unpacked Chromium in the meantime.
     if (!existsSync(program)) throw error;
   }
   return program;
@@ -87,7 +87,7 @@ export function listenForFaults(page: Page): string[] {
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
-    // The console also reports failed requests that the page explains. They are not faults.
+    // A failed request is not a fault, because the page explains it to the user.
     const isAnswer = message.text().startsWith("Failed to load resource");
     if (message.type() === "error" && !isAnswer) faults.push(message.text());
   });
@@ -118,14 +118,17 @@ export const untilDrawn = (page: Page): Promise<unknown> =>
 
 /** Adds the rule for the size of buttons and links, which axe does not check by default. */
 const allRules = '{ rules: { "target-size": { enabled: true } } }';
-/** Only the rules about colors, because the dark page differs only in its colors. */
+/**
+ * Runs only the rules about colors, because the dark page differs from the light page only in its
+ * colors.
+ */
 const rulesOfColour =
   '{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } }';
 
 /**
  * Runs {@link assertSound} in light at 1280 px, checks colors and width in dark at 360 px, and
- * restores the page. `npm run test:long` checks both color schemes in both widths. Requires reduced
- * motion, because colors in a transition have low contrast.
+ * restores the page. `npm run test:long` checks both color schemes at both widths. The page must
+ * use reduced motion, because text can have low contrast during a color transition.
  */
 export async function assertSoundInAll(page: Page, name: string): Promise<void> {
   const before = page.viewportSize()!;
@@ -160,8 +163,8 @@ export async function assertSound(page: Page, name: string): Promise<void> {
 async function assertRules(page: Page, name: string, rules: string): Promise<void> {
   await untilDrawn(page);
   if (!(await page.evaluate("Boolean(window.axe)"))) await page.evaluate(`${axeSource};0`);
-  // Only the violations are passed on, because passing the whole result takes as much processor
-  // time as the check.
+  // Passes only the violations from the page to the test, because passing the whole result takes as
+  // much processor time as the check.
   const violations: AxeResults["violations"] = await page.evaluate(
     `axe.run(document, { resultTypes: ["violations"], ...${rules} }).then((of) => of.violations)`,
   );

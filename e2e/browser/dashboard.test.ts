@@ -183,7 +183,7 @@ describe("a page creates addresses with the client ID", () => {
   test("the examples of the overview work when pasted", async () => {
     await openPage(page, site);
     const example = page.getByRole("tabpanel");
-    // The examples are folded, because the account already has an address.
+    // The page folds the examples, because the account already has an address.
     await page.locator("details summary").click();
     await page.getByLabel("Your wallet address").fill(shopAddress);
     const curl = (await example.textContent()) ?? "";
@@ -407,7 +407,7 @@ describe("lists", () => {
 
   test("the overview shows requested amounts by day", async () => {
     const card = page.getByRole("region", { name: "Payments" });
-    // The amounts are counted some seconds after the request.
+    // The server counts amounts a few seconds after the request.
     for (;;) {
       await page.goto(site);
       const counted = card.getByRole("list", { name: "From creation to completion" });

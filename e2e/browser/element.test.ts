@@ -113,7 +113,8 @@ describe("<executable-address>", () => {
     assert.equal(await part("address").count(), 0);
     await show(order.address, dead, `${shop.origin}/lying/v1 ${shop.origin}/honest/v1`);
     await page.getByText("25\u202f000\u202f000 base units").waitFor();
-    // The record is verified, but only the service could say that nothing was paid yet.
+    // The page has verified the record without the service, but only the service could report that
+    // nothing was paid yet.
     await page.getByText("We can’t tell yet whether this is already paid.").waitFor();
     assert.equal(await part("qr").count(), 0);
     assert.deepEqual(new Set(asked), new Set(["lying", "honest"]));

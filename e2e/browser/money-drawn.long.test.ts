@@ -1,5 +1,5 @@
-// Tests what the payment page draws and lists about payments and returns, from proofs, calls, and
-// simulations, and the receipt on paper.
+// Tests how the payment page shows payments and returns, which it learns from proofs, calls, and
+// simulations. Also tests the printed receipt.
 
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
@@ -99,7 +99,8 @@ describe("the payments to an open address", () => {
       await route.fulfill({ json: proof });
     });
     await page.goto(urlOf(record));
-    // Waits for several responses, because the server may be a block behind.
+    // The page repeats its request, because the server may be a block behind. The test waits for
+    // several responses.
     for (let tries = 0; tries < 4; tries++) await page.waitForResponse("**/proof");
     const flow = page.getByRole("figure", { name: "Where the money goes" });
     await flow.getByText("Amount remaining").waitFor();

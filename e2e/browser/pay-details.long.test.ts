@@ -306,7 +306,10 @@ describe("the shop in a link", () => {
   });
 });
 
-/** A fixed record that no service created, so that tests can contain its address. */
+/**
+ * Returns a record that is the same in every run, so that tests can contain its address. No service
+ * knows the record.
+ */
 const fixed = (amount: string) =>
   makeRecord({
     chainId: localChainId,

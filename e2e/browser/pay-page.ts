@@ -123,7 +123,7 @@ export async function execute(service: Running, { intent }: AddressRecord): Prom
   return hash;
 }
 
-/** Advances the chain's clock, and recovers the addresses' balances. */
+/** Advances the chain's clock by `seconds`, and recovers the balances of the addresses. */
 export async function expire(service: Running, seconds: number, records: AddressRecord[]) {
   const chain = chainOf(service);
   await chain.request({ method: "evm_increaseTime" as never, params: [seconds] as never });
@@ -180,8 +180,8 @@ async function createOrders(service: Running) {
  * `page` must have no faults.
  *
  * @param names the operator's labels of contracts
- * @returns with `page`, which most tests use, because a second load in it costs half of a first
- *   load in a new context
+ * @returns helpers, and the `page` that most tests share, because another load in it takes half as
+ *   long as a load in a new context
  */
 export async function servePayPage(names: Record<Hex, string> = { [shopAddress]: "Demo Shop" }) {
   const folder = mkdtempSync(join(tmpdir(), "labels-"));
@@ -220,8 +220,8 @@ export async function openFresh(
 export const readCode = (page: Page): Promise<string> => readCodeIn(page, page.locator(".qr"));
 
 /**
- * A separate page decodes the pictures, because the tested page allows no scripts. There is one
- * such page per browser, because each page starts a process.
+ * The pages that decode pictures. The tested page cannot do this, because it allows no foreign
+ * scripts. All tests of a browser share one such page, because each page starts a process.
  */
 const decoders = new WeakMap<Browser, Promise<Page>>();
 function decoderOf(browser: Browser): Promise<Page> {

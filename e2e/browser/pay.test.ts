@@ -263,11 +263,11 @@ describe("the link, the QR code, and the page's text name the same address", () 
 });
 
 describe("the expected result", () => {
-  // By now, this client has almost used up the simulations that it may request in a minute.
+  // Uses another client address, because the earlier tests have almost used up the client's
+  // simulations for this minute.
   before(() => page.setExtraHTTPHeaders({ "x-forwarded-for": "198.51.100.1" }));
   after(() => page.setExtraHTTPHeaders({}));
 
-  /** The section, which is beside the card on a wide screen. */
   const section = () =>
     page.locator("details", { has: page.getByRole("heading", { name: "Expected result" }) });
   const simulated = "**/v1/address/*/simulation";

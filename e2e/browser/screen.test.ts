@@ -33,8 +33,8 @@ const screens = [
 let service: Running;
 let browser: Browser;
 /**
- * Most tests use these two pages, because a second load costs half of a first load in a new
- * context.
+ * Most tests share these two pages, because another load in a page takes half as long as a load in
+ * a new context.
  */
 let page: Page;
 let pageWithWallet: Page;
@@ -60,7 +60,10 @@ before(async () => {
 });
 
 let visitors = 0;
-/** Each test uses a different client address, because a client may simulate 30 times in a burst. */
+/**
+ * Gives each test its own client address, because a client may request at most 30 simulations in a
+ * burst.
+ */
 beforeEach(async () => {
   const headers = { "x-forwarded-for": `198.51.100.${++visitors}` };
   for (const each of [page, pageWithWallet]) {
@@ -96,7 +99,8 @@ describe("everything needed to pay is on one screen", () => {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
     test(`fits on 1280 x 800 and 360 x 740 (${language}, ${calls})`, async () => {
-      // Only three calls are unfolded, so 32 calls need the space of three in every language.
+      // The page unfolds at most three calls, so 32 calls need no more space than three. They are
+      // tested only in English.
       for (const record of isEnglish ? [many, order] : [order]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
         for (const viewport of screens) {
@@ -161,13 +165,14 @@ describe("the first view", () => {
   test("does not move when more content loads later", async () => {
     const page = await openFresh(browser);
     await announceWallet(page, service.anvil.rpcUrl, payer);
-    // Parts that load later arrive in any order.
+    // Makes the parts that load later arrive one after another.
     for (const [at, part] of ["money-flow", "simulation-card", "calls"].entries())
       await page.route(`**/${part}-*.js`, async (route) => {
         await sleep(200 * (at + 1));
         await route.continue();
       });
-    // The receipt replaces the payment options; 0.1 counts as good.
+    // The page of an executed address may move more, because the receipt replaces the payment
+    // options. Core Web Vitals rate a layout shift of up to 0.1 as good.
     const cases = [
       { record: order, shows: ".qr", most: 0.01 },
       { record: executed, shows: ".pay-card .timeline", most: 0.1 },
@@ -296,7 +301,7 @@ describe("the identicon", () => {
   });
 });
 
-/** Full addresses without their identicon. */
+/** JavaScript that returns the full addresses that have no identicon. */
 const bare = `[...document.querySelectorAll("main code")]
   .map((code) => [code.textContent, code.previousElementSibling])
   .filter(([text, before]) => /^0x[0-9a-f]{40}$/i.test(text) && !before?.matches(".identicon"))
@@ -323,7 +328,7 @@ describe("the rail of four steps", () => {
     await page.goto(urlOf(record));
     const rail = page.locator(".rail");
     const steps = rail.locator("li");
-    // The first state starts the first step.
+    // The first step starts when the page shows the first state.
     await page.getByText("Waiting for payment").first().waitFor();
     assert.deepEqual(await steps.allInnerTexts(), ["Requested", "Sent", "Received", "Completed"]);
     await mint(service, record.address, 10_000_000n);

@@ -56,7 +56,10 @@ const react = `
     onExecuted: dispatched("executed"),
   }));`;
 
-/** Strict: permits the service only as a target of requests. */
+/**
+ * A strict policy, which permits only requests to the service, and nothing else from another
+ * origin.
+ */
 const policyOf = (serviceOrigin: string) =>
   `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${serviceOrigin}`;
 

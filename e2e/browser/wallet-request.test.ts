@@ -118,10 +118,10 @@ describe("one payment per intention, even while the wallet request is open", () 
     await gone("Reject the request in your wallet");
   });
 
-  /** Names the requested amount, even if the address needs less now. */
+  /** This text contains the amount that was requested, even if less is due now. */
   const rejectRequested = `If your wallet still asks for 25 ${token.symbol}, reject it.`;
 
-  /** The payer scans the QR code with a phone that has the same seed. */
+  /** Pays from the same account by QR code, like a payer whose phone has the same seed phrase. */
   const payByCode = async (record: AddressRecord) => {
     const data = encodeTransfer(record.address, 25_000_000n);
     const { result, error } = await chain("eth_sendTransaction", {

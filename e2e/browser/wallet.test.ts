@@ -44,7 +44,7 @@ describe("the outcome, according to the wallet's own node", () => {
     const proved = page.waitForResponse((answer) => answer.url().endsWith("/proof"));
     await show(record);
     await says("Completed");
-    await proved; // The chart of the payments does not use the wallet.
+    await proved; // The chart needs the proof, but not the wallet.
     while (!wallet.asked.includes("eth_chainId")) await page.waitForTimeout(50);
     assert.ok(!wallet.asked.includes("eth_getBlockByNumber"));
     assert.equal(await page.getByText("Your wallet’s node").count(), 0);

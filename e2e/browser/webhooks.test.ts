@@ -157,7 +157,7 @@ describe("webhooks in the dashboard", () => {
     const other = await page.context().newPage();
     const sums = other.getByRole("region", { name: "Payments" }).locator("dl").first();
     let text = "";
-    // Payments and returns are counted when the executor sees them.
+    // The page counts payments and returns after the executor has observed them.
     while (!/Returned\s+5 DUSD/.test(text)) {
       await other.goto(site);
       text = await sums.innerText();

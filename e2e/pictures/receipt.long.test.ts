@@ -110,7 +110,7 @@ describe("the receipt", () => {
   test("uses the library's decimals for a token that the library lists", async () => {
     const page = await openFresh(browser);
     const { chainId, token } = record.intent;
-    // The local token takes the place of USDC on Ethereum in the library's list.
+    // Replaces USDC on Ethereum in the library's list with the local token.
     await page.route("**/receipt.js", async (route) => {
       const answer = await route.fetch();
       const listed = /\b1:(["'`])0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48\1/;

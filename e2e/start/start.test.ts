@@ -70,7 +70,7 @@ describe("three runs of npm start in one folder", () => {
     const { stdout } = await run("bash", ["-euo", "pipefail", "-c", pasted], { env, cwd: root });
     address = /^0x[0-9a-fA-F]{40}$/m.exec(stdout)![0];
     assert.match(stdout, new RegExp(`paid 25000000 to ${address}`));
-    // The first response contains the state, and the second the terms. Each ends with a newline.
+    // The output contains two responses, each in its own line: the status, and then the record.
     assert.match(stdout, /^\{"address":.*"state":".*\}\n\{"address":.*"terms":"0x[0-9a-f]+"\}\n$/m);
     const events = `http://127.0.0.1:${env.PORT}/v1/address/${address}/events`;
     assert.equal(await executedAt(events), true);
@@ -86,7 +86,7 @@ describe("three runs of npm start in one folder", () => {
     const status = (await (await fetch(`${url}/status`)).json()) as { state: string };
     assert.equal(status.state, "executed");
     assert.equal(keyIn(running.said), key);
-    // The output and the file for `npm run pay` contain the current start's values.
+    // The output, and the file that `npm run pay` reads, contain the values of the current start.
     assert.ok(running.said.includes(`http://127.0.0.1:${env.CHAIN_PORT} (chain ID 31337`));
     assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
 

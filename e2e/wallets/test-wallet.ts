@@ -8,7 +8,7 @@ import { localChainId } from "../../scripts/local-chain.ts";
 export type Fault =
   /** The user rejects. */
   | "rejects"
-  /** The user lets no page see an account of the wallet. */
+  /** The user rejects requests to connect a page with an account. */
   | "hides"
   /** The user lowered the gas limit, so the payment fails in its block. */
   | "reverts"
@@ -23,9 +23,9 @@ export type TestWallet = {
   fault: Fault | undefined;
   /** The received requests, oldest first. */
   asked: string[];
-  /** If set, the user has not answered the connection request. */
+  /** If set, the wallet responds to a request to connect after this promise resolves. */
   connecting: Promise<void> | undefined;
-  /** If set, the wallet waits for the user. */
+  /** If set, the wallet responds to a payment request after this promise resolves. */
   asking: Promise<void> | undefined;
   /** The user chose a different account in the wallet's window. */
   sendsFrom: Hex | undefined;

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawIdenticon } from "./identicon.ts";
 
-/** Output of blo 2.0.0: the left half of each line, then the ground, front, and spot colors. */
+/**
+ * Outputs of blo 2.0.0: the left half of each line (0 is the background, 1 the foreground, 2 a
+ * spot), and the three colors.
+ */
 const known = [
   [
     "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",

@@ -2,10 +2,10 @@
 // this picture: eight by eight squares in three colors, where the right half mirrors the left. The
 // random numbers come from a 128-bit xorshift generator that is seeded with the address.
 
-/** The squares of one color, as the attributes of a path. */
+/** The attributes of an SVG path that draws all squares of one color. */
 type Squares = { readonly d: string; readonly fill: string };
 
-/** The length of a side, in squares. */
+/** The number of squares on a side. */
 export const identiconSide = 8;
 
 /**
@@ -31,7 +31,7 @@ export function drawIdenticon(address: string): Squares[] {
   return paths;
 }
 
-/** Returns a generator of numbers that are at least 0 and less than 1. */
+/** Returns a seeded random number generator. Its numbers are at least 0 and less than 1. */
 function seedRandom(seed: string): () => number {
   const state = new Int32Array(4);
   for (let at = 0; at < seed.length; at++)

@@ -1,6 +1,6 @@
-// Follows a payment until its outcome is final, by requests to the wallet's own provider. After a
-// reload, the page knows only the stored payment. It must find a transaction that the wallet sent
-// in the meantime, and distinguish slow transactions from replaced and dropped ones.
+// Follows a payment through the wallet's own node until the payment's outcome is final. After a
+// reload, the page has only the stored payment. It must then find a transaction that the wallet
+// sent in the meantime, and must distinguish slow, replaced, and dropped transactions.
 
 import { encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
@@ -31,7 +31,7 @@ export const isFinal = ({ kind }: Fate) =>
 
 const pollMs = 2_000;
 const droppedAfterMs = 60_000;
-/** The number of blocks searched for a replacement, from the block of the request. */
+/** The number of blocks after the request that are searched for the payment or its replacement. */
 const blocksMax = 300;
 
 type Watched = {
@@ -100,8 +100,8 @@ export async function watchPayment(
       const isCancel = isSame(found.to ?? "", kept.from) && found.input === "0x";
       return { kind: isCancel ? "cancelled" : "replaced" };
     }
-    // The same account may have paid by QR code, while its wallet still shows the request. The
-    // block is searched again, because the tab that waits for the wallet may be closed.
+    // The same account may have paid by QR code while its wallet shows the request. The next call
+    // searches this block again, because the tab with the request may be closed by then.
     if (!kept.hash && isOpen()) return { kind: "met" };
     isSped ||= kept.hash !== undefined && found.hash !== kept.hash;
     const isFound = kept.hash === undefined || kept.isFound;
@@ -123,9 +123,10 @@ export async function watchPayment(
 /**
  * Searches the blocks after the request for a transaction of the sender.
  *
- * @param progress the last block without the transaction, kept for the next call, because a wallet
- *   may be slow
- * @returns the transaction, or whether all relevant blocks were searched
+ * @param progress the last block that was searched without success. The next call continues after
+ *   this block, because a wallet may be slow to send
+ * @returns the transaction if it was found. Otherwise, `isEnd` says whether all `blocksMax` blocks
+ *   were searched
  */
 async function searchBlocks(
   provider: WalletProvider,

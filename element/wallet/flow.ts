@@ -53,8 +53,8 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
       isOpen = requests.isOpen() || (await isOpenInATab(address));
       if (wasOpen !== isOpen) change();
     } else if (!kept.isArrived && (await arrivals.hasArrived(payment, kept, watcher.fate()))) {
-      // If the payment was found on the chain before the wallet responded, the request may still be
-      // open in the wallet.
+      // A payment that was found on the chain before the wallet responded stays stored, because the
+      // request may still be open in the wallet.
       if (findKept(address)?.hash === kept.hash) {
         if (kept.isFound) keep(address, { ...kept, isArrived: true });
         else forgetKept(address);
@@ -99,14 +99,14 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
     stop() {
       clearInterval(timer);
       watcher.stop();
-      // A pending wallet request continues, and its response is stored for the next page.
+      // An open wallet request continues, and its response is stored for the next page.
       if (!requests.isOpen()) requests.cancel();
       for (const stop of stops) stop();
     },
   };
 }
 
-/** The request of this tab, if any, and the error that ended the previous request. */
+/** Manages this tab's request, and keeps the error that ended the previous request. */
 function openRequests(now: FlowOptions["now"], change: () => void) {
   let request: { step: Step; amount: string; stopping: AbortController } | undefined;
   let refused: { refusal: Refusal; amount: string } | undefined;
@@ -174,7 +174,7 @@ function watchKept({
       const record = now()?.record;
       const kept = record && findKept(record.address);
       const provider = wallets.find(({ info }) => info.rdns === kept?.rdns)?.provider;
-      // The watched payment stays the same if only its hash changes.
+      // If one hash replaces another, the same watch continues.
       const isRequested = kept?.hash === undefined;
       const key =
         kept && provider ? `${kept.from} ${kept.nonce} ${kept.sinceMs} ${isRequested}` : "";
@@ -203,7 +203,10 @@ function watchKept({
   };
 }
 
-/** The service may read a block slightly older than the status. */
+/**
+ * The maximum number of requests for a proof after each change of the status. One request is not
+ * enough, because the service may read a slightly older block than that of the status.
+ */
 const proofsMax = 5;
 
 /**

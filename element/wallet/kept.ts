@@ -5,7 +5,10 @@ import type { Hex } from "executable-address";
 import { forget, recall, remember } from "../storage.ts";
 
 export type Kept = {
-  /** Missing while the wallet waits for the user, or if the requesting page was closed. */
+  /**
+   * Missing while the wallet waits for the user, or if the page was closed before the wallet
+   * responded.
+   */
   hash?: Hex;
   from: Hex;
   /** The sender's nonce at the time of the request. The wallet may choose a higher nonce. */
@@ -19,8 +22,8 @@ export type Kept = {
   /** The newest block at the time of the request. */
   fromBlock: number;
   /**
-   * True if the hash was found on the chain (same transfer, same account) and not returned by the
-   * wallet.
+   * True if the wallet did not return the hash, and a transaction of the same account with the same
+   * transfer was found on the chain instead.
    */
   isFound?: boolean;
   /** True if the transaction with this hash has reached the address. */

@@ -44,8 +44,8 @@ export class PaymentRefused extends Error {
 export const nodeMs = 15_000;
 
 /**
- * Settles with `promise`, or rejects after `ms` or when `signal` aborts. The promise itself cannot
- * be stopped, so the wallet keeps its window open.
+ * Settles with `promise`, or rejects after `ms` or when `signal` aborts. A request to a wallet
+ * cannot be withdrawn, so the wallet's window stays open.
  *
  * @throws {PaymentRefused} `silent` after `ms`, `canceled` if `signal` aborts
  */

@@ -25,11 +25,11 @@ export type Order = {
   amount: string;
   chainName: string;
   /**
-   * The server's data for a wallet that lacks the chain. Without it, only a chain of
-   * service/chains.json can be added.
+   * The data with which a wallet can add the chain, from the server. Without it, a wallet can add
+   * only a chain that service/chains.json lists.
    */
   walletChain: WalletChain | undefined;
-  /** Returns the amount due just before the wallet is asked to sign. */
+  /** Returns the current amount due. It is called just before the wallet is asked to sign. */
   owedNow: () => string;
   report: (step: Step) => void;
   /** Cancels the payment, so that other tabs can request it. */
@@ -78,8 +78,8 @@ async function sendAlone(provider: WalletProvider, rdns: string, order: Order): 
   try {
     const hash = await ask<Hex>(provider, "eth_sendTransaction", [transaction]);
     keep(address, { ...kept, hash });
-    // The user may have chosen a different account and nonce. If the node does not know the
-    // transaction yet, keep the account and nonce of the request.
+    // The user may have chosen another account or nonce in the wallet. If the node does not know
+    // the transaction yet, the account and nonce of the request remain stored.
     const sent = await findSent(provider, hash).catch(() => undefined);
     if (sent && isSame(findKept(address)?.hash ?? "", hash)) keep(address, { ...kept, ...sent });
   } catch (error) {
@@ -210,8 +210,8 @@ function findWalletChain(chainId: number): WalletChain | undefined {
 type Transfer = { from: Hex; token: Hex; amount: string; data: Hex };
 
 /**
- * Checks the token balance, the transfer, and the native coin for the fee with the wallet's own
- * node.
+ * Checks with the wallet's own node that the account has enough tokens, that the transfer would
+ * succeed, and that the account has enough native coin for the fee.
  */
 async function requireMeans(
   provider: WalletProvider,

@@ -40,7 +40,7 @@ export type WalletView = {
    * - `offered`: nothing is pending
    * - `preparing`: nothing was requested yet, and the payer can cancel
    * - `asking`: the wallet may have an open request
-   * - `decline`: the open request must no longer be confirmed
+   * - `decline`: the payer must reject the request that is open in the wallet
    * - `sent`: a transaction is pending, or its outcome is unknown
    * - `failed`: the transaction paid nothing
    * - `settled`: the address is paid, but a request may still be open in the wallet
@@ -60,7 +60,9 @@ type PendingRequest = {
   isOpenHere: boolean;
   /** Any tab of this browser has requested the payment. */
   isOpen: boolean;
-  /** The same transfer by the same account is on the chain. */
+  /**
+   * A block contains the same transfer by the same account, although the wallet's request is open.
+   */
   isMet: boolean;
   notes: Message[];
   forget: () => void;
@@ -70,8 +72,8 @@ type PendingRequest = {
 const isPaid = (standing: Standing) => isOver(standing) || standing.owed === "0";
 
 /**
- * Returns the view of a request that has no response yet. The view stays until the response arrives
- * or the payer dismisses it.
+ * Returns the view of a request to which the wallet has not responded. The page shows the view
+ * until the wallet responds or the payer dismisses it.
  */
 export function makeRequestView(
   { record, standing }: PaymentNow,

@@ -27,8 +27,8 @@ export function openOrders(file) {
     addAgain: (id, title) => statement.addAgain.run(id, title),
     find: (id) => statement.find.get(id),
     /**
-     * Sends the ticket of an order. The order's number is the key, so a repeated call sends
-     * nothing.
+     * Sends the ticket of an order. The order's number is the primary key, so another call for the
+     * same order sends nothing.
      */
     sendTicket(id, transactionHash) {
       const sentAt = new Date().toISOString();

@@ -1,4 +1,5 @@
-// Configures the kit with the shop's functions that deliver goods and book refunds.
+// Opens a shop of the library executable-address-shop with this shop's functions, which send
+// tickets and log refunds.
 
 import { parseAddress } from "executable-address";
 import { openShop, sqliteStore } from "executable-address-shop";
@@ -14,7 +15,7 @@ export function openPayments({ orders, service, settings, ticket, token }) {
   const shop = openShop({
     ...{ store, service, secrets, referenceKeys, rpcs, confirmations, reconcileMs },
     isOurs: (reference) => idOf(reference) > 0,
-    // The reference contains the number of an order that the database has lost.
+    // The database has lost the order, but its reference contains its number.
     onRestored: ({ reference }) => orders.addAgain(idOf(reference), ticket.title),
     deliver({ reference }, { transactionHash }) {
       const id = idOf(reference);

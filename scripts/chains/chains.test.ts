@@ -15,7 +15,10 @@ const shipped: Chain[] = readChains(path);
 const { tokens, chains } = packageFacts;
 const circle = chains.filter(({ from }) => from === "@circle-fin/bridge-kit");
 
-/** Returns a sentence for each address in the file that differs from every package's address. */
+/**
+ * Returns a sentence for each token address that no package contains, or whose decimals differ from
+ * a package's.
+ */
 function differencesOf(listed: readonly Chain[]): string[] {
   return listed.flatMap(({ chainId, ...chain }) =>
     [...chain.tokens, ...chain.lookalikes].flatMap(({ symbol, address, decimals }) => {

@@ -10,15 +10,16 @@ type Named = { symbol: string; as?: string; name?: string; looksLike: string };
 
 export type Choice = {
   chainId: number;
-  /** URLs of different providers. Each URL is in a package. */
+  /** The URLs of two different providers. The URLs come from packages. */
   rpcUrls: [string, string];
-  /** The number of blocks until an execution is final, if endpoints lack the `finalized` tag. */
+  /**
+   * The number of blocks after which an execution is final, for endpoints that do not support the
+   * `finalized` tag.
+   */
   confirmations: number;
   maxFeePerGas: string;
   maxPriorityFeePerGas?: string;
-  /**
-   * The smallest surplus that is worth the gas of its return, in whole tokens, as a decimal number.
-   */
+  /** The smallest surplus that is worth the gas of its return, in whole tokens, such as "0.1". */
   recoverMin: string;
   tokens: string[];
   lookalikes: Named[];
@@ -31,7 +32,10 @@ const bridged = (symbol: string, as = symbol): Named[] => [
 ];
 
 const ethereum = { confirmations: 65, maxFeePerGas: "60000000000", recoverMin: "5" };
-/** For OP Stack and Arbitrum: they reorganize only if Ethereum does, or if the sequencer fails. */
+/**
+ * The values for OP Stack and Arbitrum chains, which reorganize only if Ethereum reorganizes or the
+ * sequencer fails.
+ */
 const rollup = { confirmations: 30, maxFeePerGas: "2000000000", recoverMin: "0.1" };
 const testing = { confirmations: 12, recoverMin: "0.01", lookalikes: [], tokens: ["USDC"] };
 
@@ -164,7 +168,10 @@ const unknownFork =
   "no package states its fork, and we could not call it, so Cancun is not certain";
 const coinIsUsdc = "USDC is its native coin as well, so money at an address would count twice";
 
-/** Why the file does not list the other chains on which Circle's package has USDC, by chain ID. */
+/**
+ * The chains that service/chains.json does not list although Circle's package has USDC on them,
+ * each with the reason.
+ */
 export const unlisted: Readonly<Record<number, string>> = {
   25: unknownFork,
   50: unknownFork,

@@ -58,7 +58,7 @@ function readSource(path: string): string {
   return execFileSync("git", args, { encoding: "utf8" });
 }
 
-/** Returns the files that `paths` import, directly or through other files, and `paths`. */
+/** Returns the sources of `paths` and of all files that they import, directly or indirectly. */
 function readSources(paths: readonly string[]): Record<string, { content: string }> {
   const sources: Record<string, { content: string }> = {};
   const add = (path: string) => {

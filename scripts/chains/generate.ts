@@ -36,9 +36,7 @@ function findToken(chainId: number, symbol: string): PackageToken {
   return first;
 }
 
-/**
- * Ignores "Preconf" entries. These entries of viem repeat some chains to show unconfirmed blocks.
- */
+/** Ignores viem's "Preconf" entries, which repeat some chains to show unconfirmed blocks. */
 function findViemChain(chainId: number) {
   const found = Object.entries(viemChains)
     .filter(([key, { id }]) => id === chainId && !key.endsWith("Preconf"))
@@ -109,7 +107,7 @@ export const generateSources = () =>
   Object.fromEntries(chosen.map((choice) => [choice.chainId, sourcesOf(choice)]));
 export const packageFacts = facts;
 
-// scripts/run.js imports the program, so `import.meta.main` is false.
+// If this file is run, scripts/run.js imports it, so `import.meta.main` is false.
 if (resolve(process.argv[1] ?? "") === import.meta.filename) {
   const files = {
     "service/chains.json": generateChains(),

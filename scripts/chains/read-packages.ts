@@ -54,8 +54,8 @@ export type PackageFacts = {
   tokens: PackageToken[];
 };
 
-// Below node_modules, so that a package's import of a dependency that this project also has is
-// resolved.
+// The folder is below node_modules, so that a package can import dependencies that this project
+// has.
 const directory = join(root, "node_modules/.cache/chains");
 const ids = new Set(chosen.map(({ chainId }) => chainId));
 const isListed = ({ chainId }: { chainId: number }) => ids.has(chainId);
@@ -100,7 +100,7 @@ async function readCircle(from: Name) {
 function readUniswap(from: Name): PackageToken[] {
   const path = join(unpack(from), "build/uniswap-default.tokenlist.json");
   const list: { tokens: Omit<PackageToken, "from">[] } = JSON.parse(readFileSync(path, "utf8"));
-  // Payers confuse only dollar and euro tokens with a listed token.
+  // Payers could confuse a listed token only with another token of dollars or euros.
   const isOfCurrency = ({ symbol }: { symbol: string }) =>
     /usd|eur|^dai$|^frax$|^mim$/i.test(symbol);
   return list.tokens

@@ -63,7 +63,7 @@ const kinds: Record<string, typeof newStore> = {
   sqlite: async () => sqliteStore(new DatabaseSync(":memory:")),
   postgres: async () => postgresStore(postgres.newPool(await postgres.newDatabase())),
 };
-/** @param options options of the suite on PostgreSQL */
+/** @param options the suite's options on PostgreSQL */
 export const describeOnEach = (name: string, define: () => void, options = {}) => {
   for (const [kind, open] of Object.entries(kinds))
     describe(`${name}, on ${kind}`, kind === "postgres" ? options : {}, () => {

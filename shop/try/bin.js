@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The program `executable-address-shop` in a clone. It starts through scripts/run.js, because this
-// machine's Node may be too old for the sources. The published package contains cli.js instead of
+// The program `executable-address-shop` in a clone. It starts through scripts/run.js, because the
+// running Node may be too old for the sources. The published package contains cli.js instead of
 // this file.
 
 import { fileURLToPath } from "node:url";

@@ -83,7 +83,10 @@ export function openTryChain(chainId: number) {
       const input = toHex(executeCalldata(record.terms));
       mine(change(record, { code, balance: left }), { input, log });
     },
-    /** Returns the balance to `recovery` after the expiry, without running the calls. */
+    /**
+     * Mines a transaction after the expiry that returns the balance to `recovery` without running
+     * the calls.
+     */
     recover(record: AddressRecord): void {
       const held = blocks.at(-1)!.state.get(record.address.toLowerCase())?.balance ?? 0n;
       const code = vaultCodes(record.factory).closed;
@@ -97,12 +100,15 @@ export function openTryChain(chainId: number) {
       const afterExpiry = record.intent.expirationTimestamp + 1;
       mine(change(record, { code, balance: 0n }), { input, log }, afterExpiry);
     },
-    /** Discards the newest `count` blocks. Blocks mined from now on are a different chain. */
+    /**
+     * Discards the newest `count` blocks, as in a reorganization. The blocks that replace them have
+     * other hashes.
+     */
     takeBack(count: number): void {
       blocks.splice(-count);
       forks += 1;
     },
-    /** Answers the JSON-RPC methods that receivers use. */
+    /** Responds to the JSON-RPC methods that receivers use. */
     call: (async (method, params) => {
       await trouble.heldUntil;
       if (trouble.isSilent) throw new RpcError(-32000, "the node is unavailable");
@@ -113,7 +119,10 @@ export function openTryChain(chainId: number) {
   };
 }
 
-/** Returns the newest payment to the record's address, from the token itself. */
+/**
+ * Returns the newest transfer to the record's address. Returns undefined if it is not a transfer of
+ * the intent's token.
+ */
 function findPayment(
   blocks: readonly Block[],
   { address, intent }: AddressRecord,
@@ -129,7 +138,10 @@ function findPayment(
   };
 }
 
-/** A transaction with its calldata and its only log. The sender does not matter. */
+/**
+ * The calldata and the only log of a transaction. The sender is omitted, because no receiver reads
+ * it.
+ */
 type Transaction = { input: string; log: { address: Hex; topics: string[]; data: string } };
 type Content = {
   number: number;

@@ -13,7 +13,7 @@ export type Spoiled = {
   readonly write?: (event: ServiceEvent) => string;
   /** The `webhook-id` to send instead of the event's ID. */
   readonly id?: string;
-  /** The body to send instead of the signed body. */
+  /** The body to send instead of the body that is signed. */
   readonly body?: string;
 };
 

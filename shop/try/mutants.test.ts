@@ -27,7 +27,7 @@ type Steps = {
   accept(event: ServiceEvent): unknown;
   find(event: ServiceEvent): Order | undefined;
   prove(event: ServiceEvent, order: Order): Promise<ProvedEvent>;
-  /** Returns whether the goods are delivered for the proved fact. */
+  /** Returns whether the receiver delivers the goods because of the proved fact. */
   isPaid(fact: ProvedEvent, event: ServiceEvent): boolean;
   deliver(order: Order, fact: ProvedEvent, event: ServiceEvent): unknown;
 };
@@ -39,9 +39,9 @@ type Tools = {
   readonly client: ReturnType<typeof createClient>;
   /** Counts a delivery of goods without checking whether they were already delivered. */
   send(order: Order): void;
-  /** Returns whether `key` is passed for the first time. */
+  /** Returns true only in the first call with this `key`. */
   isNew(key: string): boolean;
-  /** Processes an event. Throws if it has to be retried. */
+  /** Processes an event. Throws if the event must be processed again later. */
   handle(event: ServiceEvent): Promise<void>;
 };
 
@@ -109,8 +109,8 @@ const isReferenceOf =
     order.reference === (data.reference ?? data.claimedReference);
 
 /**
- * The receivers by the name of their flaw. `fails` is the check that finds the flaw; `failsPlain`
- * says that the plain delivery also fails.
+ * The receivers by the name of their flaw. `fails` is the check that finds the flaw. `failsPlain`
+ * is true if the receiver also fails the check of the plain delivery.
  */
 const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> = {
   "trusts every signed event": {
@@ -365,7 +365,9 @@ describe("try-receiver", { concurrency: true }, () => {
   });
 });
 
-/** Runs the code of the docs page, with a timer and a table of goods. */
+/**
+ * Opens a receiver that runs the code in docs/webhooks.md, and adds a timer and a table of goods.
+ */
 function openDocumented(settings: Record<string, string>): Receiver {
   const page = readFileSync(new URL("../../docs/webhooks.md", import.meta.url), "utf8");
   const [, code = ""] = /```js\n(import \{ proveEvent[\s\S]*?)```/.exec(page) ?? [];

@@ -1,5 +1,5 @@
 // The trials of a receiver: genuine events, forged events, repetitions, other orders, and
-// reorganizations. The name of each trial describes a receiver that loses neither goods nor orders.
+// reorganizations. The name of each trial says what a correct receiver does.
 
 import type { ServiceEvent } from "executable-address/webhook";
 import type { TryChain } from "./chain.ts";
@@ -12,8 +12,8 @@ export type Hands = {
   /** Makes the shop create an order. */
   order(): Promise<Made>;
   /**
-   * Creates an address as a stranger, with one of the shop's references. The service also has this
-   * address.
+   * Creates an address as a stranger would, if `reference` is not null with that reference of the
+   * shop. The service stores the address like any other.
    */
   strange(reference: string | null): Made;
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
@@ -59,8 +59,8 @@ async function strangeEvent({ chain, strange, eventOf }: Hands, made: Made): Pro
 }
 
 /**
- * Returns an event about money that was sent to the same address on a different chain by mistake,
- * or that was returned on that chain. The order is not affected.
+ * Returns an event about the order's address on another chain, where money arrived by mistake or
+ * was returned. The order is not affected.
  */
 async function elsewhere(
   { chain, eventOf }: Hands,
@@ -93,7 +93,7 @@ const withGoods = (name: string, run: Trial["run"]): Trial => ({ name, needsGood
 
 /**
  * Trials of deliveries: a receiver rejects a delivery that is not from the service, and
- * acknowledges all others regardless of their type.
+ * acknowledges any delivery from the service, regardless of the event's type.
  */
 const ofDeliveries: readonly Trial[] = [
   rejects("a delivery without a valid signature", { signature: () => "v1,AAAA" }),
@@ -179,7 +179,7 @@ const ofTruths: readonly Trial[] = [
   }),
 ];
 
-/** Trials of events that contradict the chain or are inconsistent. */
+/** Trials of events that contradict the chain or themselves. */
 const ofLies: readonly Trial[] = [
   withGoods("delivers nothing for an order that is only funded", async (hands) => {
     const made = await hands.order();

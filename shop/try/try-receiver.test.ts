@@ -1,5 +1,5 @@
 // Tests the command as a shop's engineer runs it. mutants.test.ts tests which flaws the command
-// finds, and e2e/shop.test.ts tests the example shop's score.
+// finds, and e2e/shop.test.ts tests that the example shop passes.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

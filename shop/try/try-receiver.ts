@@ -147,7 +147,7 @@ async function eventOf(
   const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
   const settled = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
   const transactionHash = (payment ?? settled)?.transactionHash ?? null;
-  // Anyone who can read the client ID in the page can claim a reference.
+  // A stranger, who needs only the client ID from the shop's page, can claim any reference.
   const names = isStrange
     ? { reference: null, claimedReference: reference, createdBy: "client_id" as const }
     : { reference, claimedReference: null, createdBy: "api_key" as const };

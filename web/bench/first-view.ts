@@ -7,7 +7,7 @@ import { createOrder } from "../../e2e/browser/pay-page.ts";
 import { startService } from "../../e2e/service.ts";
 
 const opens = Number(process.env.BENCH_OPENS ?? 20);
-/** Sets a mark when the QR code is in the document. */
+/** JavaScript that sets a performance mark when the QR code is in the document. */
 const watch = `new MutationObserver((_, watcher) => {
   if (!document.querySelector(".qr")) return;
   watcher.disconnect();

@@ -10,7 +10,10 @@ import { control, count, fatesOf, prepareAttack } from "./world.ts";
 const { world, store } = await prepareAttack();
 const [payments, open] = [count(300, 2000), count(300, 100_000)];
 const blocksMax = count(2, 8);
-/** Calls of one endpoint. On a slow machine, the payments can take an additional block. */
+/**
+ * The maximum numbers of calls to one endpoint. The short form permits more calls per payment,
+ * because on a slow machine the payments can take one block more.
+ */
 const [callsPerPaymentMax, callsPerBlockMax] = [count(1.2, 1.12), 20];
 await openAddresses(world, store, open);
 

@@ -1,6 +1,6 @@
-// Tests a chain that charges a fee for a transaction's bytes, like the OP Stack. An account with
-// long terms spends no more than its budget. Dust is not returned if it is worth more than the gas
-// of the return, but less than the gas and the fee for the bytes together.
+// Tests a chain that charges a fee for a transaction's bytes, like the OP Stack. An account whose
+// transactions are long spends no more than its budget. Dust is not returned if the fee for the
+// bytes makes the return cost more than the dust is worth.
 
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -17,7 +17,7 @@ const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedT
   await prepareAttack({ tickMs: 200 });
 const oracle: Hex = "0x420000000000000000000000000000000000000F";
 const weiPerByte = 10n ** 12n;
-/** Answers `getL1FeeUpperBound(size)` with `size * weiPerByte`. */
+/** The code of a contract whose `getL1FeeUpperBound(size)` returns `size * weiPerByte`. */
 const oracleCode: Hex = `0x60043567${weiPerByte.toString(16).padStart(16, "0")}025f5260205ff3`;
 const plenty = 10n ** 24n;
 /** The budget covers about four executions at the maximum fee. */
@@ -131,14 +131,17 @@ describe("a chain that charges a fee for bytes", () => {
 });
 
 describe("dust on a chain that charges a fee for bytes", () => {
-  /** A payment is worth four times the gas of its return, and a fifth of the fee for its bytes. */
+  /**
+   * The value of the dust in wei: four times the gas cost of its return, but only a fifth of the
+   * fee for the return's bytes.
+   */
   const grain = 5n * 10n ** 14n;
   const { symbol, decimals } = demoTokens[0]!;
   const more = { tipPrices: { [symbol]: String(grain * 10n ** BigInt(decimals)) } };
 
   /**
-   * Creates dust for an intent of a different chain, so the dust must be returned: one unit of the
-   * token, or the same value of native coin.
+   * Pays dust to the address of an intent on another chain, so the calls cannot run and the dust
+   * can only be returned. The dust is one unit of the token or, if `coin` is not 0, native coin.
    */
   const dust = async (coin: bigint) => {
     const record = await recordOf({ chainId: 10 });
@@ -146,7 +149,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
     if (coin === 0n) await pay([record], 1n);
     else await world.client.setBalance({ address: record.address, value: coin });
     await world.mine();
-    // Native coin leaves no log, so a status request reports it.
+    // A payment in native coin emits no log, so the executor is informed as by a status request.
     const { number, timestamp } = await world.client.getBlock();
     const block = { number: Number(number), timestamp: Number(timestamp) };
     await hintJobs(store.db, 31_337, [{ address: record.address, block, isEnough: false }]);

@@ -1,6 +1,6 @@
-// Tests that providers' limits make the work slower but do not make it fail, that two endpoints are
-// never worse than one, and that a payment needs few calls. The cost of an idle chain is tested in
-// the simulator's idle.test.ts.
+// Tests that an executor works, although slowly, with a provider that limits requests; that a
+// faulty endpoint does no harm beside a good endpoint; and that a payment needs few calls. The
+// simulator's idle.test.ts tests how many calls an idle chain needs.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -29,8 +29,8 @@ type Call = { id: number; method: string; params: unknown[] };
 type Rejection = { status?: number; headers?: Record<string, string>; body?: unknown } | undefined;
 
 /**
- * Starts an endpoint in front of the chain's own: `refuse` may reject a request, and `twist` may
- * change a call.
+ * Starts an endpoint that forwards requests to the chain's node. `refuse` may reject a request, and
+ * `twist` may change the response to a call.
  */
 async function endpoint(
   refuse: (calls: Call[], bytes: number) => Rejection,
@@ -78,7 +78,8 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
   const records = await fundedInBlock(many, victim);
   const from = await world.client.getBlockNumber();
   const paced = paceBlocks(attack, 200);
-  // No transaction is as long as the requests that a limit of bytes rejects.
+  // A transaction of five addresses is shorter than 15 kB, so it passes every endpoint's size
+  // limit.
   const running = startCore(store, world.chains(urls), (core) =>
     paced(inNoTime({ ...core, tuning: { ...core.tuning, batchItemsMax: 5 } })),
   );
@@ -100,9 +101,7 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
   return blocks;
 }
 
-/**
- * Makes a few payments, and returns how many payments are executed through `urls` in some passes.
- */
+/** Makes three payments, and returns how many are executed through `urls` within ten passes. */
 async function executedSoon(
   context: TestContext,
   urls: string[],
@@ -128,8 +127,8 @@ async function executedSoon(
 }
 
 /**
- * The control's behavior: sends all calls in one request, and treats a rejected request as a
- * failure.
+ * An executor without the tested behavior: it sends all calls in one request, and fails if an
+ * endpoint rejects the request.
  */
 const inOneRequest =
   (url: string) =>
@@ -148,8 +147,9 @@ const inOneRequest =
   });
 
 /**
- * Rejects requests after 20 calls in a second. The first time, it rejects after 20 calls regardless
- * of the time, because a loaded node is slower.
+ * Returns whether a request exceeds the limit of 20 calls per second. The first rejection comes
+ * after 20 calls regardless of the time, because the test requires at least one rejection and a
+ * busy machine may send fewer calls per second.
  */
 function twentyASecond() {
   let sent: number[] = [];
@@ -165,7 +165,8 @@ function twentyASecond() {
 
 const tooMany = error(-32600, "batch of too many calls");
 
-// Runs first, on an empty store, because the executor would read addresses of other tests again.
+// Runs first, on an empty store, because calls for the addresses of other tests would be counted
+// too.
 describe("calls", () => {
   test("a payment needs at most 14 calls besides the calls per block", async (context) => {
     const { url, asked } = await honest();
@@ -193,7 +194,8 @@ describe("calls", () => {
     const all = asked.slice(from);
     const work = all.filter((method) => !ofHeads.includes(method));
     context.diagnostic(`${work.length}: ${work}, and ${all.length - work.length} of heads`);
-    // hardhat rejects two forms of an estimate. The executor tries each form once.
+    // hardhat rejects two of the forms in which the executor requests a gas estimate. The executor
+    // tries each form once.
     const refused = isHardhat ? 2 : 0;
     assert.ok(work.length <= 14 + refused, `${work.length}: ${work}`);
   });
@@ -306,7 +308,8 @@ describe("a WebSocket that reports new blocks", () => {
   });
 });
 
-// This runs last, because a single lying endpoint leaves a cursor beyond the head.
+// This runs last, because a lying endpoint that is the only endpoint moves the executor's cursor
+// beyond the chain's head.
 describe("control: nothing is executed in ten passes", control, () => {
   test("if all calls are sent in one request, which is rejected", async (context) => {
     const good = await honest();

@@ -121,8 +121,7 @@ describe("dust that must be returned", () => {
   };
 
   /**
-   * Sends dust `rounds` times, each time after the previous dust was returned, and then one more
-   * time.
+   * Sends dust `rounds` times. Each time, waits until the executor has returned the previous dust.
    */
   const sendDust = async (record: AddressRecord, rounds: number) => {
     const before = await recoveries();
@@ -210,7 +209,7 @@ describe("intents with tips", () => {
   });
 
   test("are not sent if a nonzero gas price makes the calls revert", async (context) => {
-    // Succeeds if gas has no price, as in earlier simulations, and reverts otherwise.
+    // Reverts unless the gas price is 0.
     const fickle = await attack.contract("0x3a600557005b5f5ffd");
     const running = start(context, {}, { tipPrices });
     const calls = [{ target: fickle, function: "go()", args: [] }, ...tippedBy(unit).calls];
@@ -222,8 +221,8 @@ describe("intents with tips", () => {
   });
 
   /**
-   * Makes tipped intents of these accounts fail on chain after they are sent, and returns the cost
-   * in wei.
+   * Makes intents that pay a tip fail on chain, although they succeeded in the simulation. Returns
+   * the total cost that is charged to their accounts, `cheats`, in wei.
    */
   async function lostBy(context: TestContext, cheats: string[], limits: Partial<Limits>) {
     const fickle = await attack.contract("0x00");
@@ -287,7 +286,7 @@ describe("accounts that share a transaction", () => {
   const refuses: Says = () => ({
     error: { code: -32601, message: "the method does not exist" },
   });
-  /** Reports that the item that calls `target` used all gas. */
+  /** Returns a false trace, in which the item that calls `target` used all gas. */
   const blames =
     (target: Hex): Says =>
     (trace) => {
@@ -298,7 +297,7 @@ describe("accounts that share a transaction", () => {
       return { result: { calls: calls.map((call) => ({ gasUsed: gasOf(call) })) } };
     };
 
-  /** Uses one endpoint for each function in `says`. */
+  /** Creates one endpoint for each function in `says`, which makes the endpoint's traces. */
   const tracedBy =
     (says: readonly Says[]) =>
     (core: Parts): Parts => ({
@@ -316,8 +315,9 @@ describe("accounts that share a transaction", () => {
     });
 
   /**
-   * Returns the gas that the account was charged, and the receipt. Returns undefined before the
-   * transaction is sent.
+   * Returns the receipt of the transaction that executed the address, and the gas that was charged
+   * for the address. Returns "sent" while no block contains the transaction, and undefined before
+   * it is sent.
    */
   async function executionOf({ address }: AddressRecord) {
     const row = await store.db
@@ -345,8 +345,8 @@ describe("accounts that share a transaction", () => {
   let neighbours = 0;
 
   /**
-   * Returns the victim's charge in two cases: with and without three addresses of the attacker that
-   * burn as much gas as they can.
+   * Returns the gas charged for the victim's address beside three addresses that burn as much gas
+   * as they can, divided by the gas of the same calls in a separate transaction.
    */
   async function gasOfVictim(context: TestContext, saysOf: (victims: Hex) => readonly Says[]) {
     const [fickle, plain] = [await attack.contract(accepts), await attack.contract(accepts)];
@@ -360,7 +360,7 @@ describe("accounts that share a transaction", () => {
     await world.client.setCode({ address: fickle, bytecode: burnsAll });
     world.startTicking(200);
     const together = await settled(beside!);
-    // Each further attempt would burn all gas that a simulation may use, which takes hardhat 4 s.
+    // Otherwise, each retry would burn all gas that a simulation may use, which takes hardhat 4 s.
     await world.client.setCode({ address: fickle, bytecode: accepts });
     await running.stop();
     const single = startCore(store, world.chains());

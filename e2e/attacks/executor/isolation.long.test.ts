@@ -26,15 +26,16 @@ import {
 
 const attack = await prepareAttack();
 /**
- * A separate world for the last test, because retries of other tests would share its transaction.
+ * A separate chain and store for the last test, because retries from other tests would share its
+ * transaction.
  */
 const untouched = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodPayments } = attack;
 const paced = paceBlocks(attack, 400);
 
 /**
- * The number of blocks that good payments wait without an attack, and the number of additional
- * blocks that they may wait during an attack.
+ * The longest time, in blocks, that good payments wait without an attack, and how much longer they
+ * may wait during an attack.
  */
 let alone = 0;
 const blocksMore = 10;
@@ -96,7 +97,7 @@ describe("good payments are executed at most 10 blocks later than without an att
   }
 
   test("control: with enough gas for that address, no node accepts the transaction", async () => {
-    const gas = "0x4c4b400"; // 80 million, over the block's 60
+    const gas = "0x4c4b400"; // 80 million; a block's limit is 60 million
     const from = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
     const [answer] = await world.ask([
       { method: "eth_sendTransaction", params: [{ from, to: factoryAddress, gas }] },
@@ -180,7 +181,7 @@ describe("good payments are executed at most 10 blocks later than without an att
       await many(attacker);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
-      // The executor has already read all records of this account.
+      // This account has no other records, so its addresses wait only for other accounts.
       const waits = await goodPayments(5, "acc_0e700000000000000000000a");
       context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
       assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);

@@ -94,8 +94,8 @@ describe("paid addresses of an account that has spent its budget", () => {
 
 describe("recoveries that fail because another sender made them first", () => {
   /**
-   * Pays dust to all addresses. After our transactions are sent, the other sender's transactions
-   * are mined first.
+   * Pays dust to all addresses. When the executor has sent its recoveries, mines another sender's
+   * recoveries of the same addresses first.
    */
   const race = async (
     { events, aPass }: Pick<ReturnType<typeof start>, "events" | "aPass">,
@@ -126,8 +126,8 @@ describe("recoveries that fail because another sender made them first", () => {
 
   test("cost no more than the account's budget", async (context) => {
     const control = start(context, plenty);
-    // The other sender's fees raise the fee that the node suggests. After the first round, the
-    // suggestion stays the same.
+    // The other sender's fees raise the fee that the node suggests, but only in the first round, so
+    // the cost is measured in the second round.
     await race(control, await fresh(), async () => false);
     const before = await chargedTo(attacker);
     await race(control, await fresh(), async () => false);
@@ -135,8 +135,8 @@ describe("recoveries that fail because another sender made them first", () => {
     const once = (await chargedTo(attacker)) - before;
     assert.ok(once > 0n, "control: it costs something, and finds nothing");
 
-    // A pending recovery is charged at its cap, about 18 times the cost of a recovery that finds
-    // nothing.
+    // While a recovery is pending, the account is charged the recovery's maximum fee, about 18
+    // times the final cost if there is nothing to recover.
     const rounds = 30;
     const budget = before + once * BigInt(rounds);
     const running = start(context, budget);

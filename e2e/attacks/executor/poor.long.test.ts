@@ -14,13 +14,13 @@ const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const plenty = 10n ** 22n;
 const setMoney = (value: bigint) => world.client.setBalance({ address: executor, value });
 /**
- * Each block has this base fee, because the money would otherwise become sufficient after empty
- * blocks.
+ * The base fee of each block. Without a fixed value, empty blocks would lower the base fee until
+ * the executor's money is sufficient.
  */
 const baseFeePerGas = 10n ** 9n;
 /**
- * Returns the balance that a transaction needs: its cap is twice the base fee, and the same amount
- * is kept in reserve.
+ * Returns the balance that a transaction needs. Its maximum fee per gas is twice the base fee plus
+ * 2 gwei, and the executor keeps the same amount in reserve.
  */
 const moneyFor = (gas: bigint) => 2n * gas * (2n * baseFeePerGas + 2n * 10n ** 9n);
 

@@ -31,7 +31,10 @@ const recoveries = async () => {
   return rows.filter(({ kind, state }) => kind === "recover" && state === "settled");
 };
 
-/** Money on the wrong chain. It can be returned at any time. */
+/**
+ * Creates addresses of intents for another chain, so money on this chain can be returned at any
+ * time.
+ */
 const misplaced = (many: number, change: object = {}) =>
   Promise.all(Array.from({ length: many }, () => recordOf({ chainId: 10, ...change })));
 

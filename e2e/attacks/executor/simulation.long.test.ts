@@ -20,7 +20,10 @@ afterEach(() => setMoney(parseEther("100")));
 const opcodes = { gasPrice: "3a", number: "43", timestamp: "42", baseFee: "48" };
 const comparisons = { above: "10", below: "11" };
 
-/** Reverts if the value that `opcode` reads is above, or below, `value`. */
+/**
+ * Returns code that reverts if the result of `opcode` is above or below `value`, depending on
+ * `comparison`.
+ */
 const refusesWhere = (
   opcode: keyof typeof opcodes,
   comparison: keyof typeof comparisons,
@@ -47,7 +50,8 @@ async function isSent(context: TestContext, record: AddressRecord, rpcUrls?: str
 }
 
 /**
- * On hardhat, these calls cannot be distinguished from honest calls; only the control shows that.
+ * hardhat cannot simulate in the block and with the balance that the executor requests, so only the
+ * controls run on hardhat.
  */
 const skip = isHardhat && "hardhat simulates with no other balance and in no other block";
 

@@ -1,5 +1,5 @@
-// A chain, a store, and an executor under attack, and the checks after each attack: payments of
-// other accounts were executed, and no budget was exceeded.
+// Prepares a chain, a store, and an executor for an attack, and checks after the attack that other
+// accounts' payments were executed and that no budget was exceeded.
 
 import assert from "node:assert/strict";
 import { type AddressRecord, fromHex, type Hex, makeRecord, toHex } from "executable-address";
@@ -14,7 +14,10 @@ export { fatesOf, testConfig, until };
 
 /** Whether this is the long form (`npm run test:long`). */
 export const count = (short: number, long: number) => (isLong ? long : short);
-/** Options of a slow control. A control shows that an attack works, and tests no promise. */
+/**
+ * The options of a slow control test. A control shows that an attack works without the protection,
+ * and tests no promise of the service.
+ */
 export const control = { skip: isLong ? false : "npm run test:long" };
 
 export const attacker = "acc_bad00000000000000000000a";
@@ -26,7 +29,10 @@ export const burnsAll: Hex = "0x5b5f56";
 /** Burns 27 million gas in a loop, and then accepts the call. */
 export const burns27Million: Hex = "0x5a5b5a810363019bfcc01160015700";
 
-/** `rounds` of the blake2f precompile, one gas each and slow for a node; fails with less gas. */
+/**
+ * Runs `rounds` rounds of the blake2f precompile, which cost one gas each but are slow for a node.
+ * Fails if the gas is not sufficient.
+ */
 export const blake2f = (rounds: number): Hex =>
   `0x63${rounds.toString(16).padStart(8, "0")}60e01b5f5260405f60d55f60095afa15601957005bfe`;
 
@@ -54,9 +60,10 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
 }
 
 /**
- * Makes simulations take no time by the executor's clock and have the same timeout as any call.
- * Otherwise, on a loaded machine, the account would count as slow. The executor would then simulate
- * each address in a separate request, and send a block's addresses in several passes.
+ * Makes simulations take no time on the executor's clock, and gives them the same timeout as any
+ * call. Otherwise, on a busy machine, the executor would treat the account as slow: it would
+ * simulate each address in a separate request, and would need several passes to send the addresses
+ * of one block.
  */
 export function inNoTime(core: Parts): Parts {
   let nowMs = core.clock();
@@ -202,6 +209,6 @@ export async function assertAccounted(
   { world }: Attack,
   records: readonly AddressRecord[],
 ): Promise<void> {
-  // fatesOf throws if units are missing or an address was executed twice.
+  // fatesOf throws if tokens are missing or an address was executed twice.
   assert.equal((await fatesOf(world, records)).length, records.length);
 }

@@ -1,5 +1,5 @@
-// Classes of intents that succeed or go wrong. The classes are based on what can happen to money,
-// not on what a check looks for.
+// Classes of intents: either all intents of a class succeed, or all go wrong. Each class describes
+// what happens to the money, independently of the checks that the service makes.
 
 import { factoryAddress, type Hex } from "executable-address";
 import { concat, getAddress, toHex, zeroAddress } from "viem";
@@ -85,7 +85,7 @@ const rightOnes = ({
     ]),
 });
 
-/** The money goes to an address that cannot use it, or a call fails. */
+/** The receiver cannot use the money, or a call fails. */
 const wrongReceivers = ({ world, tokens, usual, make, plainTo }: Hands): Classes => ({
   "to the token": plainTo(usual),
   "to another token": plainTo(tokens.silent!),
@@ -103,7 +103,10 @@ const wrongReceivers = ({ world, tokens, usual, make, plainTo }: Hands): Classes
     make((all) => [pay(usual, owner, all), world.onShop("burnGas()")]),
 });
 
-/** The calls use a different amount than the intent's amount, now or later. */
+/**
+ * The calls use more or less than the intent's amount, or leave an allowance that can be used
+ * later.
+ */
 const wrongSums = ({ world, usual, shopPay, make }: Hands): Classes => ({
   "more than there is": () => make((all) => [pay(usual, owner, all + 1n)]),
   "less than there is": () => make((all) => [pay(usual, owner, all - all / 3n)]),
@@ -143,7 +146,7 @@ const wrongRecoveries = ({ world, tokens, make, returning, fiatWith }: Hands): C
   "back to a contract that only stands there": returning(() => world.withCode("0x00")),
 });
 
-/** A call succeeds now, but not until the expiry, or not for every sender. */
+/** A call succeeds now, but fails before the expiry or for some senders. */
 const wrongMoments = ({ world, usual, make, visiting, before }: Hands): Classes => ({
   "too many items in store": () =>
     make((all) => [pay(usual, owner, all), world.onShop("stock(uint256 items)", "60")]),

@@ -1,5 +1,6 @@
-// Tests that a check predicts an intent's outcome: nearly all intents that go wrong have a finding,
-// and nearly all intents with a finding go wrong. TESTS=long uses ten intents of each class.
+// Tests that the service's checks predict an intent's outcome: they report a finding for nearly all
+// intents that go wrong, and nearly all intents with a finding go wrong. TESTS=long uses ten
+// intents of each class.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

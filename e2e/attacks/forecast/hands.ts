@@ -1,4 +1,4 @@
-// The parts of the classes of intents: calls, contracts, and tokens.
+// The calls, contracts, and tokens from which classes.ts makes intents.
 
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { concat, encodeFunctionData, pad, parseAbi, toHex } from "viem";
@@ -8,12 +8,12 @@ export const owner: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 export const friend: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 const customer: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
 
-/** Returns the calldata with which a contract's owner makes the contract forward `amount`. */
+/** Returns the calldata that makes a contract forward `amount` of the token to its owner. */
 type Mover = (token: Hex, amount: bigint) => Hex;
 
 export type Case = {
   readonly record: AddressRecord;
-  /** Whether the intent is not what its author intended. The chain does not show this. */
+  /** True if the author made a mistake that does not show on the chain. */
   readonly isMistake?: boolean;
 };
 
@@ -95,11 +95,17 @@ export const approve = (token: Hex, spender: Hex, amount: bigint): Call => ({
 
 export const visit = (target: Hex): Call => ({ target, function: "visit()", args: [] });
 
-/** Deploys contracts whose owner can forward received money, and code with opening hours. */
+/**
+ * Returns functions that deploy contracts from which the owner can forward money, and `before`,
+ * which returns code that works only at certain times.
+ */
 function contractsOf({ world, movers }: Kit) {
   const { withCode } = world;
 
-  /** A wallet that calls the first word of its calldata with the rest. */
+  /**
+   * Deploys a wallet that calls the address in the first word of its calldata, and passes the rest
+   * of the calldata.
+   */
   async function wallet(): Promise<Hex> {
     const address = await withCode("0x6020360360205f375f5f602036035f5f5f355af15000");
     movers.set(address, (token, amount) =>
@@ -111,7 +117,7 @@ function contractsOf({ world, movers }: Kit) {
     return address;
   }
 
-  /** A clone of a wallet (EIP-1167). */
+  /** Deploys a clone (EIP-1167) of a wallet. */
   async function clone(): Promise<Hex> {
     const of = await wallet();
     const code = concat(["0x363d3d373d3d3d363d73", of, "0x5af43d82803e903d91602b57fd5bf3"]);
@@ -120,7 +126,10 @@ function contractsOf({ world, movers }: Kit) {
     return address;
   }
 
-  /** Deploys a contract that forwards a token with `transfer`: token, receiver, amount. */
+  /**
+   * Deploys a contract that calls a token's `transfer`. Its calldata is the token, the receiver,
+   * and the amount.
+   */
   async function till(): Promise<Hex> {
     const code = "0x63a9059cbb60e01b5f526020356004526040356024525f5f60445f5f5f355af15000";
     const address = await withCode(code);
@@ -131,8 +140,8 @@ function contractsOf({ world, movers }: Kit) {
   }
 
   /**
-   * Deploys code that accepts calls only until `seconds` from now or, with `opens`, only
-   * afterwards.
+   * Returns code that accepts calls only for the next `seconds` or, if `opens` is true, only after
+   * that time.
    */
   async function before(seconds: number, opens = false): Promise<Hex> {
     const { timestamp } = await world.client.getBlock();

@@ -1,6 +1,6 @@
-// Tries an intent on the chain. Pays the address and executes it immediately. Then restores the
-// paid state twice: once to execute in the last second by a different account with less gas, and
-// once to return the money.
+// Tries an intent on the chain: pays the address and executes it immediately. Then restores the
+// paid state twice, to test an execution in the last second before the expiry, by another account
+// with less gas, and a return of the money after the expiry.
 
 import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "executable-address";
 import { demoToken } from "executable-address-contracts";

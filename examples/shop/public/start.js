@@ -1,3 +1,4 @@
-// The shop's first page: the customer's wallet can fill in the address to which money is returned.
+// The script of the shop's first page. It lets the customer's wallet fill in the address to which
+// money is returned.
 
 import "executable-address-element/recovery";
