@@ -1,11 +1,11 @@
-// Splits long lists into groups, so that other work can run between the groups. Orders the items of
+// Splits long lists into groups, so that other work can run between the groups. Sorts the items of
 // several owners fairly.
 
 /**
- * The maximum number of rows in one statement or one short commit. It is limited because other
- * statements have to wait. On SQLite, all statements wait, except the statements of create requests
- * and lookups. On PostgreSQL, statements wait if they need the same rows. Limits that have other
- * reasons are defined where they are used.
+ * The maximum number of rows in one statement or one short commit, because other statements have to
+ * wait for it. On SQLite, all statements wait, except those of create requests and lookups. On
+ * PostgreSQL, a statement waits only if it needs the same rows. Limits that have other reasons are
+ * defined where they are used.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */
@@ -17,8 +17,8 @@ export const statementRows = {
   /** Rows of an index that a search scans but mostly does not return. */
   walked: 1_000,
   /**
-   * Rows that contain an intent's terms, of up to 24,576 bytes each. On PostgreSQL, reading 300
-   * watches takes 1.6 times as long in groups of 25 rows as in groups of 50. On SQLite, groups of
+   * Rows that contain an encoded intent (its terms) of up to 24,576 bytes. On PostgreSQL, reading
+   * 300 such rows takes 1.6 times as long in groups of 25 as in groups of 50. On SQLite, groups of
    * 25, 50, and 100 rows take the same time.
    */
   withTerms: 50,
@@ -45,7 +45,8 @@ export async function inGroups<Item, Found>(
  * with many items does not delay the first items of other owners.
  *
  * @param ownerOf returns the owner of an item
- * @param among compares items of the same round; by default, they keep the order of `items`
+ * @param among compares the first items of all owners with each other, then the second items, and
+ *   so on; by default, they keep the order of `items`
  */
 export function roundRobin<Item>(
   items: readonly Item[],
@@ -71,7 +72,7 @@ export type OldRows = {
 };
 
 /**
- * Deletes old rows, such as events, in small steps, so that no other statement waits long.
+ * Deletes old rows, such as events, in small groups, so that no other statement waits long.
  *
  * @returns the number of deleted rows, at most 10,000
  */

@@ -4,18 +4,18 @@
 import ipaddr from "ipaddr.js";
 
 /**
- * Returns the whole IPv4 address, or the /64 of an IPv6 address. A customer of a provider usually
- * has one /64.
+ * Returns the whole IPv4 address, or the /64 of an IPv6 address. Internet providers usually assign
+ * one /64 to a customer.
  */
 export const networkOf = (ip: string): string => prefixOf(ip, { v4: 4, v6: 4 });
 
 /**
- * Returns the /24 of an IPv4 address, or the /48 of an IPv6 address. A small provider or a site
- * usually has one such network.
+ * Returns the /24 of an IPv4 address, or the /48 of an IPv6 address. A site or a small provider
+ * usually has one network of this size.
  */
 export const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
 
-/** @param kept the number of bytes of an IPv4 address, or of groups of an IPv6 address, to keep */
+/** @param kept how many bytes (IPv4) or 16-bit groups (IPv6) of the address to keep */
 function prefixOf(text: string, kept: { v4: number; v6: number }): string {
   if (!ipaddr.isValid(text)) return text;
   const ip = ipaddr.process(text);

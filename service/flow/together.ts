@@ -1,6 +1,6 @@
 // Shares work between requests. Requests that arrive in the same turn of the event loop form a
 // group, and a group shares one commit, one round trip, or one message. Requests for the same
-// result share one answer. All of the service's shared work uses this file.
+// result share one answer.
 
 import { LRUCache } from "lru-cache";
 
@@ -20,15 +20,16 @@ type TogetherOptions = {
   /** The maximum number of items in a group. */
   sizeMax: number;
   /**
-   * The number of groups that run simultaneously; 1 by default. Items that arrive while this number
-   * of groups run form the next group.
+   * The maximum number of groups that run simultaneously; 1 by default. Items that arrive while
+   * this number of groups is running form the next group.
    */
   runningMax?: number;
 };
 
 /**
  * Collects items until the event loop has read the data of all sockets, or until there are
- * `sizeMax` items. Then runs the items as one group. Uses no timer, so a single item does not wait.
+ * `sizeMax` items. Then runs the items as one group. Uses no timer, so a single item is not
+ * delayed.
  *
  * @param run returns the answers in the order of its items; an Error as an answer fails only its
  *   item, and a rejection fails every item of the group
@@ -86,7 +87,8 @@ export function together<Item, Answer>(
 }
 
 /**
- * Groups the items of one turn by `keyOf`. The groups of all keys run simultaneously.
+ * Does the same as {@link together}, but forms a separate group for each value of `keyOf`. All
+ * groups run simultaneously.
  *
  * @param run returns the answers in the order of its items; a rejection fails only the items of the
  *   same key
@@ -109,7 +111,7 @@ export function togetherBy<Item, Answer>(
 }
 
 /**
- * @returns a function that caches the results of `ask` by `key`; results that failed are not cached
+ * Returns a function that caches up to `max` results of `ask` by `key`. Failures are not cached.
  */
 export function recalled<Found>(max: number) {
   const answers = new LRUCache<string, Promise<Found>>({ max });

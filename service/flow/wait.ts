@@ -1,7 +1,8 @@
 // Functions for waiting: for a free slot, until a timeout, or before a retry.
 
 /**
- * Returns a function that runs tasks in the order of the calls, at most `max` tasks simultaneously.
+ * Returns a function that runs tasks in the order in which it is called, at most `max` tasks
+ * simultaneously.
  */
 export function openGate(max: number) {
   let running = 0;
@@ -20,17 +21,18 @@ export function openGate(max: number) {
 }
 
 /**
- * Runs a read when its turn comes. Returns undefined if the client has disconnected. A queue of
- * requests (http/lists/turn.ts) throws a refusal with 429 or 503 if the account reads too much.
+ * Runs `read` after the earlier reads in the queue. Returns undefined if the client has
+ * disconnected. The queue of HTTP requests (http/lists/turn.ts) throws a refusal with 429 or 503 if
+ * the account reads too much.
  */
 export type ReadQueue = <Done>(read: () => Promise<Done>) => Promise<Done | undefined>;
 
 export const withoutQueue: ReadQueue = (read) => read();
 
 /**
- * Returns the result of `promise` if it settles within `ms`, and otherwise throws.
+ * Returns the result of `promise` if it settles within `ms` milliseconds, and otherwise throws.
  *
- * @param late returns the error to throw; the work of `promise` continues
+ * @param late returns the error to throw if the time is over; the work of `promise` continues
  */
 export function within<Done>(ms: number, promise: Promise<Done>, late: () => Error): Promise<Done> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,6 +1,7 @@
 // Stores the anchors of a chain. An anchor is a block, with its hash, up to which the chain was
-// read. The newest 256 anchors are kept. After a reorganization, facts from blocks above the newest
-// anchor that is still in the chain are undone. Reading then continues a little below that anchor.
+// read. The newest 256 anchors are kept. After a reorganization, a turn finds the newest anchor
+// that is still in the chain, and undoes all facts from blocks above it. It then continues to read
+// a few blocks below that anchor.
 
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
@@ -64,7 +65,7 @@ export async function keepAnchor(
 
 /**
  * Returns whether the anchor is still stored, and locks its row until the end of the transaction,
- * so that the anchor cannot be removed. Locks the row with a write, which works on both SQLite and
+ * so that the anchor cannot be removed. The lock is a write, which works on both SQLite and
  * PostgreSQL.
  */
 export async function lockAnchor(
@@ -95,8 +96,9 @@ export async function forgetAnchorsAbove(
 }
 
 /**
- * Reading starts this number of seconds before the creation of the oldest record. Earlier payments
- * are not searched for, but the clocks of the host and the chain can differ.
+ * If there is no anchor, reading starts at a block that is this much older than the oldest record.
+ * Payments from before a record's creation are not searched for, but the clocks of the host and the
+ * chain can differ.
  */
 const startMarginSeconds = 3600;
 /**
@@ -105,7 +107,7 @@ const startMarginSeconds = 3600;
  */
 const deepReorgBlocks = 256;
 
-/** The position from which a turn reads. */
+/** The position from which a turn continues to read. */
 export type Position = {
   /** The next block to read. */
   next: number;
@@ -116,8 +118,8 @@ export type Position = {
 /**
  * Undoes facts from replaced blocks, and finds the position from which to read.
  *
- * @returns the position, and the number of blocks by which the newest anchor was above the head
- *   (negative if it was below)
+ * @returns the position, and by how many blocks the newest anchor was above the head (negative if
+ *   it was below)
  */
 export async function findPosition(
   turn: Turn,
@@ -156,7 +158,7 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
   memory.heavyBlock = Math.min(memory.heavyBlock, number);
   for (const [name, end] of memory.shown) if (end.number > number) memory.shown.delete(name);
   for (const [hash, { blockNumber }] of memory.kept) {
-    // The same block can return, and then its payments must be saved again.
+    // If the block becomes part of the chain again, its payments must be saved again.
     if (blockNumber > number) memory.kept.delete(hash);
   }
   report({ kind: "reorg", fromBlock: number + 1 });
@@ -165,8 +167,8 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
 const linksMax = 64;
 
 /**
- * Stores the hashes of the head and its parent. Deletes all other stored hashes if they may belong
- * to a different chain.
+ * Stores the hashes of the head and its parent. Deletes all other stored hashes if it is not
+ * certain that they belong to the same chain.
  */
 export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
   const { number, hash, parentHash } = view.head;
@@ -178,8 +180,8 @@ export async function noteLinks({ view, memory: { links } }: Turn): Promise<void
 }
 
 /**
- * Returns whether the head is two blocks above a stored block. Reads the block between them to find
- * out, but does not store it.
+ * Returns whether the head is the second block after a stored block. Reads the block between them
+ * to compare its parent.
  */
 async function isSecondNext({ head, read }: View, links: FollowMemory["links"]): Promise<boolean> {
   const { number, parentHash } = head;

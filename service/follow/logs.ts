@@ -1,14 +1,15 @@
-// Requests the transfers of listed tokens in a range of blocks from one endpoint. The query has two
-// forms. Uses the form that costs fewer bytes, or the other form if the endpoint refuses the first.
-// A single block can also be read in other ways.
+// Requests the transfers of listed tokens in a range of blocks from one endpoint.
 //
-// One form requests all transfers of the listed tokens. The other form requests only the transfers
-// to the store's addresses. A busy chain has hundreds of transfers of a listed token in each block,
-// so a query by recipients costs less for few addresses, and a query by tokens costs less for many
-// addresses. Both forms find the same payments. The list of recipients is read after the head is
-// known, and records are never deleted. So the list contains each address whose balance was checked
-// in an earlier turn. If a record is created while logs are read, its balance is checked later, at
-// this head or a higher one.
+// A query has one of two forms. The first form requests all transfers of the listed tokens. The
+// second form requests only transfers to the service's addresses (the recipients). A busy chain has
+// hundreds of transfers of a listed token in each block, so the second form costs fewer bytes if
+// there are few addresses, and the first form if there are many. The endpoint gets the cheaper form
+// first, and the other form if it refuses. A single block can also be read in other ways.
+//
+// Both forms find the same payments. The list of recipients is read after the head is known, and
+// records are never deleted. So the list contains each address whose balance was checked in an
+// earlier turn. If a record is created while logs are read, its balance is checked later, at this
+// head or a higher one.
 //
 // The same query also requests look-alikes of the listed tokens. If an endpoint refuses this query,
 // but answers the query without look-alikes, the look-alikes are omitted for a while. So a flood of
@@ -39,11 +40,11 @@ import type { EndpointClient } from "../chain/rpc/view.ts";
 import type { Anchor, FollowMemory, Payment, Range, Turn } from "./parts.ts";
 
 /**
- * `end`: the last block of the range. `isHeavy`: the endpoint returned one block in several calls,
- * because the usual query was too large. `refused`: the endpoint answers other calls, but not this
- * query. `isSlow`: the refusal took long. `isLimited`: the endpoint requires fewer calls.
- * `statedBlocks`: the number of blocks that the endpoint says it allows. `absent`: the endpoint
- * does not answer, or does not have the blocks.
+ * `end`: the last block of the range. `isHeavy`: the endpoint refused the usual query, and returned
+ * the single block in another way. `refused`: the endpoint answers other calls, but not this query.
+ * `isSlow`: the endpoint did not answer the query in time. `isLimited`: the endpoint requires fewer
+ * calls. `statedBlocks`: the number of blocks that the endpoint says it allows. `absent`: the
+ * endpoint does not answer any call, or does not have the blocks.
  */
 export type LogsAnswer =
   | { kind: "shown"; end: Anchor; transfers: Payment[]; isHeavy: boolean }
@@ -110,8 +111,9 @@ function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
 }
 
 /**
- * Requests transfers of `tokens` in the form with fewer bytes, or in the other form. If an endpoint
- * refuses one form and accepts the other, the refused form is not used again for this endpoint.
+ * Requests transfers of `tokens` in the cheaper form, or in the other form if the endpoint refuses.
+ * If an endpoint refuses a query with recipients and accepts one without, it gets no query with
+ * recipients again.
  */
 async function askTokens(
   client: EndpointClient,
@@ -139,9 +141,9 @@ async function askTokens(
 
 /**
  * Requests the transfers of a range in one form. The hash of the range's last block must be the
- * same before and after, because an endpoint that is behind returns an empty list for blocks that
- * it does not have. At the head, the hash is not requested, because the endpoint has just shown the
- * head, and later turns read this block again.
+ * same before and after the query, because an endpoint that is behind returns an empty list for
+ * blocks that it does not have. The hash of the head is not requested from an endpoint that has
+ * just shown the head, because later turns read this block again.
  */
 function askIn(
   form: Form,
@@ -181,11 +183,12 @@ function refusalOf(error: CallError, { from, to }: Range): LogsAnswer {
 }
 
 /**
- * Returns the transfers since `anchor` that each endpoint of a quorum shows, with one call per
- * endpoint. Asks the first endpoint whether the anchor is still in the chain.
+ * Requests the transfers above `anchor` from a quorum of endpoints, with one query per endpoint,
+ * and returns all transfers that any of them shows. Asks the first endpoint whether the anchor is
+ * still in the chain.
  *
  * @returns undefined if the anchor is not in the chain, or if an endpoint does not answer or
- *   refuses the range
+ *   refuses the query
  */
 export async function transfersSince(
   { view, chain, ...of }: Pick<Turn, "view" | "chain" | "memory" | "tuning">,
@@ -242,8 +245,7 @@ async function askBlock(
 }
 
 /**
- * Runs a query. The answer is `absent` if the block cannot be read or the endpoint does not have
- * it.
+ * Runs a query. The answer is `absent` if the endpoint does not respond or does not have the block.
  */
 async function ask(
   client: EndpointClient,
@@ -282,9 +284,9 @@ function logsIn(result: unknown): unknown[] {
 }
 
 /**
- * Returns the payments among `logs`, and the number of transfers. Logs of a different form are not
- * payments. A transfer of a look-alike that is too small to be returned is not a payment, unless an
- * open address requests the token.
+ * Returns the payments among `logs`, and the number of transfers. Logs that do not have the form of
+ * a token transfer are not payments. A transfer of a look-alike that is too small to be returned is
+ * not a payment, unless an open address requests the token.
  */
 function transfersIn(
   logs: unknown,
@@ -320,21 +322,29 @@ function transfersIn(
   return { count, transfers };
 }
 
-/** The recipients to request, or undefined to request transfers to any recipient. */
+/**
+ * The form of a query: the recipients that it names, or undefined for a query without recipients.
+ */
 type Form = readonly Hex[] | undefined;
 
-/** The bytes of a recipient in a request, and of a log in a response. */
+/** The approximate number of bytes of a recipient in a request, and of a log in a response. */
 const bytes = { recipient: 69, log: 630 };
-/** The assumed number of logs in a refused range. It is a common limit of providers. */
+/**
+ * If a range is refused, it is assumed to contain this number of logs, which is a common limit of
+ * providers.
+ */
 const refusedLogs = 10_000;
 /**
- * While transfers are requested by recipients, the number of logs per block is not measured. The
- * last measured number is multiplied by this factor each time, so that it is measured again after a
- * while.
+ * A query with recipients does not measure the number of transfers per block. So each such query
+ * multiplies the last measured number by this factor. After many queries, the form without
+ * recipients seems cheaper, and the number is measured again.
  */
 const kept = 0.995;
 
-/** Reads the addresses of the store. Stops after one address more than a query can contain. */
+/**
+ * Adds the addresses of unread records to the list of recipients. Stops when the list has one
+ * address more than a query can contain.
+ */
 export async function noteRecipients({ store, tuning, memory }: ListOf): Promise<void> {
   const { recipients } = memory;
   const room = tuning.recipientsMax + 1 - recipients.list.length;
@@ -352,9 +362,9 @@ export async function noteRecipients({ store, tuning, memory }: ListOf): Promise
 const delistedMax = 32;
 
 /**
- * Finds tokens that open addresses request although the operator no longer lists these tokens, or
- * lists them as look-alikes. The
- * first turn reads all records before it reads a block. Later turns read only new records.
+ * Finds tokens that open addresses request, but that the operator does not list, or lists only as
+ * look-alikes. The first turn reads all records before it reads a block. Later turns read only new
+ * records.
  */
 export async function noteDelisted({ chain, store, memory }: Turn): Promise<void> {
   const { delisted } = memory;
@@ -388,9 +398,7 @@ function formsFor(
   return list.length * bytes.recipient < answered ? [list, undefined] : [undefined, list];
 }
 
-/**
- * @param logs the number of logs that an endpoint returned for the form; undefined if it refused
- */
+/** @param logs the number of logs that an endpoint returned; undefined if it refused the query */
 function noteLogs(memory: FollowMemory, form: Form, range: Range, logs: number | undefined) {
   if (form) memory.logsPerBlock *= kept;
   else memory.logsPerBlock = (logs ?? refusedLogs) / blocksOf(range);

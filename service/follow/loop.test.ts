@@ -6,7 +6,7 @@ import { openChainLoop } from "./loop.ts";
 
 const pollMs = 1_000;
 
-/** Starts the loop of a chain whose node never responds, so that every head comes from `note`. */
+/** Starts the loop of a chain whose node always fails, so that only `noteBlock` reports heads. */
 function openLoop() {
   let requests = 0;
   const heads = openHeads(() => {

@@ -5,8 +5,9 @@
 //
 // In a process with an executor, the executor's passes record the heads that they read, and this
 // loop requests no heads. The loop requests heads only if the passes have recorded none for two
-// polls: during a long pass, without the lease, or while the chain sleeps. In a process without an
-// executor, the loop requests every head itself.
+// polls: during a long pass, while another process has the chain's lease, or while the chain sleeps
+// because no address is open (executor/rest.ts). In a process without an executor, the loop
+// requests every head itself.
 
 import { AsyncResource } from "node:async_hooks";
 import type { BlockReference } from "executable-address/status";
@@ -20,10 +21,10 @@ export type ChainLoop = {
    * @returns a function that ends the subscription, and resolves after the current run has ended
    */
   subscribe(run: () => Promise<void>): () => Promise<void>;
-  /** Starts a turn now. Called after each sweep, because it may have saved payments. */
+  /** Starts a turn now. Called after each sweep (sweep.ts), which may have saved payments. */
   startTurn(): void;
   /**
-   * Returns the newest block. Requests it only if the next block is expected by now.
+   * Returns the newest block. Requests the block only if the next block is expected by now.
    *
    * @throws {ChainUnavailable}
    */
@@ -47,7 +48,7 @@ export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
         timer = setTimeout(startTurn, pollMs).unref();
       }
       const runs = openRuns(run);
-      // A request can start a turn by reading a head. Without this binding, the turn would then be
+      // An HTTP request that reads a head can start a turn. Without this binding, the turn would be
       // part of the request's trace.
       const start = AsyncResource.bind(runs.start);
       starts.add(start);

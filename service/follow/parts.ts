@@ -42,15 +42,15 @@ export type FollowTuning = {
    */
   resweepBlocks: number;
   /**
-   * The maximum number of recipients in a query by recipients. Nodes accept 1,000 topics. 0
-   * disables such queries.
+   * The maximum number of addresses in a query for transfers to recipients. Nodes accept 1,000
+   * topics. 0 disables such queries.
    */
   recipientsMax: number;
 };
 
 /**
- * The store of payments and anchors. A call fails if another process has the lease of the chain.
- * After each commit of a call, the tables are consistent.
+ * The store of payments and anchors. A call fails if another process has the chain's lease. A call
+ * can commit several times, and the tables are consistent after each commit.
  */
 type FollowStore = {
   /** Returns which of `addresses` have a record. */
@@ -58,8 +58,8 @@ type FollowStore = {
   /** Returns up to `limit` records after `seq`. If `seq` is 0, starts with the first record. */
   findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
   /**
-   * Returns the tokens, in lowercase, that the chain's open records after `seq` request, and the
-   * last `seq` that was read. `isEnd`: whether there are no further records.
+   * Reads records after `seq`. Returns the tokens that the open records of the chain request, in
+   * lowercase, and the last `seq` that was read. `isEnd`: whether no record is left.
    */
   findAskedTokens(seq: number): Promise<AskedTokens>;
   /** Returns the time when the oldest record was created, in Unix seconds. */
@@ -69,9 +69,9 @@ type FollowStore = {
   /**
    * Saves payments, and the anchor in the same commit as the last payment.
    *
-   * @param isGap whether too few endpoints show the blocks up to the anchor, so that all records
-   *   must be read
-   * @param agreed new and saved payments that a quorum of endpoints has shown by now
+   * @param isGap whether too few endpoints show the logs up to the anchor, so that the balances of
+   *   all records must be read
+   * @param agreed payments, saved now or earlier, that a quorum of endpoints has shown by now
    */
   keep(
     anchor: Anchor | undefined,
@@ -88,14 +88,15 @@ type FollowStore = {
   undoAbove(number: number): Promise<void>;
 };
 
-/** What one turn of the loop uses to read a chain up to one head. */
+/** One turn of a chain's loop, which reads the chain up to the head of `view`. */
 export type Turn = {
   chain: {
     chainId: number;
     /** The listed tokens, in lowercase. */
     tokens: readonly Hex[];
     /**
-     * Look-alikes in lowercase. A transfer of fewer than the given number of base units is ignored.
+     * The minimum amount of a transfer, in base units, by look-alike in lowercase. Smaller
+     * transfers are ignored.
      */
     lookalikes: ReadonlyMap<Hex, bigint>;
     /** The number of blocks that must follow a payment before it counts. */
@@ -113,19 +114,28 @@ export type FollowMemory = {
   turn: number;
   /** The hash of the head up to which all blocks were read. */
   readHead: Hex | undefined;
-  /** The newest block that was read before the history below it. */
+  /** The newest block that was read ahead, before the history below it (sweep.ts). */
   tip: number;
   /** A block whose logs no endpoint returns, and the number of turns in which it was requested. */
   refused: { number: number; turns: number } | undefined;
-  /** The newest block that needed a separate query. Such a block is not read again. */
+  /**
+   * The newest block whose logs the usual query did not return. Later turns do not read blocks up
+   * to this block again.
+   */
   heavyBlock: number;
   /**
    * The block up to which each endpoint has returned all logs since the cursor, by endpoint name.
    */
   shown: Map<string, Anchor>;
-  /** The hashes of the head and of blocks below it, from the parent hashes of consecutive heads. */
+  /**
+   * The hashes of the head and of blocks below it, by number. They were read from consecutive heads
+   * and their parent hashes.
+   */
   links: Map<number, Hex>;
-  /** The logs of saved payments by block hash. They are stored because blocks are read again. */
+  /**
+   * The logs of saved payments, by block hash. Blocks are read several times, but each payment is
+   * saved only once.
+   */
   kept: Map<Hex, { blockNumber: number; logs: Set<string> }>;
   /**
    * Saved payments that fewer than a quorum of endpoints have shown, by block hash and log, with
@@ -137,9 +147,8 @@ export type FollowMemory = {
    */
   recipients: { seq: number; list: Hex[] };
   /**
-   * Tokens that the operator no longer lists, but that intents of open addresses request, from the
-   * records up to `seq`. Their transfers are requested in the same way as transfers of listed
-   * tokens.
+   * Tokens that open records up to `seq` request, but that the operator does not list. Their
+   * transfers are requested in the same way as transfers of listed tokens.
    */
   delisted: { seq: number; tokens: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes in a block. */

@@ -124,7 +124,7 @@ describe("sweep", () => {
     });
   }
 
-  /** Returns an endpoint that allows `blocksMax` blocks per query, and records the queries. */
+  /** Returns an endpoint that allows `blocksMax` blocks per query. `asked` gets each range. */
   const limitedTo = (blocksMax: number, asked: [number, number][], logs: unknown[] = []) => {
     return ({ method, params }: Call): Answer => {
       if (method !== "eth_getLogs") return blockAt(Number(params[0]));
@@ -202,7 +202,7 @@ describe("sweep", () => {
     assert.deepEqual(asked, [[11, 99]]);
   });
 
-  /** Runs one turn with two endpoints, 29 blocks behind, and returns the saved anchors. */
+  /** Runs one turn with two endpoints and 29 unread blocks. Returns the saved anchors. */
   const catchUp = async (rangeBlocks: number) => {
     const kept: [Anchor][] = [];
     const turn = turnOf([limitedTo(200, []), limitedTo(200, [])], kept);
@@ -402,7 +402,7 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
     topics: [transferTopic, topicOf(vault), topicOf(vault)],
     ...{ blockNumber: toQuantity(99), blockHash: hashOf(99), transactionHash: hashOf(7) },
   });
-  /** Reads the newest block in several turns, and returns the saved and the agreed amounts. */
+  /** Runs several turns at one head. Returns the amounts of saved and of agreed payments. */
   const sweepTurns = async (shown: [() => bigint[], () => bigint[]], turns: number) => {
     const kept: Parameters<Turn["store"]["keep"]>[] = [];
     const turn = turnOf(

@@ -1,18 +1,18 @@
-// Finds payments. A turn reads the Transfer logs of listed tokens since the cursor. If a recipient
-// is an address of the store, the turn makes the address due. A log only makes an address due, and
-// the address's balance decides what happens. So a false log causes only an unnecessary read. But a
-// missing log would hide a payment. So if there are at least two endpoints, the cursor moves past a
-// block only after two endpoints have returned the block's logs.
+// Finds payments. A turn reads the Transfer logs of listed tokens in the blocks above the cursor,
+// which is the newest saved anchor. If a recipient is one of the service's addresses, the turn
+// saves the payment and makes the address due, so that the address's balance is read. Only balances
+// decide what happens next, so a false log causes only an unnecessary read. But a missing log would
+// hide a payment. So if there are at least two endpoints, the cursor moves past a block only after
+// two endpoints have returned the block's logs.
 //
 // A provider's limits never stop the reading. If an endpoint refuses a range, the range is
-// requested in smaller parts, and each part is saved. If no endpoint returns the logs of a block in
-// any way, the block becomes a gap: the cursor moves past the block, and the balances of all
-// records are read. The same applies to a block that only one endpoint shows while the others
-// refuse it.
+// requested in smaller parts, and each part is saved. A block becomes a gap if no endpoint returns
+// its logs in any way, or if one endpoint returns them and the others refuse. The cursor then moves
+// past the block, and the balances of all records are read.
 //
-// If the blocks from the cursor to the head do not fit in one query, the newest blocks are read
-// first. So a new payment does not wait until the history below is read. The logs of these blocks
-// only make addresses due. The cursor does not move, and the blocks are read again when the history
+// If one query cannot contain all blocks above the cursor, a turn reads the newest blocks first, so
+// that a new payment does not wait until the history below is read. The logs of these blocks only
+// make addresses due. The cursor does not move, and the blocks are read again when the history
 // reaches them.
 
 import type { Hex } from "executable-address";
@@ -29,30 +29,30 @@ import { askRange, type LogsAnswer, noteDelisted, noteRecipients } from "./logs.
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
 
 /**
- * If only one endpoint showed an anchor, it is saved only if it is at least this number of blocks
- * below the head.
+ * An anchor that only one endpoint has shown is saved only for a gap, or if it is more than this
+ * number of blocks below the newest block that the turn can read.
  */
 const uncorroboratedBlocksMax = 256;
 /**
- * If there are at most this number of blocks between the cursor and the head, and they fit in one
- * query, each turn reads them from a single endpoint.
+ * If at most this number of blocks is unread, and one query can contain them, each turn reads them
+ * from a single endpoint.
  */
 const tipBlocksMax = 32;
 /**
- * If the head is more than this number of blocks below the cursor, the endpoint is not just behind.
- * Instead, the chain was reset or the cursor was wrong.
+ * If the head is at most this number of blocks below the newest anchor, the endpoints are behind.
+ * If it is further below, the chain was reset or the anchor was wrong.
  */
 const lagBlocksMax = 64;
 /**
- * The maximum number of queries for the newest blocks in one turn, before the history below is
- * read.
+ * The maximum number of queries for the newest blocks in one turn. After them, the turn reads the
+ * history below.
  */
 const tipRangesMax = 3;
 /** After this number of turns in which no endpoint shows a block, the block becomes a gap. */
 const refusalsMax = 3;
 
 /**
- * Reads up to the newest block that is deep enough.
+ * Reads the logs up to the newest block that is deep enough to count, and saves the payments.
  *
  * @returns the last block that was read, and whether the head is below a block that was read in an
  *   earlier turn
@@ -70,12 +70,14 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   if (!(await readTip(turn, cursor, target))) return { upTo: cursor, isOld: false };
   const steps: Steps = {
     target,
-    // Near the head, each turn asks only the endpoint that has shown the fewest blocks. After a few
-    // turns, two endpoints have shown each block. If a turn cannot reach the head, this would be
-    // slower than the arrival of new blocks.
+    // If the cursor is near the head, the turn asks only the endpoint that has shown the fewest
+    // blocks. After a few turns, two endpoints have shown each block. If the cursor is further
+    // below, the turn asks a quorum, because the cursor would otherwise move more slowly than the
+    // head.
     count: target - cursor <= Math.min(tipBlocksMax, computeRangeBlocks(turn)) ? 1 : view.quorum,
-    // If the head is below the cursor, an endpoint is behind or the chain was rolled back. Stored
-    // anchors above this head may turn out to be replaced. A new anchor would hide that.
+    // If the head is below the newest anchor, either the endpoints are behind or the chain was
+    // rolled back. In the second case, the anchors above the head are wrong, and a new anchor could
+    // hide that.
     savesAnchors: aheadBlocks <= 0,
   };
   for (let ranges = 0; ranges < tuning.rangesPerPass && position.next <= target; ranges++) {
@@ -127,11 +129,11 @@ async function readNext(turn: Turn, position: Position, steps: Steps): Promise<b
 }
 
 /**
- * Reads the newest blocks if one query does not reach from the cursor to the head. The newest
- * blocks are the blocks since the last turn, and a few blocks below, whose logs an endpoint may
- * have indexed late.
+ * Reads the newest blocks if one query cannot contain all blocks above the cursor. The newest
+ * blocks are the blocks since the last turn, and a few blocks below them, because an endpoint may
+ * have indexed their logs late.
  *
- * @returns whether the turn can continue: false if an endpoint is slow or requires fewer calls
+ * @returns false if the turn must end, because an endpoint is slow or requires fewer calls
  */
 async function readTip(turn: Turn, cursor: number, target: number): Promise<boolean> {
   const { memory, store, tuning, view } = turn;
@@ -146,7 +148,8 @@ async function readTip(turn: Turn, cursor: number, target: number): Promise<bool
     const known = await store.matchAddresses([...paid]);
     if (known.length > 0) await store.wake(known);
     if (refusal) {
-      // If even a single block is refused, it becomes a gap later, when the history reaches it.
+      // If endpoints refuse even a single block, it becomes a gap later, when the history reaches
+      // it.
       if (range.from === to) return true;
       shrinkRange(turn, shown, refused, range);
       return !refusal.isSlow && !refusal.isLimited;
@@ -167,9 +170,9 @@ type RangeAnswer = LogsAnswer & { client: EndpointClient };
 type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
 /**
- * Reads a range from `count` endpoints, or from fewer if not enough endpoints show it.
+ * Reads a range from `count` endpoints, or from fewer endpoints if the others do not return it.
  *
- * @throws {ChainUnavailable} if no endpoint answers, or if two show different blocks
+ * @throws {ChainUnavailable} if no endpoint answers, or if two endpoints show different blocks
  */
 async function readRange(turn: Turn, range: Range, count: number): Promise<RangeReading> {
   const answers = await requestRange(turn, range, count);
@@ -239,9 +242,9 @@ function assertOneEnd(shown: readonly Shown[]): void {
 
 /**
  * Returns whether a range that some endpoints showed and others refused must be read again in
- * smaller parts. This is not necessary if enough other endpoints can show the range later. It would
- * be harmful if the endpoints that refused the range also refuse single blocks, because each block
- * would then become a gap.
+ * smaller parts. This is not necessary if a quorum of other endpoints can still show the range. If
+ * the endpoints that refused the range also refuse single blocks, smaller parts would be harmful,
+ * because each block would become a gap.
  *
  * @param failed the number of endpoints that did not show the range
  */
@@ -285,7 +288,10 @@ function orderEndpoints(turn: Turn, blocks: number): EndpointClient[] {
   return findWilling(turn).toSorted((a, b) => isNarrow(a) - isNarrow(b));
 }
 
-/** Returns all endpoints except endpoints that were recently slow or that refused all logs. */
+/**
+ * Returns the endpoints that were not recently slow and did not recently refuse all logs. If there
+ * are none, returns all endpoints.
+ */
 function findWilling(turn: Turn): EndpointClient[] {
   const { memory, view } = turn;
   const all = view.clients(memory.turn);
@@ -326,8 +332,8 @@ function shrinkRange(
 }
 
 /**
- * If too many endpoints refuse all logs, so that the others are fewer than a quorum, returns a text
- * that names them.
+ * Returns the names and messages of the endpoints that refuse all logs, if the other endpoints are
+ * fewer than a quorum.
  */
 function explainNoQuorum(turn: Turn): string | undefined {
   const { view } = turn;
@@ -363,8 +369,8 @@ function noteShown({ memory }: Turn, name: string, { from }: Range, end: Anchor,
 }
 
 /**
- * Returns the newest block up to which a quorum has shown all logs, if that block is above the
- * cursor.
+ * Returns the newest block up to which a quorum has shown all logs, or undefined if that block is
+ * not above the cursor.
  */
 async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | undefined> {
   const { memory, view } = turn;
