@@ -1,6 +1,6 @@
 // The operators' commands for chains. `chains check` compares the chains file with each endpoint.
-// `chain bring` deploys the factory and the periphery to a chain. A command loads its dependencies
-// when it runs.
+// `chain bring` deploys the factory and the periphery to a chain. Large modules are imported only
+// when a command needs them, so that other commands start quickly.
 
 import { factoryAddress } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";

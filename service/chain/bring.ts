@@ -56,7 +56,10 @@ export async function bring(rpcUrl: string, readKey: () => Hex) {
   return bringThrough(createClient({ transport }), openChainRpc([rpcUrl]), open);
 }
 
-/** Opens a client that signs for the chain with `key`, and sends through `transport`. */
+/**
+ * Opens a client that signs transactions for the chain with `key` and sends them through
+ * `transport`.
+ */
 export const openSender = (chainId: number, transport: Transport, key: Hex): Sender =>
   createClient({
     account: privateKeyToAccount(key),
@@ -83,7 +86,7 @@ export const openReader = (request: ChainRpc["request"]): Client =>
   createClient({ transport: transportOf(request) });
 
 /**
- * Deploys the missing contracts with the sender that `open` returns. Calls `open` only if a
+ * Deploys the missing contracts through the client that `open` returns. Calls `open` only if a
  * contract is missing. Checks the code of each contract after its deployment.
  *
  * @throws the same errors as {@link bring}
@@ -126,7 +129,10 @@ export async function bringThrough(
   }
 }
 
-/** A request was not sent, or its transaction was not mined. The message contains no secret. */
+/**
+ * A transaction of the deployment was not sent or not mined, or its effect is not visible. The
+ * message contains no secret.
+ */
 export class StepError extends Error {
   override name = "StepError";
 }
@@ -140,7 +146,7 @@ export function plainError(error: unknown): unknown {
   return step ?? new Error(error.shortMessage.split("\n")[0]);
 }
 
-/** Returns the revert data in an error of viem, or undefined if the error is not a revert. */
+/** Returns the revert data from a viem error, or undefined if the error is not a revert. */
 export function revertDataOf(error: unknown): Hex | undefined {
   if (!(error instanceof BaseError)) return undefined;
   const refused = error.walk((each) => each instanceof CallRefused);
@@ -163,7 +169,7 @@ const found = (address: string, wasThere: boolean): Deployment => ({
   was: wasThere ? "there" : "brought",
 });
 
-/** @throws an error that shows only the length of an invalid key */
+/** @throws if the key is missing or invalid; the error shows only the key's length */
 export function readBringKey(file: string | undefined): Hex {
   const [text, from] = file
     ? [readFileSync(file, "utf8").trim(), `the file ${file}`]
@@ -188,8 +194,8 @@ const noSalt: Hex = `0x${"00".repeat(32)}`;
 const transferGas = 21_000n;
 
 /**
- * Estimates each transaction that {@link bring} would send now from the address `from`. Returns an
- * empty list if nothing is missing.
+ * Estimates the transactions with which the account `from` can deploy the missing contracts.
+ * Returns an empty list if no contract is missing.
  *
  * @throws an error whose message says why the chain cannot be prepared
  */
@@ -217,8 +223,8 @@ export async function estimateBring(
     const data = concat([salt, creationCode]);
     const gas = await estimateGas(reader, {
       ...{ account: from, to: address, data, prepare: false },
-      // The factory accepts only this deployer. If the deployer is missing, the simulation adds its
-      // code.
+      // The factory's constructor requires an address with leading zeros, so only a creation by
+      // this deployer succeeds. If the deployer is missing, the estimate assumes its code.
       ...(deployerCode ? {} : { stateOverride: [{ address, code }] }),
     }).catch((error: BaseError) => {
       const reason = error.details || error.shortMessage;

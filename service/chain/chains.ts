@@ -26,8 +26,8 @@ const tokenSchema = z.strictObject({
   address,
   decimals: z.int().min(0).max(36),
   /**
-   * The least late money or surplus that the executor returns, in base units. Returning a smaller
-   * amount would cost more than the amount is worth.
+   * The executor returns late money or surplus only from this amount on, in base units. A smaller
+   * amount is worth less than the cost of its return.
    */
   recoverMin: z
     .string()
@@ -42,11 +42,11 @@ const lookalikeSchema = z.strictObject({
   name: z.string().min(1).max(40),
   address,
   decimals: z.int().min(0).max(36),
-  /** The symbol of the listed token that a payer of the look-alike probably wanted to send. */
+  /** The symbol of the listed token that payers confuse with this token. */
   looksLike: z.string(),
   /**
-   * In base units. The executor ignores a smaller transfer, because returning the amount would cost
-   * more than it is worth.
+   * The executor ignores transfers of less than this amount, in base units. A smaller amount is
+   * worth less than the cost of its return.
    */
   recoverMin: z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of base units"),
 });
@@ -73,12 +73,12 @@ const chainSchema = z.strictObject({
    */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
-  /** A wallet that does not know the chain receives this public RPC URL and the coin's symbol. */
+  /** The public RPC URL and the coin's symbol for a wallet that does not know the chain. */
   wallet: z.strictObject({ rpcUrl: httpUrl, coin: z.string().min(1).max(11) }).optional(),
   tokens: z.array(tokenSchema).min(1),
   /**
-   * The executor returns look-alikes in the same way as surplus. For each look-alike, it has to
-   * read additional logs.
+   * The executor returns look-alikes in the same way as surplus. It reads additional logs for each
+   * listed look-alike.
    */
   lookalikes: z.array(lookalikeSchema).max(32).default([]),
   /** The number of blocks that must follow an execution or a recovery before it counts as final. */
@@ -96,16 +96,16 @@ const chainSchema = z.strictObject({
    */
   paymentConfirmations: z.int().min(0).max(10_000).default(0),
   /**
-   * The value of one whole token to the executor, in wei of native coin, by the token's symbol. The
-   * executor accepts tips in these tokens. It does not return late money or surplus that is worth
-   * less than the gas of the return.
+   * The value of one whole token, in wei of the native coin, by token symbol. The executor accepts
+   * tips in these tokens. It does not return late money or surplus whose value is less than the
+   * cost of the return.
    */
   tipPrices: z.record(z.string(), wei).optional(),
   /** The maximum fee per gas, in wei. The executor waits while the fee is higher. */
   maxFeePerGas: wei.optional(),
   /**
-   * The maximum priority fee per gas, in wei. Set it for chains that require a priority fee above 3
-   * gwei and above twice the base fee.
+   * The maximum priority fee per gas, in wei; 3 gwei by default. If twice the base fee is higher,
+   * that is the maximum instead. Set this field only for chains that require more.
    */
   maxPriorityFeePerGas: wei.optional(),
 });
@@ -115,9 +115,9 @@ export type Lookalike = z.output<typeof lookalikeSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**
- * Known chains on which CREATE2 derives different addresses, so nobody could move a payment. Other
- * chains with such a CREATE2 need no entry: they have no code at the factory's address, so they are
- * never listed.
+ * Known chains on which CREATE2 derives different addresses, so nobody could move a payment.
+ * Unknown chains with a different CREATE2 are not listed either, because the startup check finds no
+ * code at the factory's address.
  */
 const refusedChains = new Map([
   [324, "zkSync Era"],

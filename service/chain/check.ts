@@ -48,9 +48,9 @@ export async function checkChain(
 const wrong = (faults: string[]): Verdict => ({ kind: "wrong", faults });
 
 /**
- * Returns a fault if the chain does not support MCOPY (EIP-5656, Cancun), with which the factory
- * copies memory. Without MCOPY the factory cannot be deployed. If the chain had the factory's code
- * anyway, the factory could execute but never recover.
+ * Returns a fault if the chain does not support the instruction MCOPY (EIP-5656, Cancun). Without
+ * MCOPY, the factory cannot be deployed. If the factory's code existed on the chain anyway,
+ * executions would succeed and recoveries would fail.
  */
 export async function forkFault(rpc: ChainRpc): Promise<string | undefined> {
   // If the node cannot run even trivial creation code, the result for MCOPY means nothing.

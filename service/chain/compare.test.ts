@@ -5,8 +5,8 @@ import { after, describe, test } from "node:test";
 import { compareEndpoints } from "./compare.ts";
 
 /**
- * Starts a node with the head `head`. Its block hashes repeat the byte `byte`. Without
- * `hasFinalized`, the node does not support the finalized tag.
+ * Starts a node whose newest block has the number `head`. Its block hashes repeat the byte `byte`.
+ * Without `hasFinalized`, the node does not support the finalized tag.
  */
 async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<string> {
   const block = (tag: string) => {

@@ -1,6 +1,7 @@
-// Compares a chain's endpoints for an operator. For each endpoint, the result shows its newest
-// block, the methods on which it differs from a quorum, the methods that it refuses, and its other
-// abilities. Makes the calls that the executor relies on, at a block that all endpoints have.
+// Compares a chain's endpoints for an operator. Makes the calls that the executor relies on, at a
+// block that all endpoints have. For each endpoint, the result shows its newest block, the methods
+// for which its answer differs from a quorum's answer, the methods that it refuses, its limits, and
+// its optional features.
 
 import type { Hex } from "executable-address";
 import { toQuantity, transferTopic } from "executable-address/status";
@@ -17,10 +18,11 @@ import {
 import { agreed, comparableText, readAnswers } from "./rpc/view.ts";
 
 /**
- * `finalizedBlock` is null if the endpoint does not support the tag. `differsOn` contains methods.
- * `refuses` lists each refused method, followed by the text of the error. `logBlocks` is the
- * largest tested range of blocks for which the endpoint returned logs in one query.
- * `callsPerSecond` is null if the limit is unknown.
+ * `finalizedBlock` is null if the endpoint does not support the tag. `differsOn` contains the
+ * methods for which the endpoint's answer differs from a quorum's answer. `refuses` contains each
+ * refused method, followed by the error's message. `logBlocks` is the largest tested range of
+ * blocks for which the endpoint returned logs in one query. `callsPerSecond` is null if the limit
+ * is unknown.
  */
 type Comparison = {
   headBlock: number | null;
@@ -38,7 +40,10 @@ type Compared = EndpointChain & {
 };
 
 const timeoutMs = 10_000;
-/** The compared block is this number of blocks below the lowest head, so every endpoint has it. */
+/**
+ * Endpoints are compared at the block that is this number of blocks below the lowest head, so that
+ * every endpoint has the block.
+ */
 const depth = 5;
 
 /**
@@ -124,7 +129,10 @@ function callsAt(number: number, factory: Hex, tokens: Compared["tokens"]): Call
   ];
 }
 
-/** The tested ranges. Some public endpoints allow only 10 blocks, and other endpoints thousands. */
+/**
+ * The tested ranges. Some public endpoints allow only 10 blocks per query, and others allow
+ * thousands.
+ */
 const logBlocksTried = [2000, 500, 100, 10, 1];
 
 /** Returns the longest tested range whose logs the endpoint returned, or null if there is none. */
@@ -146,7 +154,10 @@ async function readLogBlocks(
   return null;
 }
 
-/** Returns comparable text of an answer. Compares only the fields that the service uses. */
+/**
+ * Converts an answer to text that is the same for equal answers. The text contains only the fields
+ * that the service uses.
+ */
 function comparable(method: string, answer: Answer): string | undefined {
   if (method !== "eth_getLogs" || !("result" in answer)) return comparableText(method, answer);
   try {
@@ -160,11 +171,14 @@ const blockIn = (answers: Answer[] | undefined, place: number): Block | undefine
   readAnswers([answers], place, blockOf)[0];
 
 /**
- * Of the calls that some nodes do not support, the calls that this endpoint supports. The service
- * needs them for proofs, past statuses, and simulations.
+ * Optional features, which some nodes do not support. The service needs them for proofs, past
+ * statuses, and simulations.
  */
 type Abilities = {
-  /** The greatest tested depth at which the endpoint returned state, or null if there is none. */
+  /**
+   * The greatest tested number of blocks below the head at which the endpoint returned state, or
+   * null if it returned none.
+   */
   archiveBlocks: number | null;
   /** Whether the endpoint answers `eth_getProof`. */
   proves: boolean;
@@ -172,7 +186,10 @@ type Abilities = {
   overrides: boolean;
 };
 
-/** The tested depths. A node without an archive keeps the state of 128 blocks or of about a day. */
+/**
+ * The tested numbers of blocks below the head. A node without an archive stores the state of only
+ * 128 blocks or of about a day.
+ */
 const depthsTried = [1_000_000, 100_000, 10_000, 1_000, 100];
 
 /** Code that returns 1 as a word: PUSH1 1, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN. */

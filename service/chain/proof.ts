@@ -1,5 +1,6 @@
 // Proves addresses of one chain for many requests. Requests for the same address and block share
-// one proof. Only a few proofs are made simultaneously, because a proof can require a whole block.
+// one proof. Only a few proofs are made simultaneously, because a proof can require all receipts of
+// a block.
 
 import { type AddressRecord, type Hex, type Keccak, makeRecord } from "executable-address";
 import {
@@ -34,14 +35,14 @@ export type ProofBlock = "latest" | "finalized" | number;
 export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<ServedProof>;
 
 /**
- * A proof and the proved payments. `paymentsOmitted` is the number of reported paying transactions
- * that are not included.
+ * A proof and the proved payments. `paymentsOmitted` is the number of reported transactions that
+ * pay the address but are not included.
  */
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
 /**
- * The maximum number of cached proofs. A proof can be up to 300 kB. After its eviction, a proof is
- * made again when it is requested.
+ * The maximum number of cached proofs. A proof can be up to 300 kB. An evicted proof is made again
+ * when it is requested.
  */
 const answersMax = 250;
 const runningMax = 4;
@@ -102,7 +103,7 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   }
 }
 
-/** Returns `rpc` as the function with which the library calls a node. */
+/** Converts `rpc` to the form in which the library calls a node. */
 export function libraryRpc(rpc: Pick<ChainRpc, "request">): Rpc {
   return async (method, params) => {
     try {
@@ -115,8 +116,8 @@ export function libraryRpc(rpc: Pick<ChainRpc, "request">): Rpc {
 }
 
 /**
- * Returns the ChainUnavailable among an error and its causes, if there is one. In that case, the
- * chain could not be read, so the proof is not known to be invalid.
+ * Finds a ChainUnavailable error in `error` and its causes. If there is one, the chain could not be
+ * read, which says nothing about the proof.
  */
 function chainFault(error: unknown): ChainUnavailable | undefined {
   for (let each = error; each instanceof Error; each = each.cause) {

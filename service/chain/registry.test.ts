@@ -25,7 +25,7 @@ before(async () => {
   const hash = await wallet.deployContract({ ...demoToken, args: ["Demo", "DEMO", 6] });
   const receipt = await wallet.waitForTransactionReceipt({ hash });
   token = receipt.contractAddress!;
-  // Any code can be used as the factory's code, because the check only compares its hash with the
+  // The token's code is used as the factory's code. The check only compares its hash with the
   // configured hash.
   codeHash = keccak256((await wallet.getCode({ address: token }))!);
 });

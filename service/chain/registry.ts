@@ -14,14 +14,11 @@ import { ChainUnavailable } from "./rpc/json-rpc.ts";
 import type { ChainAccess } from "./status/past.ts";
 
 export type Chains = {
-  /** Every chain of the file, in the order of the file, whether listed or not. */
+  /** All chains of the file, in file order, including chains that are not listed. */
   known: readonly Chain[];
   /** The chains on which addresses can be created now. */
   listed(): readonly Chain[];
-  /**
-   * Finds a known chain, whether listed or not. The addresses of a chain still exist after the
-   * chain is no longer listed.
-   */
+  /** Finds a known chain, even if it is no longer listed, because its addresses still exist. */
   find(chainId: number): Chain | undefined;
   isListed(chainId: number): boolean;
   /** Returns the RPC of a known chain. Throws for an unknown chain. */
@@ -31,7 +28,8 @@ export type Chains = {
 };
 
 /**
- * Returns a function that calls `open` once per chain and caches its results.
+ * Returns a function that returns the result of `open` for a chain ID, and calls `open` only once
+ * per chain.
  *
  * @throws {ChainUnavailable} if the chain is not configured. A chain can be removed from the file
  *   while it still has addresses.
@@ -52,11 +50,14 @@ export function perChain<Opened>(
   };
 }
 
-/** Chains that match are also checked again, because a token can be upgraded to other decimals. */
+/**
+ * The delay before the next check of a chain, by the result of the last check. A chain that matches
+ * the file is checked again, because a token can be upgraded to other decimals.
+ */
 const recheckMs = { right: hourMs, wrong: 60_000, unknown: 60_000 };
 
 /**
- * Checks the chains. Resolves when each chain was checked once, or after `waitMs`.
+ * Checks the chains. Resolves when each chain has been checked once, or after `waitMs`.
  * @param waitMs the maximum time that the startup waits for endpoints
  */
 export async function openChains(

@@ -1,7 +1,7 @@
 // Reads the tokens that a payer sent to an address by mistake: the transfers of a transaction, the
 // balances of the address, and whether a recovery would move them. A token can be any contract, so
-// each call has a gas limit, and decisions use only the balances that the token reports. A quorum
-// of endpoints is asked, and a fact counts only if each of these endpoints shows it.
+// each call has a gas limit, and decisions use only the balances that the token reports. The reader
+// asks a quorum of endpoints, and a fact counts only if each of these endpoints shows it.
 
 import { encodeTransfer, type Hex, recoverCalldata, toHex, zeroAddress } from "executable-address";
 import { isName } from "executable-address/payment";
@@ -16,9 +16,9 @@ import { meterCode, parseMeter } from "./simulation/meter.ts";
 import { type Holder, readHoldings } from "./status/probe.ts";
 
 /**
- * Tokens at an address that are not on any list. `block`: the block at which their balances were
- * read, with its `timestamp` in Unix seconds. The tokens are not returned before `notBefore`, by
- * the chain's clock.
+ * Unlisted tokens that were found at an address. `block` is the block at which their balances were
+ * read. The executor returns the tokens at `notBefore` or later, by the chain's clock. Times are in
+ * Unix seconds.
  */
 export type NewNames = {
   chainId: number;
@@ -29,12 +29,12 @@ export type NewNames = {
 };
 
 /**
- * `failed`: the token's contract moved nothing on chain. `over_limit`: too many tokens wait, or
- * were reported today.
+ * `failed`: an earlier return of the token moved nothing. `over_limit`: too many tokens of this
+ * address already wait, or too many were reported today for the account that created it.
  */
 export type NamedFate = "queued" | "failed" | "over_limit" | "left_to_owner";
 
-/** A recovery of one token. `data` is calldata for the factory. */
+/** A recovery of one token. `data` is the factory's calldata. */
 type Return = {
   factory: Hex;
   vault: Hex;
@@ -104,20 +104,22 @@ export type SentReader = (
   query: { token: Hex } | { transactionHash: Hex },
 ) => Promise<FoundMoney>;
 
-/** The maximum number of distinct tokens of one transaction that are read. */
+/** The maximum number of tokens that are read for one transaction. */
 const tokensMax = 4;
 /**
- * The gas for `symbol()` and `decimals()`. Strings of proxied tokens need 40,000, including the
- * call's own gas.
+ * The gas limit for `symbol()` and for `decimals()`, including the call's own gas. A proxied token
+ * needs 40,000 to return its symbol.
  */
 const claimGas = 80_000;
-/** The gas for a transfer, including the call's own gas. */
+/** The gas limit for a transfer, including the call's own gas. */
 const transferGas = 300_000;
-/** The gas for a recovery, which also closes the address. The executor's own limit is similar. */
+/**
+ * The gas limit for a recovery, which also closes the address. The executor's own limit is similar.
+ */
 const returnGas = 700_000;
 const symbolMax = 32;
 
-/** @throws {ChainUnavailable} from the reader if no endpoint answers */
+/** Opens a reader, which throws a ChainUnavailable error if no endpoint answers. */
 export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoint[]): SentReader {
   const network = openNetwork(chainId, endpoints, () => {}, {
     clock: () => performance.now(),
@@ -134,8 +136,8 @@ export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoin
         ? { problem: null, tokens: [query.token], omitted: 0 }
         : readTransfers(await several(receiptCalls(query.transactionHash)), address);
     const at = atView(chainId, view, turn++);
-    // Includes the intent's token, so that the code of the address is read even if no token was
-    // found.
+    // The list of holders must not be empty, because the result also shows whether the address has
+    // code. So it includes the intent's token.
     const holders = [intent.token, ...found.tokens].map((token) => ({ vault: address, token }));
     const balances = await readLeast(at, holders);
     const isOver = balances.hasCode || block.timestamp > intent.expirationTimestamp;
@@ -190,7 +192,7 @@ const receiptCalls = (hash: Hex): Call[] =>
 
 type Transfers = { problem: SentProblem | null; tokens: Hex[]; omitted: number };
 
-/** Returns the tokens that every endpoint shows in the transaction. */
+/** Returns the transferred tokens that every endpoint shows in the transaction. */
 function readTransfers(lists: readonly Answer[][], address: Hex): Transfers {
   const nothing = (problem: SentProblem) => ({ problem, tokens: [], omitted: 0 });
   const shown: Hex[][] = [];

@@ -1,6 +1,6 @@
 // Checks an intent before anyone pays its address. Simulates the intent as if its address were
-// paid, and calls the token, the contracts, and the node to find possible problems. Each finding
-// has a path in the intent and a suggested change. spec/service.md, "Check", lists the kinds.
+// paid, and makes further calls to find problems with the token and the contracts. Each finding has
+// a path in the intent and a suggested change. spec/service.md, "Check", lists the kinds.
 
 import { type Hex, isAddress } from "executable-address";
 import type { Finding, Note, Simulation } from "executable-address/client";
@@ -53,8 +53,8 @@ export type CheckedChain = SimulatedChain &
   Ceiling & { others?: () => readonly OtherChain[] };
 
 /**
- * Finds likely mistakes in an intent. Without eth_simulateV1, cannot find allowances and fees. The
- * number of calls is the sum of the following:
+ * Finds likely mistakes in an intent. Needs eth_simulateV1 to find allowances and fees. The number
+ * of calls is the sum of the following:
  *
  * - With eth_simulateV1, up to 11 calls to the node, plus one for each contract in the intent.
  *   Without it, up to two calls for each contract.
@@ -117,7 +117,7 @@ async function findFindings(
     ...findLeftOver(simulation, subject),
     ...allowances,
     ...recovery.findings,
-    // If the calls fail for some senders, gas estimates may fail for the same reason, so gas
+    // If the calls fail for some senders, gas estimates may fail for the same reason. So gas
     // findings are omitted.
     ...(later.some(({ code }) => code === "depends_on_executor") ? [] : gas),
   ];
@@ -125,8 +125,8 @@ async function findFindings(
 }
 
 /**
- * Returns the state in which the address has one base unit more than the amount. If the address is
- * funded already, returns its current state.
+ * Returns state overrides that give the address the amount plus one base unit. token.ts uses the
+ * extra unit to test a return. If the address is funded already, returns no overrides.
  */
 async function assumeFunding(
   chain: CheckedChain,
@@ -143,7 +143,10 @@ async function assumeFunding(
 /** The maximum number of addresses for which a check asks the token whether they are blocked. */
 const blockedMax = 4;
 
-/** If a call or a return fails, asks the token whether it blocks one of the parties. */
+/**
+ * If a call fails, or if the money could not be returned, asks the token whether it blocks one of
+ * the addresses involved.
+ */
 async function findBlockedPlaces(
   { rpc }: CheckedChain,
   { intent }: StatusSubject,

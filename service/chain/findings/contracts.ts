@@ -1,7 +1,7 @@
 // Finds facts about the contracts that an intent names. A contract's code shows whether the
 // contract is a proxy, and whether it could ever move a token. Some contracts can change their
 // behavior before the address is paid. A check cannot rule out such a change, and the intent is not
-// at fault. So the check reports the possibility as a note and not as a finding.
+// at fault. So the check reports a note instead of a finding.
 
 import type { Hex } from "executable-address";
 import type { Note } from "executable-address/client";
@@ -12,7 +12,7 @@ import { askAt, encodeViewCall } from "../rpc/chain-rpc.ts";
 import { hexData } from "../rpc/json-rpc.ts";
 import { askAll } from "./questions.ts";
 
-/** Code by address, as requested; `0x` if the address has no code. */
+/** The code of each requested address; `0x` if the address has no code. */
 export type Codes = ReadonlyMap<Hex, Hex>;
 
 export async function readCodes(
@@ -45,7 +45,7 @@ export const isProxy = (code: Hex): boolean => proxySlots.some((slot) => code.in
 
 const opcode = { calldatacopy: 0x37, push1: 0x60, push32: 0x7f, call: 0xf1 } as const;
 /**
- * CALLCODE and DELEGATECALL run foreign code as the contract's own code, so the contract can do
+ * With CALLCODE or DELEGATECALL, a contract runs foreign code as its own, so the contract can do
  * anything.
  */
 const foreign: ReadonlySet<number> = new Set([0xf2, 0xf4]);

@@ -42,7 +42,7 @@ before(async () => {
 });
 after(() => world?.stop());
 
-/** A token that the service lists. The payer has a million units. */
+/** Adds a token to the listed tokens, and gives a million whole tokens to the payer. */
 async function list(token: Hex): Promise<Hex> {
   tokens.push({ symbol: "DMO", address: token, decimals: 6 });
   await world.pay(payer, 1_000_000_000_000n, token);
@@ -289,7 +289,8 @@ const pairs: Pair[] = [
     code: "work_depends_on_gas",
     at: "calls",
     trap: () => tolerating("tryWorkWithHalf(uint256 items)", "15"),
-    // The target passes on all of its gas, and the factory's minimum gas is enough for this.
+    // The target forwards all of its gas, so the factory's check of the remaining gas is
+    // sufficient.
     twin: () => tolerating("tryWork(uint256 depth, uint256 items)", "1", "15"),
   },
   {
@@ -333,7 +334,8 @@ const visiting = (target: Hex) => record({ calls: [transfer(world.token), visit(
  */
 async function closing(seconds: number) {
   const { timestamp } = await world.client.getBlock();
-  // TIMESTAMP, PUSH8 the end, LT, PUSH1 the place of JUMPDEST, JUMPI, STOP, JUMPDEST, and a revert.
+  // TIMESTAMP, PUSH8 the end, LT, PUSH1 the offset of JUMPDEST, JUMPI, STOP, JUMPDEST, and a
+  // revert.
   const end = toHex(timestamp + BigInt(seconds), { size: 8 });
   return visiting(await world.withCode(concat(["0x4267", end, "0x10600f57005b5f5ffd"])));
 }
@@ -361,7 +363,7 @@ async function paused(is: boolean) {
   return record({ token });
 }
 
-/** An intent in a token that blocks `stranger`. */
+/** Makes a record whose token blocks `stranger`. */
 async function blocked(
   issue: () => Promise<Hex>,
   change: (blocked: Hex, token: Hex) => Partial<Intent>,
@@ -374,8 +376,8 @@ async function blocked(
 
 describe("findings", () => {
   test("every code of a finding has a trap, except three codes that other files test", () => {
-    // http/create/check.test.ts tests the kind of finding that needs the store. recovery.test.ts
-    // tests the kinds that need a second chain or many transactions.
+    // http/create/check.test.ts tests the finding that needs the store. recovery.test.ts tests the
+    // findings that need a second chain or many transactions.
     const apart = [
       "condition_of_other_chain",
       "recovery_without_code_on",

@@ -75,7 +75,7 @@ describe("generated intents", () => {
 
   const onShop = (text: string, ...args: string[]): Call => world.onShop(text, ...args);
 
-  /** Generates calls that spend `amount`, or a little more or less. */
+  /** Generates calls that spend `amount` in most cases, and otherwise an amount close to it. */
   function callsFor(token: Hex, amount: bigint): Call[] {
     const spent = chance(0.9) ? amount : amount + some(3n) - 1n;
     const first = chance(0.5) ? spent : some(spent);
@@ -114,7 +114,7 @@ describe("generated intents", () => {
     });
   }
 
-  /** Pays like a payer, and executes like the executor. */
+  /** Pays the address and executes it. Returns whether both transactions succeed. */
   async function execute(record: AddressRecord): Promise<boolean> {
     const { address, intent } = record;
     const args = [address, BigInt(intent.amount)] as const;

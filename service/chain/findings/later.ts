@@ -1,6 +1,6 @@
 // Finds executions that can fail later. The calls succeed now, but would fail at the expiration
 // time, with a different sender, or with less gas. Also finds calls that need more gas than the
-// executor allows, calls that do less work with less gas, and addresses that expire before a
+// executor allows, calls that do less work if they get less gas, and addresses that expire before a
 // payment can become final.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
@@ -18,10 +18,10 @@ import type { SimulatedChain } from "../simulation/simulation.ts";
 
 /** Two accounts without known keys. */
 const executors: readonly [Hex, Hex] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
-/** Twice the gas of the simulated run, plus the base cost of a transaction. */
+/** Returns a gas limit: twice the gas of the simulated run, plus the base cost of a transaction. */
 const tightGas = ({ gasUsed }: Simulation) => (gasUsed === null ? callGas : 2 * gasUsed + 100_000);
 
-/** @param simulation one that succeeded at `block` */
+/** @param simulation a simulation that succeeded at `block` */
 export async function findLater(
   chain: SimulatedChain,
   { block, ...simulation }: Simulation,
@@ -49,7 +49,7 @@ export async function findLater(
   return [{ path: ["expirationTimestamp"], code: "fails_at_expiry", message, cure }];
 }
 
-/** `time`: the time of the block, in Unix seconds, on nodes that can override it. */
+/** `time`: the block's timestamp in Unix seconds, which some nodes can override. */
 type How = { readonly from: Hex; readonly gas: number; readonly time?: number };
 
 /**
@@ -79,13 +79,13 @@ async function readFailure(
 export type Ceiling = { executionGasMax: number };
 
 /**
- * The share of the ceiling that a check allows. The rest is a margin, because the chain's state can
- * differ when the address is paid.
+ * The share of the executor's largest gas limit that an intent may need. The rest is a margin,
+ * because the chain's state can differ when the address is paid.
  */
 const ceilingShare = 0.95;
 
 /**
- * Finds intents that need more gas than the executor allows, and intents that do less work with
+ * Finds calls that need more gas than the executor allows, and calls that do less work if they get
  * less gas. Requests the same estimate as the executor.
  */
 export async function findGas(
@@ -142,8 +142,8 @@ async function estimateAt(
 }
 
 /**
- * `paymentConfirmations`: blocks after a payment before the executor acts on it. `confirmations`:
- * blocks after the execution before it is final.
+ * `paymentConfirmations`: the number of blocks that must follow a payment before the executor acts
+ * on it. `confirmations`: the number of blocks that must follow an execution before it is final.
  */
 export type Depths = { paymentConfirmations: number; confirmations: number };
 
@@ -151,7 +151,7 @@ export type Depths = { paymentConfirmations: number; confirmations: number };
 const blocksMeasured = 100;
 /**
  * The maximum block time. No listed chain is slower. Without this limit, a chain that was halted
- * would seem slow.
+ * would appear to be slow.
  */
 const blockSecondsMax = 30;
 

@@ -1,6 +1,6 @@
-// Finds failing calls and what successful calls leave behind: money at the address, money that
-// nobody could move again, and allowances. If money arrives at the address later, the spender of an
-// allowance can take the money before its recovery.
+// Finds failing calls, and problems that remain after successful calls: money at the address, money
+// that nobody could move again, and allowances. If money arrives at the address later, the spender
+// of an allowance can take it before it is returned.
 
 import {
   collectorAddress,
@@ -52,7 +52,8 @@ export function findFailure(
 }
 
 /**
- * Finds a remainder of the intent's token, and other tokens that the calls transfer to the address.
+ * Finds money that would remain at the address: unspent units of the intent's token, and other
+ * tokens that the calls transfer to the address.
  */
 export function findLeftOver(
   simulation: Simulation,
@@ -93,8 +94,8 @@ const transferring = /^(transfer|safeTransfer|mint)\(address \w+, uint256 \w+\)$
 const pulling = /^(transferFrom|safeTransferFrom)\(address \w+, address \w+, uint256 \w+\)$/;
 
 /**
- * Returns the accounts that a call names as receivers or whose balance grows in the simulation. The
- * last one is `recovery`.
+ * Returns the accounts that a call names as receivers, the accounts whose balance grows in the
+ * simulation, and `recovery`.
  */
 export function receiversOf(
   { address, intent }: StatusSubject,
@@ -130,8 +131,8 @@ const burnt: ReadonlySet<Hex> = new Set<Hex>(["0x0000000000000000000000000000000
 const ordinaryMin = 1n << 16n;
 
 /**
- * Finds money that nobody could move again. Such money is sent to an address without an owner, or
- * by a plain transfer to a contract that cannot transfer it.
+ * Finds money that nobody could move again. Its receiver is an address without an owner, or a
+ * contract that receives a plain transfer but cannot transfer tokens.
  *
  * @param codes the codes of the receivers
  */
@@ -198,7 +199,7 @@ function givenIn({ intent }: StatusSubject): Given[] {
 }
 
 /**
- * Finds allowances that remain after the calls. Returns none if the node does not have
+ * Finds allowances that remain after the calls. Finds none if the node does not support
  * eth_simulateV1, which is needed to read an allowance after the calls.
  */
 export async function findAllowances(

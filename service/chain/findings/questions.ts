@@ -1,6 +1,5 @@
-// Asks a node for the results of calls without sending transactions. Uses one eth_simulateV1, in
-// which each call sees the state after the previous call. If the node does not support this method,
-// uses one eth_call per call.
+// Simulates calls on a node. Uses one eth_simulateV1 request, in which each call runs on the state
+// after the previous call. If the node does not support this method, uses one eth_call per call.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -15,10 +14,7 @@ export type Question = { from?: Hex; to: Hex; data: Hex; value?: bigint; gas?: n
 /** The result of a call; undefined if the node could not run the call. */
 export type Reply = { succeeded: boolean; data: Hex } | undefined;
 
-/**
- * The gas of a call by default. A transfer of Circle's proxied tokens needs 60,000. A call that
- * needs more gas than the limit fails.
- */
+/** The default gas limit of a call. A transfer of one of Circle's proxied tokens needs 60,000. */
 const questionGas = 200_000;
 
 type Replies = {

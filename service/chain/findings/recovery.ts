@@ -1,6 +1,6 @@
-// Finds a recovery address that its owner may not control on every chain. A payment on the wrong
-// chain is returned to `recovery` on that chain, because the factory returns money on the chain on
-// which the money arrived. But a wallet that is a contract may exist only on the intent's chain.
+// Finds a recovery address that its owner may not control on every chain. The factory returns a
+// payment to `recovery` on the chain on which the payment arrived, even if that chain is not the
+// intent's. But a wallet that is a contract may exist only on the intent's chain.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -21,7 +21,7 @@ const chainsMax = 16;
 /** A chain that does not answer within this time is reported as unmeasured. */
 const waitMs = 2000;
 /**
- * The number of transactions that an exchange's hot wallet sends within days. A personal wallet
+ * An exchange's hot wallet sends this number of transactions within days, but a personal wallet
  * rarely sends as many.
  */
 const noncesMin = 10_000;

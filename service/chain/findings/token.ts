@@ -11,7 +11,7 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { encodeViewCall, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
-/** Returns an account without a known key. The account is different for each address. */
+/** Returns an account for which nobody knows a key. Each address gets a different account. */
 const nobodyOf = (address: Hex) => slice(keccak256(address), 12);
 
 const isDone = (reply: Reply) =>
@@ -26,11 +26,11 @@ export type TokenAnswers = {
   canReturn: boolean | undefined;
   canReturnCoin: boolean | undefined;
   recoveryIsToken: boolean;
-  /** Defined if less arrives than a payer sends. */
+  /** Defined only if the token takes a fee, so that less arrives than was sent. */
   arrives: { sent: bigint; received: bigint } | undefined;
 };
 
-/** @param assumed `state` overrides with which the address has the balance `balance` */
+/** @param assumed state overrides, and the `balance` that the address has with them */
 export async function askToken(
   rpc: ChainRpc,
   block: BlockReference,
@@ -63,7 +63,7 @@ export async function askToken(
   };
 }
 
-/** @param blocked the paths in the intent of addresses that the token reports as blocked */
+/** @param blocked the paths of the intent's addresses that the token reports as blocked */
 export function findTokenDoubts(
   { intent }: StatusSubject,
   answers: TokenAnswers,
@@ -133,12 +133,12 @@ const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding 
 });
 
 /**
- * The functions with which tokens report blocked addresses: Circle's, Tether's, and two other
+ * The functions that report whether a token blocks an address: Circle's, Tether's, and two other
  * common functions.
  */
 const blockQuestions = ["isBlacklisted", "isBlackListed", "isBlocked", "isFrozen"];
 
-/** Returns the `accounts` that any of the token's usual functions reports as blocked. */
+/** Returns the `accounts` that the token reports as blocked by at least one of these functions. */
 export async function findBlocked(
   rpc: ChainRpc,
   block: BlockReference,
@@ -163,8 +163,8 @@ const isOrdinary = (amount: bigint, decimals: number) =>
   amount >= 10n ** BigInt(Math.max(0, decimals - 2)) && amount < 10n ** BigInt(decimals + 7);
 
 /**
- * Returns whether an amount is too small for a transfer of any listed token, including bitcoin
- * tokens.
+ * Returns whether an amount is so small that nobody would pay it, even in a valuable token such as
+ * wrapped bitcoin.
  */
 const isDust = (amount: bigint, decimals: number) =>
   decimals >= 6 && amount < 10n ** BigInt(Math.max(3, decimals - 6));
@@ -172,9 +172,9 @@ const isDust = (amount: bigint, decimals: number) =>
 const isHuge = (amount: bigint, decimals: number) => amount >= 10n ** BigInt(decimals + 10);
 
 /**
- * Finds an amount that was probably written for other decimals. Such an amount is far outside the
- * range from a hundredth of a token to ten million tokens, but would be within this range with
- * other common decimals.
+ * Finds an amount that was probably written for other decimals. Usual amounts are between a
+ * hundredth of a token and ten million tokens. The amount is far outside this range with the
+ * token's decimals, but within it with other common decimals.
  */
 export function findWrongDecimals(amountText: string, token: Token): Finding[] {
   const { decimals, symbol } = token;

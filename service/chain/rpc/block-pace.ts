@@ -6,27 +6,25 @@ type Seen = { number: number; hash: string; timestamp: number; atMs: number };
 export type BlockPace = {
   /** Records a head. Recording the same head again has no effect. */
   note(head: Omit<Seen, "atMs">, nowMs: number): void;
-  /** Returns the time from which a new block can be expected. */
+  /** Returns the time at which to request the next block, or 0 if that time cannot be predicted. */
   expectedMs(): number;
   /**
-   * Returns the earliest possible timestamp of the next block in seconds, or 0 if no block was
-   * seen.
+   * Returns the lowest timestamp that the next block can have, in Unix seconds, or 0 if no block
+   * was seen.
    */
   nextSeconds(): number;
 };
 
 /**
- * `spacingsMax`: the number of block intervals that are measured. `unevenMax`: the maximum ratio of
- * the longest interval to the shortest, above which blocks do not count as regular.
+ * `spacingsMax`: the number of block intervals that are measured. `unevenMax`: blocks are regular
+ * if the longest interval is at most this multiple of the shortest.
  */
 const spacingsMax = 8;
 const unevenMax = 3;
-/**
- * If the interval between blocks is shorter than this number of polls, each poll requests the head.
- */
+/** If blocks are less than this number of poll intervals apart, every poll requests the head. */
 const pollsMin = 3;
 /**
- * The fraction of a poll by which a request precedes the expected time, so that a new block is
+ * The next block is requested this fraction of a poll interval before it is expected, so that it is
  * found soon.
  */
 const earlier = 0.1;
@@ -39,8 +37,8 @@ export function openBlockPace(pollMs: number): BlockPace {
       if (last?.hash === hash) return;
       const blocks = number - (last?.number ?? number);
       if (last && blocks > 0) {
-        // Measures the interval with the chain's clock and with this host's clock, and uses the
-        // shorter.
+        // Measures the interval by the chain's clock and by this host's clock, and uses the shorter
+        // interval.
         const chainMs = ((timestamp - last.timestamp) * 1000) / blocks;
         const spacingMs = Math.min(chainMs, (nowMs - last.atMs) / blocks + pollMs);
         spacingsMs = [...spacingsMs, spacingMs].slice(-spacingsMax);

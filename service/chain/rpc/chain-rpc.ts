@@ -1,6 +1,7 @@
 // Makes calls to a chain for which the answer of one endpoint is sufficient. Calls each endpoint in
-// turn until one answers. Waits for a throttled endpoint only if it is the last. A call at a block
-// names the block by its hash, so a node that does not have the block returns an error.
+// turn until one answers. Waits for an endpoint that its provider throttles only if no other
+// endpoint is left. A call at a block names the block by its hash, so a node that does not have the
+// block returns an error.
 
 import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
@@ -26,7 +27,7 @@ import type { Usable } from "./view.ts";
 
 export type ChainRpc = {
   /**
-   * @throws {CallRefused} if a node returned an error and no other node returned a result
+   * @throws {CallRefused} if a node returned an error and no node returned a result
    * @throws {ChainUnavailable} if no endpoint answered
    */
   request(method: string, params: unknown[]): Promise<unknown>;
@@ -73,7 +74,8 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
         recordHealthy(record);
         if ("result" in answer!) return answer.result;
         refusal = answer!.error;
-        // Another node would return the same revert, or the same error for wrong parameters.
+        // The error is a revert or the result of wrong parameters, so other nodes would return it
+        // too.
         const kind = classifyError(method, refusal);
         if (kind === "reverted" || refusal.code === invalidParameters) break;
       } catch (error) {
@@ -95,8 +97,8 @@ export type AtBlock = {
   timestamp: number;
   /**
    * Returns the answers of each endpoint that was called.
-   * @param isUsable returns whether an answer can be used; if not, a different endpoint is called,
-   *   if there is one
+   * @param isUsable returns whether an answer can be used; if not, another endpoint is called if
+   *   there is one
    */
   ask(questions: Question[], isUsable: Usable): Promise<Answer[][]>;
 };
@@ -124,12 +126,15 @@ async function answerAt(rpc: ChainRpc, block: BlockReference, question: Question
   }
 }
 
-/** The state that a call assumes, by address: storage words by slot, and `balance` in wei. */
+/**
+ * The state that a call assumes, by address. `stateDiff` maps a slot to its value, and `balance` is
+ * in wei.
+ */
 export type StateOverrides = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance?: Hex }>;
 
 /**
  * Calls a node at `block`, with the state changed by `overrides`.
- * @param call if it has no `to`, `data` is init code, which runs without creating a contract
+ * @param call if `to` is absent, the node runs `data` as init code, but creates no contract
  */
 export async function callAt(
   rpc: ChainRpc,
@@ -147,7 +152,7 @@ export async function callAt(
 
 /**
  * Makes a call at a block. Names the block by its hash (EIP-1898), or by its number if the node
- * does not support that form.
+ * does not support hashes.
  */
 export async function askAt(
   rpc: ChainRpc,

@@ -13,8 +13,8 @@ export type NetworkEvent =
   | { kind: "rpc_disagreement"; about: "head" | "receipt" | "state"; detail: string };
 
 /**
- * The maximum number of passes for which a failed endpoint is skipped. The number doubles with each
- * failure.
+ * The maximum number of passes that skip an endpoint after a failure. The number starts at 1 and
+ * doubles with each failure.
  */
 const penaltyMax = 16;
 /** An endpoint that does not answer for this time no longer counts for the quorum. */
@@ -23,15 +23,13 @@ const outMs = 300_000;
 const scoreHalfMs = 600_000;
 const points = { failed: 0.5, differs: 1 };
 /**
- * The highest score. It is low enough that an endpoint is used normally again within an hour after
+ * The maximum score. It is low enough that an endpoint is used normally again within an hour after
  * its repair.
  */
 const scoreMax = 20;
-/** The number of views after which an endpoint must report its chain ID again. */
+/** An endpoint must report its chain ID again after this number of views (view.ts). */
 const viewsPerChainCheck = 300;
-/**
- * The weight of earlier responses in `answerMs`, which is a moving average of the response times.
- */
+/** At each response, `answerMs` falls at most to this share of its value. */
 const answerMsKept = 0.8;
 
 type Mutable = {
@@ -39,9 +37,12 @@ type Mutable = {
   penalty: { passes: number; last: number };
   /** The number of views until the endpoint must report its chain ID again. */
   chainCheckIn: number;
-  /** The endpoint's newest block. `below`: a lower block that was requested. */
+  /**
+   * The endpoint's newest block, which it has shown since `sinceMs`. `below` is an earlier block
+   * that the endpoint returned.
+   */
   head: { block: Block; below?: Block; sinceMs: number } | undefined;
-  /** The recent response time to requests for the newest block, in milliseconds. */
+  /** The longest recent response time of a request for the newest block, in milliseconds. */
   answerMs: number;
   /** The time of the first failure since the endpoint's last answer. */
   failingSinceMs: number | undefined;
@@ -54,38 +55,44 @@ type Mutable = {
   estimates: Estimates;
 };
 
-/** The log queries that an endpoint refuses. The chain's loop counts turns. */
+/** The log queries that an endpoint accepts. The turns are numbered by follow/sweep.ts. */
 type LogLimits = {
   /** Blocks per query. */
   rangeBlocks: number;
-  /** The longest range that the endpoint has returned and has not refused since. */
+  /**
+   * The number of blocks in the longest range that the endpoint has returned. Becomes 0 if the
+   * endpoint refuses a range that is not longer.
+   */
   shownBlocks: number;
   /**
-   * The number of ranges that must succeed before a longer range is requested. `growInNext` applies
-   * after the next refusal.
+   * `growIn` is the number of ranges that must still succeed before a longer range is requested.
+   * The next refusal that shows a limit sets it to `growInNext`.
    */
   growIn: number;
   growInNext: number;
-  /** The turn until which the endpoint is skipped because it was slow. */
+  /** The endpoint was slow and is skipped until this turn. */
   slowUntilTurn: number;
   /**
-   * Defined if the endpoint refuses all logs: the turn until which the endpoint is skipped, the
-   * number of skipped turns, and the endpoint's message.
+   * Defined if the endpoint refuses all logs. The endpoint is skipped for `turns` turns, until
+   * `untilTurn`. `message` is the endpoint's error message.
    */
   refusing: { untilTurn: number; turns: number; message: string } | undefined;
-  /** Whether the endpoint refuses log queries by recipients, but not queries by tokens. */
+  /**
+   * Whether the endpoint refuses log queries that name recipients, but accepts queries that name
+   * only tokens.
+   */
   isByTokens: boolean;
   /**
-   * The endpoint has refused the logs of look-alikes, and is asked for them again from this turn
-   * on.
+   * The endpoint refused the logs of look-alikes, and is asked for them again from this turn on.
+   * Otherwise 0.
    */
   lookalikesFromTurn: number;
 };
 
 /**
- * `form`: the most precise form of estimates that the endpoint accepts. `accountMs`: the durations
- * of simulations by account. `withoutGasUseUntilMs`: the time until which eth_simulateV1 is not
- * requested, because the endpoint does not support it.
+ * `form`: the most precise form of estimates that the endpoint accepts. `accountMs`: the average
+ * duration of recent simulations for each account. `withoutGasUseUntilMs`: the endpoint does not
+ * support eth_simulateV1 and is not asked for it until this time.
  */
 type Estimates = {
   form: number;
@@ -105,8 +112,8 @@ type DeepReadonly<Value> =
 export type EndpointRecord = DeepReadonly<Mutable>;
 
 /**
- * `clock`: milliseconds of a monotonic clock. `sleep`: resolves after this number of the clock's
- * milliseconds.
+ * `clock`: milliseconds of a monotonic clock. `sleep`: resolves after `ms` milliseconds of the same
+ * clock.
  */
 export type NetworkState = {
   chainId: number;
@@ -158,8 +165,8 @@ export type Inquiry = {
 };
 
 /**
- * Calls the endpoint. If it fails, returns undefined, and records the failure unless the round of
- * `inquiry` has ended.
+ * Calls the endpoint, and returns undefined if the endpoint fails. Records the failure, unless the
+ * round to which `inquiry` belongs has ended.
  */
 export async function ask(
   state: NetworkState,
@@ -237,14 +244,15 @@ export function recordHealthy(record: EndpointRecord): void {
   Object.assign(write(record), { failingSinceMs: undefined, failedAtMs: undefined, isOut: false });
 }
 
-/** Records the time of a failure of an endpoint that is called outside of passes. */
+/** Records the time of a failure. Only chain-rpc.ts, which has no passes, uses this time. */
 export function recordFailedAt(record: EndpointRecord, nowMs: number): void {
   write(record).failedAtMs = nowMs;
 }
 
 /**
- * Returns the endpoints without a current penalty, or all endpoints if each has a penalty. An
- * endpoint that hangs is skipped for some passes, because each call to it lasts until the timeout.
+ * Returns the endpoints to call in the next pass: endpoints without a current penalty, or all
+ * endpoints if each has a penalty. Endpoints that do not respond are skipped, because each call
+ * would last until the timeout.
  */
 export function willing({ all }: NetworkState): EndpointRecord[] {
   for (const { penalty } of all.map(write)) {
@@ -269,23 +277,22 @@ export function countOut({ all, clock, report }: NetworkState): number {
 }
 
 /**
- * The number of turns for which a slow endpoint is not asked for logs, unless it is the only
- * endpoint.
+ * A slow endpoint is not asked for logs for this number of turns, unless no other endpoint is left.
  */
 const slowTurns = 16;
-/** The number of turns for which an endpoint is not asked for look-alikes after it refused them. */
+/** An endpoint that refused look-alikes is not asked for them for this number of turns. */
 const lookalikesRestTurns = 16;
 /**
- * The maximum number of turns for which an endpoint that refuses all logs is skipped. The number
- * doubles with each refusal.
+ * The maximum number of turns that skip an endpoint because it refuses all logs. The number starts
+ * at 1 and doubles with each refusal.
  */
 const refusingTurnsMax = 64;
-/** The factor by which the range grows when a range above the known limit is tried. */
+/** The factor by which the range grows when a range above the known limit is requested. */
 const rangeGrowth = 1.1;
 /**
- * The number of ranges that must succeed before a range above the known limit is tried. The number
- * starts at `growInFirst` and doubles with each refusal up to `growInMax`. So a constant limit
- * eventually causes one refusal per 256 ranges.
+ * A longer range than the known limit is requested only after this number of ranges has succeeded.
+ * The number starts at `growInFirst` and doubles with each refusal, up to `growInMax`. So if the
+ * limit never changes, about one range in 256 is eventually refused.
  */
 const [growInFirst, growInMax] = [16, 256];
 
@@ -304,9 +311,9 @@ export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMa
 }
 
 /**
- * Records that the endpoint did not return the logs of this number of blocks. The next range has
- * the stated number of blocks. If none is stated, the next range is half of the refused range, or a
- * longer range that the endpoint has returned before.
+ * Records that the endpoint did not return the logs of a range of `blocks` blocks. The next range
+ * has at most `statedBlocks` blocks. If the endpoint states no number, the next range is half as
+ * long as the refused range, or as long as a longer range that the endpoint returned before.
  *
  * @param statedBlocks the number of blocks that the endpoint says it allows, less than `blocks`
  */
@@ -346,8 +353,8 @@ export function recordLogsByTokens(record: EndpointRecord): void {
 }
 
 /**
- * Records that the endpoint does not accept a form of estimates. The endpoint then does not accept
- * the earlier, more precise forms either.
+ * Records that the endpoint does not accept a form of estimates, nor any of the earlier, more
+ * precise forms.
  */
 export function recordFormRefused(record: EndpointRecord, form: number): void {
   write(record).estimates.form = form + 1;

@@ -32,8 +32,8 @@ describe("a JSON-RPC endpoint over HTTP", () => {
   const calls = ["a", "b", "c"].map((method) => ({ method, params: [] }));
   const echo = ({ id, method }: Call) => ({ jsonrpc: "2.0", id, result: method });
 
-  // Only the silent endpoint reaches its timeout. The other responses arrive even on a slow
-  // machine.
+  // Only the silent endpoint has a short timeout, so that the other responses arrive in time even
+  // on a slow machine.
   for (const [what, given, message, timeoutMs] of [
     ["an error status", 500, "one answered 500", 60_000],
     ["a limit", 429, /^one allows no more calls for \d+ ms$/, 60_000],
@@ -47,8 +47,8 @@ describe("a JSON-RPC endpoint over HTTP", () => {
   ] as const) {
     test(`${what} fails the request, and the message does not contain the URL`, async () => {
       answer = () => given;
-      // Only the case of a rate limit has a short patience, so that a slow machine does not change
-      // the messages of other cases.
+      // Only the rate-limit case has a short `patienceMs`, because the other cases could fail with
+      // the same message on a slow machine.
       const options = { timeoutMs, patienceMs: given === 429 ? 500 : 60_000 };
       await assert.rejects(httpEndpoint("one", url, options).ask(calls), {
         name: "ChainUnavailable",
@@ -233,7 +233,7 @@ describe("the rate limits of a provider", () => {
       await ask(many(100));
       clock.ms += 990;
     }
-    // Nothing is sent in the last second before the refusal.
+    // No call is sent in the second before the call that is refused.
     clock.ms += 1000;
     isLimited = true;
     await ask([call("eth_call")]);

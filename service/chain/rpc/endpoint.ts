@@ -15,8 +15,8 @@ export type Endpoint = {
   /**
    * Returns one answer per call, in order.
    * @param timeoutMs replaces the endpoint's own timeout of a request
-   * @param onThrottled called before each pause that the provider requires; if it throws, the calls
-   *   are not sent again
+   * @param onThrottled called before each pause that the provider requires; if it throws, the
+   *   remaining calls are not sent
    * @throws {ChainUnavailable} if the endpoint could not be reached, or did not answer in time
    */
   ask(calls: readonly Call[], timeoutMs?: number, onThrottled?: () => void): Promise<Answer[]>;
@@ -33,15 +33,15 @@ type EndpointOptions = {
   patienceMs?: number;
 };
 
-/** The chain of an endpoint, and the operator's limits by URL. */
+/** An endpoint's chain, and the operator's limits for each URL. */
 export type EndpointChain = {
   chainId: number;
   callsPerSecond?: Readonly<Record<string, number>> | undefined;
 };
 
 /**
- * The maximum number of simultaneous requests. Several requests are sent only if each can contain
- * fewer than `fewCalls` calls.
+ * The maximum number of simultaneous requests of one `ask`. Requests are sent one after another if
+ * a request can contain `fewCalls` or more calls.
  */
 const lanesMax = 8;
 const fewCalls = 8;
@@ -88,7 +88,7 @@ export const openEndpoints = (
 ): Endpoint[] =>
   urls.map((url, i) => httpEndpoint(`${what}${i}:${new URL(url).host}`, url, options, chain));
 
-/** Waits for this time. The wait does not keep the process alive. */
+/** Resolves after `ms` milliseconds. The timer does not keep the process alive. */
 export const timer = (ms: number): Promise<void> => sleep(ms, undefined, { ref: false });
 
 /** `now`: milliseconds of a monotonic clock. */
@@ -146,14 +146,18 @@ function unavailable(name: string, error: unknown): ChainUnavailable {
   return new ChainUnavailable(`${name}: ${message}`, { isReached });
 }
 
-/** The name of an endpoint in logs, its connection, and its limits. */
+/** An endpoint's name in logs, its connection, and its limits. */
 type Provider = { name: string; transport: Transport; pace: Pace };
 
-/** A call without an answer; `index` is its position among the answers. */
+/**
+ * A call that is not answered yet. Its answer will have the position `index` in the list of
+ * answers.
+ */
 type OpenCall = { call: Call; index: number; attempts: number };
 
 /**
- * The maximum number of attempts. A temporary error of the last attempt is the result of the call.
+ * The maximum number of attempts per call. If the last attempt fails with a temporary error, that
+ * error is the call's answer.
  */
 const attemptsMax = 4;
 /** Methods that are not retried, because their callers make a smaller request after a failure. */
@@ -269,7 +273,7 @@ type Reply = { id: unknown; result: unknown; error: { code: number; message: str
 
 const missing: Answer = { error: { code: 0, message: "no answer" } };
 
-/** Reads an ID. Some gateways return it as a string. */
+/** Reads the ID of an answer, which some gateways return as a string. */
 function readId(id: unknown): number | undefined {
   if (typeof id === "number") return id;
   return typeof id === "string" && /^\d{1,9}$/.test(id) ? Number(id) : undefined;
@@ -296,7 +300,7 @@ export type Response = {
 
 /**
  * Sends `calls` in one request, with their positions as IDs. Throws if there is no response within
- * `timeoutMs`. Tests that simulate a network replace only this function, so that they run all other
+ * `timeoutMs`. Tests that simulate a network replace only this function, so they run all other
  * code.
  */
 export type Transport = (calls: readonly Call[], timeoutMs: number) => Promise<Response>;

@@ -5,7 +5,7 @@ import { openChainLoop } from "../../follow/loop.ts";
 import { headMsMax, openHeads } from "./heads.ts";
 import { CallsSpent } from "./json-rpc.ts";
 
-/** Makes a node with one block. It counts requests. Each further block is a second later. */
+/** Makes a node with one block. The node counts its requests. `mine` adds a block. */
 function node() {
   const asked = { times: 0 };
   let number = 1;
@@ -37,8 +37,8 @@ async function pass(ms: number): Promise<void> {
 }
 
 /**
- * Follows the chain until `stop`, as event streams do. `numbers` contains the block numbers that
- * were read.
+ * Subscribes to the chain's loop as event streams do, until `stop` is called. `numbers` contains
+ * the block numbers that were read.
  */
 function follower({ heads }: ReturnType<typeof node>) {
   const numbers: number[] = [];

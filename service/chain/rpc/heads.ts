@@ -18,8 +18,8 @@ export type Heads = {
    */
   read(ageMsMax?: number): Promise<BlockReference>;
   /**
-   * Returns the newest block to a loop that calls this function every `pollMs`. The head is
-   * requested only if the next block is expected, and neither an executor's pass nor another reader
+   * Returns the newest block, for a loop that calls this function every `pollMs`. Requests the head
+   * only if the next block is expected by now, and neither an executor's pass nor another reader
    * has seen that block.
    *
    * @throws {ChainUnavailable}
@@ -41,7 +41,10 @@ export type Heads = {
  * readers.
  */
 export const headMsMax = 100;
-/** The poll interval for which the expected time of the next block is computed. */
+/**
+ * The loops' usual poll interval, from which {@link openBlockPace} predicts when to request the
+ * next block.
+ */
 const paceMs = 1_000;
 
 /** @param now milliseconds of a monotonic clock */
@@ -79,7 +82,8 @@ export function openHeads(request: Request, now: () => number): Heads {
   return {
     read,
     async readNext(pollMs) {
-      // Passes run on their own schedule, so a pass may report a block up to two polls late.
+      // If the executor's passes report the blocks, a report can be up to two polls late, because
+      // passes run on their own schedule.
       const patienceMs = seen.isReported ? 2 * pollMs : 0;
       const isExpected = now() >= pace.expectedMs() + patienceMs;
       return read(isExpected ? pollMs + patienceMs : Number.POSITIVE_INFINITY);
@@ -101,7 +105,7 @@ export function openHeads(request: Request, now: () => number): Heads {
 const attemptsMax = 3;
 
 /**
- * Returns the result of `read` at the newest block. A reorganization can cause any error. So if
+ * Returns the result of `read` at the newest block. A reorganization can cause any error, so if
  * `read` throws and the newest block has changed, calls `read` again at the new block.
  *
  * @param newest returns the newest block

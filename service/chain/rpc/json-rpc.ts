@@ -1,5 +1,5 @@
-// JSON-RPC between this service and a chain's endpoints: calls, answers, and the checks of an
-// answer before it is used.
+// JSON-RPC between this service and a chain's endpoints: types of calls and answers, and functions
+// that validate an answer before it is used.
 
 import type { Hex } from "executable-address";
 import { executionReverted, fromQuantity, lowerHex, toQuantity } from "executable-address/status";
@@ -47,7 +47,10 @@ export function isRefusal(error: unknown): error is CallRefused | ChainUnavailab
   return error instanceof CallRefused || (error instanceof ChainUnavailable && error.isReached);
 }
 
-/** EIP-1474 has no code for a revert. OpenEthereum and Nethermind use this code. */
+/**
+ * The error code with which OpenEthereum and Nethermind report a revert. EIP-1474 defines no such
+ * code.
+ */
 const executionError = -32015;
 
 /**
@@ -107,7 +110,7 @@ export function hexData(value: unknown): Hex {
   throw unlike("hex", value);
 }
 
-/** Returns the error of an answer with the wrong form. */
+/** Returns the error to throw if an answer does not have the wanted form. */
 export const unlike = (wanted: string, value: unknown) =>
   new ChainUnavailable(`wanted ${wanted}, found ${JSON.stringify(value)?.slice(0, 80)}`);
 
@@ -142,7 +145,7 @@ export function blockCall(number: number | "latest" | "finalized"): Call {
 }
 
 /**
- * Converts any error of a read to the error that readers expect.
+ * Rethrows any error of a read as a ChainUnavailable error, which callers expect.
  * @throws {ChainUnavailable} always
  */
 export function unread(error: unknown): never {

@@ -57,12 +57,12 @@ export type Network = {
 };
 
 /**
- * An endpoint is ignored if its head is lower than another endpoint's and has not moved for this
- * time.
+ * An endpoint is ignored if its head has not changed for this time and another endpoint's head is
+ * higher.
  */
 const frozenMs = 60_000;
 
-/** @param time milliseconds of a monotonic clock, and a wait of that clock */
+/** @param time a monotonic clock in milliseconds, and a function that waits by this clock */
 export function openNetwork(
   chainId: number,
   endpoints: Endpoint[],
@@ -78,7 +78,8 @@ export function openNetwork(
       const [first] = endpoints.splice(turn++ % endpoints.length, 1);
       const round = openHeadRound(state);
       round.ask(first!);
-      // If this endpoint is silent, the others decide whether it is late.
+      // If the endpoint does not answer in time, the other endpoints are asked too. Their response
+      // times then decide whether the first endpoint is late.
       await Promise.race([round.next(), sleep(lateMsMin)]);
       const isSame = round.entries[0]!.value?.head.hash === head;
       return isSame ? undefined : openView(state, round, endpoints);
@@ -121,8 +122,8 @@ async function openView(
 const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
 /**
- * Removes endpoints that took much longer than a quorum. A slow endpoint counts as silent
- * while enough other endpoints are fast.
+ * Removes endpoints that took much longer than a quorum. A slow endpoint counts as silent as long
+ * as a quorum of other endpoints is fast.
  */
 function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const times = all.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
@@ -171,9 +172,9 @@ async function findWhere(
 type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: number };
 
 /**
- * Returns the newest block that `quorum` live endpoints show with equal fields. An endpoint with a
- * later head is asked for its block with that number. If no block has a quorum, returns the head
- * with the highest number that a quorum has reached.
+ * Returns the newest block that `quorum` live endpoints show with equal fields. To compare a block,
+ * asks each endpoint with a higher head for its block at the same height. If no block has a quorum,
+ * returns the newest head whose height a quorum has reached.
  */
 async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);
@@ -231,7 +232,7 @@ function readBlockOfEach(
 /**
  * Orders the endpoints for reads at `head`. First come endpoints that showed this head, then
  * endpoints with a later head, and then endpoints that may not have the block yet. Endpoints with
- * bad scores come last, and the worst at the end.
+ * at least one penalty point come last, in ascending order of their points.
  */
 function orderFor(state: NetworkState, found: readonly Reached[], head: Block): EndpointRecord[] {
   const nowMs = state.clock();
@@ -261,8 +262,8 @@ function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
 }
 
 /**
- * `rpc`: the relay's name. `answers`: the relay's answers; undefined if the relay failed, or if
- * another relay accepted the transaction first.
+ * `rpc`: the relay's name. `answers`: undefined if the relay failed, or if it had not answered when
+ * another relay accepted the transaction.
  */
 export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
 

@@ -9,8 +9,7 @@ import { followHeads, type HeadWaitOptions } from "./new-heads.ts";
 const long = 60_000;
 
 /**
- * Starts a chain and waits that follow it. The test can cut the connection to the chain's
- * WebSocket.
+ * Starts a chain, and follows its heads. The test can cut the connection to the chain's WebSocket.
  */
 async function start(context: TestContext, more: Partial<HeadWaitOptions> = {}) {
   const stopping = new AbortController();

@@ -5,9 +5,9 @@ import { backoff } from "../../flow/wait.ts";
 
 export type HeadWaits = {
   /**
-   * Waits `ms`. If a subscription is alive but has reported no block since the last wait began,
-   * waits longer: until the subscription reports a block, or for `quietMs` in total. Resolves
-   * immediately after {@link HeadWaits.stop}.
+   * Waits `ms`. If a subscription is alive but has reported no block since the end of the last
+   * wait, continues to wait until a subscription reports a block, or until `quietMs` have passed in
+   * total. Resolves immediately if `stopping` is aborted.
    */
   wait(ms: number): Promise<void>;
 };
@@ -15,7 +15,7 @@ export type HeadWaits = {
 export type HeadWaitOptions = {
   stopping: AbortSignal;
   quietMs: number;
-  /** A subscription that is silent for this time is opened again. */
+  /** A subscription that reports no block for this time is opened again. */
   silentMs?: number;
   /** The delay before a closed socket is opened again. It doubles up to a minute. */
   retryMs?: number;
@@ -24,9 +24,9 @@ export type HeadWaitOptions = {
 const retryMsMax = 60_000;
 
 /**
- * Follows new blocks by WebSocket (eth_subscribe newHeads). While messages arrive, waits can be
- * longer, and a message ends a wait early. The content of a message is never used. Without an open
- * socket, waits have their ordinary length.
+ * Follows new blocks by WebSocket (eth_subscribe newHeads). While blocks are reported, waits can be
+ * longer, and a report ends such a wait. The content of a report is never used. Without an open
+ * socket, waits have their usual length.
  *
  * @param urls `wss://` or `ws://`, or none
  */

@@ -1,7 +1,7 @@
-// Decides what a node's error means. Also reads, from the error, the number of blocks that the node
-// allows in one log query. Nodes share few error codes, so the meaning depends mostly on the words
-// of the message, which differ by client software. A contract chooses its revert reason, and nodes
-// quote that reason in the message. So the text is considered last, and the text of an error that
+// Decides what a node's error means, and reads from its message how many blocks the node allows in
+// one log query. Nodes share few error codes, so the meaning depends mostly on the words of the
+// message, which differ by client software. A contract chooses its revert reason, and nodes quote
+// that reason in the message. So the message is considered last, and the message of an error that
 // can be a revert is never interpreted.
 
 import { invalidParameters } from "executable-address/status";
@@ -12,7 +12,10 @@ export type ErrorKind =
   | "reverted"
   /** The provider requires fewer calls per second. */
   | "rate_limited"
-  /** A fault of the node, or a backend that lacks the block: the same call may succeed later. */
+  /**
+   * The node has a fault, or a backend does not have the block yet. The same call may succeed
+   * later.
+   */
   | "transient"
   /** The range of a log query, or its result, is larger than the provider allows. */
   | "log_range"
@@ -187,7 +190,10 @@ export function classifyError(method: string, error: CallError): ErrorKind {
   return error.code === -32603 && error.message.length < 40 ? "transient" : "other";
 }
 
-/** A number with more digits cannot be the range of blocks that a provider allows. */
+/**
+ * The maximum number of digits of an allowed number of blocks. A longer number means something
+ * else.
+ */
 const digitsMax = 9;
 /** Errors can quote a revert reason or a whole request, so only their beginning is searched. */
 const charactersMax = 500;
@@ -226,7 +232,10 @@ const widths: readonly Stated[] = [
   { source: "others", text: /limit (?:is |the query to at most )(?<number>[\d,]+k?)/i },
 ];
 
-/** An error with these words limits the number of logs, and does not state a number of blocks. */
+/**
+ * If one of these words follows a number, the number limits the logs of a result and not the blocks
+ * of a range.
+ */
 const results = /\b(?:logs|results?|events)\b/i;
 
 /**

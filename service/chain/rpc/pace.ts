@@ -1,6 +1,7 @@
 // Learns a provider's limits from its refusals: calls and bytes per request, calls per second, and
-// pauses. A limit applies to all methods or to one method. An operator can change the provider's
-// plan, so sizes are forgotten after ten minutes, and rates grow with each answer.
+// pauses. A limit applies to all methods or to one method. The limits can change, for example with
+// the operator's plan. So sizes and the limits of single methods are dropped after ten minutes, and
+// rates grow with each answer.
 
 import type { Call } from "./json-rpc.ts";
 
@@ -13,16 +14,16 @@ export type Allowance = {
 };
 
 export type Pace = {
-  /** Returns the time to wait before the first of the `open` calls can be sent. */
+  /** Returns the time to wait until the first of the `open` calls can be sent. */
   pauseMs(open: readonly { call: Call }[]): number;
   /**
-   * Returns whether the provider required fewer of these calls, and has answered none since. The
-   * operator's own limit does not count.
+   * Returns whether the provider has required fewer of these calls and has not answered any of them
+   * since then. Ignores the operator's own limit.
    */
   isThrottled(open: readonly { call: Call }[]): boolean;
   /**
-   * Removes and returns the first calls of `open`, as many as one request can contain now, but at
-   * least one.
+   * Removes the calls for the next request from the start of `open`, and returns them. Takes at
+   * least one call.
    */
   take<Each extends { call: Call }>(open: Each[]): Each[];
   /**
@@ -30,7 +31,7 @@ export type Pace = {
    * @param method the refused method, if the provider accepted other methods in the same request
    */
   limited(method?: string, retryAfterMs?: number): void;
-  /** Records that a request with this number of calls was refused for its size. */
+  /** Records that the provider refused a request with this number of calls because of its size. */
   tooMuch(calls: number): void;
   succeeded(methods: ReadonlySet<string>): void;
   callsMax(): number;
@@ -42,8 +43,8 @@ export type Pace = {
 const callsMaxFirst = 100;
 const bytesMaxFirst = 500_000;
 /**
- * A refusal never reduces the rate below this value. A provider may refuse calls even if few were
- * sent. At a lower rate, the reads of a busy chain would fall behind. Operators can set a lower
+ * A refusal never reduces the rate below this value, because reads of a busy chain would fall
+ * behind, and a provider may refuse calls even if few were sent. Only operators can set a lower
  * rate.
  */
 const perSecondMin = 25;
@@ -77,8 +78,8 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
   const sent = openWindow(now);
   let refusals = 0;
   /**
-   * Returns the number of calls that a limit allows now. After a pause, allows one call per second
-   * until the provider answers again.
+   * Returns the number of calls that the limit allows now. After a pause, that is one call per
+   * second until the provider answers again.
    */
   const roomOf = ({ method, perSecond, isProbing }: Limit) => {
     const allowed = isProbing ? 1 : perSecond;
@@ -138,7 +139,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
   };
 }
 
-/** Returns how many of the first `open` calls one request can contain: at least one. */
+/** Returns how many of the first calls of `open` fit into one request, but at least 1. */
 function countFitting(
   open: readonly { call: Call }[],
   { callsMax, bytesMax }: { callsMax: number; bytesMax: number },
@@ -162,7 +163,7 @@ function findStrictest(limits: readonly Limit[], nowMs: number) {
   };
 }
 
-/** Records the requests of the last ten seconds. */
+/** Records the calls of the last ten seconds. */
 function openWindow(now: () => number) {
   const sent: { atMs: number; method: string; calls: number }[] = [];
   const within = (ms: number, method: string | undefined) => {
@@ -180,7 +181,7 @@ function openWindow(now: () => number) {
     /** Returns the number of calls in the last `ms`, of all methods or of one method. */
     count: (ms: number, method: string | undefined): number =>
       within(ms, method).reduce((sum, { calls }) => sum + calls, 0),
-    /** Returns the age of the oldest request in the last `ms`, or 0 if there was none. */
+    /** Returns the age of the oldest call of the last `ms`, or 0 if there was none. */
     oldestMs(ms: number, method: string | undefined): number {
       const [oldest] = within(ms, method);
       return oldest ? now() - oldest.atMs : 0;

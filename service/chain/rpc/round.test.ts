@@ -17,9 +17,9 @@ type Manner = { method: string; answer(response: ServerResponse): Promise<unknow
 const balance = { method: "eth_getBalance", params: [] };
 
 /**
- * Starts a server for each manner. Each server answers honestly, except to the method of its
- * manner. An endpoint is never late, until `endWaits(true)` makes each endpoint late as soon as
- * enough others have answered.
+ * Starts one server per item of `manners`. A server answers honestly, except to calls of its
+ * manner's method. No endpoint counts as late before `endWaits(true)` is called. Then an endpoint
+ * is late as soon as enough other endpoints have answered.
  */
 async function openServers(
   context: TestContext,
@@ -68,14 +68,14 @@ function honest(method: string): unknown {
   return method === "eth_chainId" ? "0x1" : "0x7";
 }
 
-/** Refuses the first request with 429, and answers the next ones only after `seen`. */
+/** Refuses the first request with 429, and answers later requests only after `seen`. */
 function throttled(method: string, seen: Promise<void>): Manner {
   let asked = 0;
   return { method, answer: () => (asked++ === 0 ? 429 : seen.then(() => "0x9")) };
 }
 
-// If a read waited for the endpoint, the test would never end, because that endpoint answers only
-// after the test has the result.
+// The special endpoints answer only after the test has the result. A read that waits for one of
+// them would never end, so it fails at this timeout.
 const options = { timeout: 120_000 };
 
 describe("a read from each endpoint", options, () => {

@@ -13,29 +13,29 @@ import { ChainUnavailable } from "./json-rpc.ts";
 
 /**
  * An endpoint is late if it takes longer than `lateMsMin`, and longer than `lateFactor` times the
- * time in which enough endpoints answered. An endpoint that is only a little slower is not late,
- * because a median without it would depend on the fastest endpoints.
+ * time in which enough endpoints answered. The limits are generous, because otherwise only the
+ * fastest endpoints would decide a median.
  */
 export const lateMsMin = 2000;
 const lateFactor = 4;
 
-/** @param enoughMs the time in which enough endpoints answered */
+/** @param enoughMs the time that enough endpoints needed to answer */
 export const lateAfterMs = (enoughMs: number): number => Math.max(lateMsMin, enoughMs * lateFactor);
 
 type Entry<Value> = {
   record: EndpointRecord;
   beganMs: number;
-  /** Undefined before the endpoint answers, and if it fails. */
+  /** Undefined until the endpoint has answered, and if it fails. */
   value: Value | undefined;
   state: "open" | "late" | "throttled" | "ended";
 };
 
 export type Round<Value> = {
   ask(record: EndpointRecord): void;
-  /** Returns the endpoints that were asked, in this order, with their values. */
+  /** The endpoints in the order in which they were asked, with their values. */
   entries: readonly Readonly<Entry<Value>>[];
   /**
-   * Resolves at the next change of an entry.
+   * Resolves when an entry changes.
    * @throws the error of a request
    */
   next(): Promise<void>;
@@ -122,7 +122,7 @@ export function openRound<Value>(
   return round;
 }
 
-/** Returns a signal that can be awaited repeatedly. */
+/** Returns a signal that callers can await repeatedly. */
 function openSignal() {
   let changed = Promise.withResolvers<void>();
   return {

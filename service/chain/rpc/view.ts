@@ -16,7 +16,7 @@ import { type Answer, type Block, blockOf, type Call, ChainUnavailable } from ".
 import { openRound } from "./round.ts";
 
 /**
- * Returns whether the answer to call number `index` can be used. If not, a different endpoint is
+ * Returns whether the answer to call number `index` can be used. If not, another endpoint is
  * called.
  */
 export type Usable = (answer: Answer, index: number) => boolean;
@@ -29,16 +29,16 @@ export type View = {
    */
   at: { blockHash: Hex };
   /**
-   * Returns the answers that `quorum` endpoints agree on. An endpoint counts only if all its
-   * answers are usable; by default, results are usable and errors are not. If two endpoints differ,
-   * a third is called. If only one endpoint answers, or if no answer has a quorum, the first
-   * endpoint's answer is used.
+   * Returns the answers on which `quorum` endpoints agree. An endpoint counts only if all its
+   * answers are usable; by default, results are usable and errors are not. If two endpoints
+   * disagree, a third endpoint is called. If only one endpoint answers, or if no answer has a
+   * quorum, returns the first endpoint's answer.
    */
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /**
    * Does the same as {@link View.read}, but starts with a different endpoint each time. If no
-   * answer has a quorum, a different endpoint's answer is used each time, so that one of two
-   * endpoints cannot hide anything for long.
+   * answer has a quorum, returns the answer of a different endpoint each time. So if there are only
+   * two endpoints, a false one hides a fact at most every second time.
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**
@@ -54,9 +54,9 @@ export type View = {
    */
   clients(turn: number): EndpointClient[];
   /**
-   * Returns the answers of every endpoint of this chain; undefined for an endpoint that failed. If
-   * a quorum of endpoints has usable answers, also undefined for endpoints that are late, or that
-   * their provider throttles.
+   * Calls every endpoint of this chain. Returns its answers, or undefined if the endpoint failed.
+   * As soon as a quorum of endpoints has usable answers, does not wait for late or throttled
+   * endpoints, and returns undefined for them.
    */
   readEach(calls: Call[], usable?: Usable): Promise<(Answer[] | undefined)[]>;
   /**
@@ -67,8 +67,8 @@ export type View = {
   /** The number of endpoints that must agree. */
   quorum: number;
   /**
-   * Whether every endpoint answered for this chain, except endpoints that have been silent for a
-   * long time.
+   * Whether every endpoint has answered in this view, except endpoints that have been silent for
+   * minutes.
    */
   isWhole: boolean;
   /** One entry per endpoint of the chain. */
@@ -85,8 +85,9 @@ export type EndpointClient = {
   /** Whether the endpoint has shown the head or a later block. */
   hasHead: boolean;
   /**
-   * Makes calls that may be too expensive for an endpoint.
-   * @param isReplaceable whether a throttled endpoint counts as gone, because others can answer
+   * Makes calls that this endpoint may be too slow to answer.
+   * @param isReplaceable whether to return "gone" if the endpoint is throttled, because another
+   *   endpoint can answer
    * @returns "slow" if the endpoint is alive but did not answer within `timeoutMs`
    */
   ask(
@@ -98,7 +99,7 @@ export type EndpointClient = {
   accuse(method: string): void;
 };
 
-/** `order`: the order in which endpoints are asked about `head`. */
+/** `order`: the endpoints in the order in which they are asked about `head`. */
 type Belief = Pick<View, "head" | "quorum" | "isWhole"> & { order: EndpointRecord[] };
 
 export function viewOf(state: NetworkState, belief: Belief): View {
@@ -159,7 +160,7 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
     const asked = record.endpoint.ask(calls, timeoutMs, onThrottled);
     const answers = await asked.catch(() => undefined);
     if (answers || isThrottled) return answers ?? "gone";
-    // The cause can be the call or the endpoint. A cheap call shows whether the endpoint is alive.
+    // Either the call is too expensive, or the endpoint is down. A cheap call shows which.
     const isAlive = await ask(state, record, [{ method: "eth_chainId", params: [] }]);
     return isAlive ? "slow" : "gone";
   },
@@ -169,8 +170,8 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
 const isResult: Usable = (answer) => "result" in answer;
 
 /**
- * Returns the endpoints with less than one point, starting with a different endpoint each time, and
- * then the other endpoints.
+ * Returns the endpoints in the order for this turn. Endpoints with less than one penalty point come
+ * first, starting with a different endpoint each turn.
  */
 function inTurn(order: readonly EndpointRecord[], turn: number, nowMs: number): EndpointRecord[] {
   const isGood = (record: EndpointRecord) => scoreOf(record, nowMs) < 1;
@@ -184,8 +185,8 @@ type Answering = { record: EndpointRecord; answers: Answer[] };
 type Several = { calls: Call[]; found: Answering[]; quorum: number };
 
 /**
- * Calls the required number of endpoints simultaneously, and further endpoints while the answers
- * disagree, or while an endpoint is late or throttled. Waits for late and throttled endpoints only
+ * Calls a quorum of endpoints simultaneously. Calls another endpoint whenever the answers disagree,
+ * or when an endpoint fails, is late, or is throttled. Waits for late and throttled endpoints only
  * if no other endpoint is left.
  * @param mayDiffer if true, the answers do not have to agree
  * @throws {ChainUnavailable} if no endpoint has usable answers
@@ -263,8 +264,9 @@ function alike(state: NetworkState, votes: Several, turn?: number): Answer[] {
 }
 
 /**
- * Returns the same text for equal answers, or undefined if there is nothing to compare. Blocks are
- * compared only by the fields that the service uses, because nodes add different fields.
+ * Converts an answer to text that is the same for equal answers. Returns undefined for an error.
+ * The text of a block contains only the fields that the service uses, because nodes add various
+ * other fields.
  */
 export function comparableText(method: string, answer: Answer): string | undefined {
   if (!("result" in answer)) return undefined;
@@ -272,7 +274,7 @@ export function comparableText(method: string, answer: Answer): string | undefin
   try {
     if (method === "eth_getBlockByNumber") return JSON.stringify(blockOf(result), plain);
   } catch {
-    // An answer that is not a block is compared unchanged.
+    // The answer is not a block, so all its fields are compared.
   }
   return JSON.stringify(result).toLowerCase();
 }
@@ -280,10 +282,11 @@ export function comparableText(method: string, answer: Answer): string | undefin
 const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
 
 /**
- * Finds the value that `quorum` of the `votes` have. If there are fewer votes, all must have the
- * value. Undefined votes do not count.
+ * Finds the value with the most votes. It needs at least `quorum` votes, unless all votes are
+ * equal. Undefined votes do not count.
  *
- * @returns the indices of the votes for this value; undefined if no value has enough votes
+ * @returns the indices of the votes for this value; undefined if it has too few votes or if another
+ *   value has as many votes
  */
 export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   const places = new Map<string, number[]>();
@@ -305,7 +308,7 @@ export const upperMiddle = (values: readonly bigint[]): bigint | undefined =>
 
 const ascending = (values: readonly bigint[]) => values.toSorted((a, b) => (a < b ? -1 : 1));
 
-/** Reads answer number `place` of each endpoint, and skips unreadable answers. */
+/** Reads answer number `place` of each endpoint, and omits answers that cannot be read. */
 export function readAnswers<Value>(
   lists: readonly (readonly Answer[] | undefined)[],
   place: number,

@@ -1,6 +1,6 @@
-// Finds where a token stores a balance, so that a simulation can assume a balance. For each known
-// storage layout, a state override puts a different number at the layout's slot. The balance that
-// the token then returns identifies its layout.
+// Finds where a token stores a balance, so that a simulation can assume a balance. A state override
+// puts a different number at the slot of each known storage layout. The balance that the token then
+// returns identifies its layout.
 
 import { encodeBalanceOf, type Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -9,7 +9,7 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { callAt, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { isRefusal } from "../rpc/json-rpc.ts";
 
-/** Returns the slot of an owner's balance. */
+/** Returns the slot that contains an owner's balance. */
 type Layout = (owner: Hex) => Hex;
 
 const mapping =
@@ -41,15 +41,16 @@ const layouts: readonly Layout[] = [
 ];
 
 /**
- * The number for the first layout. A real balance hardly ever equals one of these numbers. If one
- * does, the wrong guess is detected when the balance is measured.
+ * The number at the slot of the first layout. Each later layout gets the next number. A real
+ * balance is very unlikely to equal one of them. If it does, measuring the assumed balance reveals
+ * that the layout is wrong.
  */
 const firstMark = 0x5eed_0000n;
 
 /**
  * Returns state overrides with which `token` reports `amount` for `owner`, if the token's layout is
  * known. The caller must measure the balance, because a token can compute a balance from several
- * words.
+ * stored words.
  *
  * @returns undefined if no layout fits or the node does not support overrides
  */

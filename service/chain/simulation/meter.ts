@@ -9,7 +9,7 @@ import { ChainUnavailable } from "../rpc/json-rpc.ts";
 /** `token`: the zero address means the native coin. */
 export type Pair = { account: Hex; token: Hex };
 
-/** The balance of a pair; undefined if the token did not return a 32-byte word. */
+/** An account's balance in a token; undefined if the token did not return a 32-byte word. */
 type Balance = bigint | undefined;
 
 export type Measured = {
@@ -27,13 +27,13 @@ export type Measured = {
 };
 
 /**
- * The maximum number of pairs. Creation code can return at most 24,576 bytes, and reading the
- * balances takes up to 10 million gas, which nodes must allow.
+ * The maximum number of pairs per call. Creation code can return at most 24,576 bytes, and reading
+ * the balances takes up to 10 million gas, which nodes must allow.
  */
 export const pairsMax = 100;
 /**
- * The gas for the measured call. EIP-7825 limits a transaction to 2^24 gas. Nodes allow 30 million
- * or more for an eth_call.
+ * The default gas limit of the measured call. EIP-7825 limits a transaction to 2^24 gas. Nodes
+ * allow 30 million or more for an eth_call.
  */
 export const callGas = 15_000_000;
 /** The encoding of {@link Measured} in Meter.sol. */

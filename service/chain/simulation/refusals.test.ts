@@ -109,7 +109,7 @@ describe("a simulation that is not possible", () => {
   });
 
   test("the outcome is `unknown` if the token does not report the assumed balance", async () => {
-    // Returns the stored value plus one, so the returned mark belongs to a different layout.
+    // The token returns the stored value plus one, which is the number of another layout.
     const token = await world.withCode("0x6004355f525f60205260405f20546001015f5260205ff3");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const { outcome, reason, fundingAssumed } = await world.simulate(record);

@@ -7,11 +7,11 @@ import { decodeErrorResult, parseAbi, size } from "viem/utils";
 /** `call`: the index of the failing call, if the factory names a call. */
 type Failure = { call: number | null; reason: string };
 
-/** The reason for the failure of a call to an address without code. */
+/** The reason if the target of a call has no code. */
 export const noContract = "there is no contract at this address";
 
 /**
- * The reason if the factory reverts a call because the call leaves too little gas (`TooLittleGas`).
+ * The reason if a call leaves too little of its gas, so that the factory reverts (`TooLittleGas`).
  */
 export const tooLittleGas = "the call succeeds but leaves less than a quarter of its gas";
 
@@ -56,7 +56,7 @@ export function explainRevert(data: Hex): string {
   if (size(data) === 0) return "no reason given";
   try {
     const decoded = decodeErrorResult({ abi: known, data });
-    const errorName: string = decoded.errorName; // viem knows Error and Panic besides these
+    const errorName: string = decoded.errorName; // viem also knows Error and Panic
     const values = (decoded.args ?? []) as readonly unknown[];
     const shown = values.map((value) => {
       const isBytes = typeof value === "string" && value.length !== 42 && value.startsWith("0x");
@@ -69,7 +69,7 @@ export function explainRevert(data: Hex): string {
   }
 }
 
-/** Shortens text and removes control characters, because a stranger's contract chose the text. */
+/** Shortens the text and replaces unusual characters, because a stranger's contract chose it. */
 export function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

@@ -1,7 +1,7 @@
-// Simulates the execution of an address at one block. A node of the chain runs the execution, and
-// the balances before and after the execution are compared. An intent may be hostile, so amounts
-// are never taken from logs or from return data. A simulation has two limits: a contract can detect
-// that it is simulated, and only one node is asked. Requests for the same address and block share a
+// Simulates the execution of an address at one block. One of the chain's nodes runs the execution
+// and returns the balances before and after it. An intent may be hostile, so amounts are never
+// taken from logs or from return data. The result has two limits: a contract can detect that it is
+// simulated, and it depends on one node. Requests for the same address and block share a
 // simulation. Only a few simulations run simultaneously, because each may take seconds of a node's
 // time.
 
@@ -161,8 +161,8 @@ const isVault = (answer: Hex, vault: Hex) =>
 export type Simulate = (subject: StatusSubject) => Promise<Simulation>;
 
 /**
- * The number of cached simulations, each of an address at a block. After its eviction, a simulation
- * runs again when it is requested.
+ * The maximum number of cached simulations, each of an address at a block. After an eviction, the
+ * simulation runs again when it is requested.
  */
 const answersMax = 10_000;
 
@@ -192,14 +192,17 @@ export function openSimulations(
   return (subject) => within(waitMsMax, read(subject), late).catch(unread);
 }
 
-/** `isGuess`: the token may not exist, so a missing balance is not counted as unmeasured. */
+/**
+ * `isGuess`: the contract is possibly not a token, so a missing balance does not count as
+ * unmeasured.
+ */
 type ReadPair = Pair & { isGuess: boolean };
 
 /**
  * Chooses the balances that a simulation reads. The most informative balances come first, because
  * the number of balances is limited.
  *
- * @param moved the pairs in the logs of the run
+ * @param moved the pairs in the logs of the simulated run
  * @returns at most {@link pairsMax} different pairs, and the number of omitted pairs
  */
 function choosePairs(
@@ -219,8 +222,8 @@ function choosePairs(
     ...moved.filter((pair) => !isKnown(pair)),
     ...tokens.flatMap((token) => [address, intent.recovery].map((account) => ({ account, token }))),
   ].map((pair) => ({ ...pair, isGuess: false }));
-  // A contract that accepts deposits may itself be a token whose balances are shares of the
-  // deposits. Such a contract may not log transfers.
+  // A contract that accepts deposits can itself be a token whose balances are shares of the
+  // deposits. Not all such contracts log a transfer for a deposit.
   const guesses = targets
     .filter((target) => !tokens.includes(target))
     .map((token) => ({ account: address, token, isGuess: true }));

@@ -58,7 +58,9 @@ async function closed() {
 const logless: Manner = async (method, params, ask) =>
   method === "eth_getLogs" ? [] : ask(method, params);
 
-/** A Recovered log, changed to an execution with equal balances before and after. */
+/**
+ * Changes a Recovered log to an Executed log with equal balances before and after the execution.
+ */
 const asExecuted = (log: object & { topics?: Hex[]; data?: Hex }) => ({
   ...log,
   topics: [executedTopic, ...log.topics!.slice(1)],
@@ -198,7 +200,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
           if (count++ === at) await world.reorg(2);
           return ask(method, params);
         });
-        // While the node's chain changes, the status can be at any block of the current chain.
+        // The chain changes during the read, so the status can be at any block of the new chain.
         const { block, ...rest } = status;
         const { block: _, ...expected } = await read(changed, world.rpcUrl);
         assert.deepEqual(rest, expected, `before call ${at}`);

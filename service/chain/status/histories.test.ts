@@ -1,7 +1,7 @@
 // Runs random histories on a real chain, including reorganizations. After every step, the status of
 // the library, the status of the service, a second implementation of the rule, and the contract's
 // actual behavior must agree. TESTS=long runs ten histories instead of four. HISTORIES sets their
-// number, and SEED selects different histories. A failure shows the seed.
+// number, and SEED selects different histories. The message of a failure contains the seed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -59,7 +59,7 @@ const happenings: Record<string, (record: AddressRecord, dice: Dice) => Promise<
     }),
 };
 
-/** Returns the transfers of one token to an address, from the token's own events. */
+/** Returns the sum of the token's transfers to an address, from the token's own events. */
 async function received(record: AddressRecord, toBlock: bigint): Promise<bigint> {
   const logs = await world.client.getLogs({
     address: world.token,

@@ -20,7 +20,9 @@ before(async () => {
 });
 after(() => world.stop());
 
-/** Creates an expired record in `token` whose address has a balance of `wei`. */
+/**
+ * Makes an expired record that requests `token`, and gives its address `wei` of the native coin.
+ */
 async function expiredWith(token: Hex, wei: bigint) {
   const { factory, intent } = await world.newRecord();
   const expirationTimestamp = Number((await world.client.getBlock()).timestamp) - 1;

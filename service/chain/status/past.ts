@@ -1,7 +1,7 @@
 // Reads the events of an address. A chain's history can be long, and a node may return logs of only
-// a few blocks per request. So events that are deep enough are stored, with the hash of the last
-// block up to which they are complete. After a deeper reorganization that block is missing from the
-// chain, and the history is read again.
+// a few blocks per request. So events that are deep enough are cached, with the hash of the block
+// up to which they are complete. If a deeper reorganization replaces that block, the history is
+// read again.
 
 import type { Hex } from "executable-address";
 import {
@@ -28,14 +28,14 @@ type Range = { from: number; to: number };
 /** The node refused to answer for a range. `refused` is the node's message. */
 type Refused = { refused: string };
 
-/** All events of one vault up to the block `upTo`, inclusive. */
+/** All events of one vault (address) up to the block `upTo`, inclusive. */
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
 /**
- * One chain's cache, in which a read stores data for later reads. The cache is bounded, and its
- * entries can be evicted at any time. Each later status of a cached, executed address takes one
- * call for its events. The status of an address that is not cached takes up to {@link spansMax}
- * calls if the node limits the range.
+ * The cache of one chain, in which a read stores data for later reads. The cache is bounded, and
+ * its entries can be evicted at any time. A read of a cached, executed address needs one call for
+ * its events. A read of an address that is not cached needs up to {@link spansMax} calls if the
+ * node limits the range.
  */
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
@@ -58,7 +58,7 @@ export const newPastCache = (): PastCache => ({
 const spanBlocksMax = 10_000;
 const knownMax = 20_000;
 /**
- * Events with at least this number of later blocks are stored, so that ordinary reorganizations do
+ * Events are cached after this number of blocks has followed, so that ordinary reorganizations do
  * not invalidate them.
  */
 const settledBlocks = 64;
@@ -154,8 +154,8 @@ export type ChainView = {
    */
   blockAt(number: number): Promise<BlockReference | undefined>;
   /**
-   * Returns undefined if the node refuses, for example because it no longer has the state of that
-   * block.
+   * Returns undefined if the node refuses the call, for example because it no longer has the state
+   * of that block.
    */
   hasCodeAt(vault: Hex, number: number): Promise<boolean | undefined>;
   logs(vault: Hex, range: Range): Promise<VaultEvent[] | Refused>;

@@ -1,6 +1,6 @@
 // Reads the balances of many addresses at one block with one eth_call. The eth_call runs
 // contracts/reading/Probe.sol as creation code, but creates no contract. On some chains the native
-// coin is also a token. A balance of such a coin is reported twice, and only the token balance
+// coin is also a token. A balance in this coin is then reported twice, and only the token balance
 // counts.
 
 import type { Hex } from "executable-address";
@@ -14,7 +14,10 @@ import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rp
 /** A request for the balances of `vault` in `token` and in the native coin. */
 export type Holder = { vault: Hex; token: Hex };
 
-/** The size of the chain ID, the time, and the offset and number of the balances. */
+/**
+ * The size of the fields before the list of holdings: the chain ID, the time, and the offset and
+ * length of the list.
+ */
 const headBytes = 128;
 const holdingBytes = 128;
 
@@ -26,7 +29,7 @@ const holdingBytes = 128;
 export const holdersMax = 150;
 
 /**
- * Reads the balances of `holders`, in order, as reported by each called endpoint.
+ * Returns, for each called endpoint, the balances of `holders` in order.
  *
  * @param groupMax the number of holders per call, at most {@link holdersMax}
  * @throws {ChainUnavailable} if a node serves a different chain or answers for a different block
@@ -53,15 +56,18 @@ export async function readHoldings(
   return (await ask(questions, isReadable)).map((answers) => answers.flatMap(read));
 }
 
-/** Returns the init code for at most {@link holdersMax} holders, for a call without `to`. */
+/**
+ * Returns init code that reads the balances of at most {@link holdersMax} holders, for a call
+ * without `to`.
+ */
 export function probeData(holders: readonly Holder[]): Hex {
   const args = [holders.map(({ vault, token }) => ({ owner: vault, token }))] as const;
   return encodeDeployData({ abi: probe.abi, bytecode: probe.bytecode, args });
 }
 
 /**
- * @throws {ChainUnavailable} if the number of holders, the chain, or the time is different in the
- *   answer
+ * @throws {ChainUnavailable} if the answer has another number of holders, or is from another chain
+ *   or block
  */
 function holdingsIn(
   answer: Hex,
@@ -93,7 +99,7 @@ function holdingsIn(
  * Returns `holdings`, but sets the native balance to zero if the token is the native coin. Checks
  * each token once, as soon as an address has both the token and the coin. Stores the result in
  * `known` by the token's lowercase address. If the node does not support state overrides, the check
- * fails and both balances count.
+ * is not possible and both balances count.
  */
 export async function countOnce(
   { ask }: AtBlock,

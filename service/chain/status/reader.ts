@@ -68,15 +68,20 @@ export type StatusReader = {
 export class AddressUnreadable extends ChainUnavailable {}
 
 /**
- * The number of cached statuses and strays, each of an address at a block. An evicted entry is read
- * again when it is needed.
+ * The maximum number of cached statuses, and of cached strays (balances in other tokens), each of
+ * an address at a block. After an eviction, they are read again when they are needed.
  */
 const answersMax = 20_000;
-/** The number of earlier blocks that are cached by number until there is a newer block. */
+/**
+ * The maximum number of blocks that are cached by number. They are cached only until the newest
+ * block changes.
+ */
 const earlierMax = 100;
-/** The number of addresses per read. A read of this size takes 100 calls. */
+/** The maximum number of addresses per read. A read of this size takes 100 calls. */
 const groupMax = 15_000;
-/** The number of addresses per read of strays, each with all listed tokens. */
+/**
+ * The maximum number of addresses per read of strays. All listed tokens are read for each address.
+ */
 const straysGroupMax = 1_000;
 
 type Question = { block: BlockReference; subject: StatusSubject };
@@ -120,7 +125,7 @@ async function readBlock({ chainId, rpc }: StatusChain, number: number) {
 /**
  * Reads the statuses of `subjects` at `block`, in order. Makes 3 calls for up to 150 addresses, and
  * further calls for the past events of addresses with code. If a status cannot be read, the result
- * contains an error in its place.
+ * contains an error instead.
  *
  * @throws {ChainUnavailable} if the chain cannot be read, or no longer contains `block` after the
  *   read
