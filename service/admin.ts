@@ -56,9 +56,9 @@ async function run(command: Command, given: Given, config: Config): Promise<void
 }
 
 /**
- * Throws if the database is missing, unless the command can create one; in this case, prints a
- * message. Without this check, SQLite would create an empty database, and a backup of the empty
- * database would look valid.
+ * Throws if the database is missing and the command cannot create one. If the command can create
+ * one, prints a notice. Without this check, SQLite would create an empty database, and a backup of
+ * the empty database would look valid.
  */
 function requireDatabase({ makesDatabase }: Command, directory: string): void {
   if (existsSync(sqliteFile(directory))) return;
@@ -70,7 +70,8 @@ function requireDatabase({ makesDatabase }: Command, directory: string): void {
 }
 
 /**
- * Prints a stream of text, or one value as JSON. The reader of the output may close the pipe early.
+ * Prints a stream of text, or one value as JSON. A closed pipe is not an error, because a program
+ * such as `head` may stop reading early.
  */
 async function print(answer: unknown): Promise<void> {
   const isPieces = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;

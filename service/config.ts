@@ -106,7 +106,8 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorMirrors,
     executorPays,
     /**
-     * Zero if only tips pay for transactions, because no tip pays for the return of a named token.
+     * Zero if the executor sends only transactions that a tip pays for, because no tip pays for the
+     * return of an unlisted token that a payer reported.
      */
     executorNamedTokensPerDay: executorPays === "tips" ? 0 : namedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
@@ -116,8 +117,8 @@ function executorSettings({ read, optional, secret }: Readers) {
 type Readers = ReturnType<typeof readersOf>;
 
 /**
- * Returns functions that read settings. The functions collect the faults and the names of the
- * settings.
+ * Returns functions that read settings. They add invalid values to `faults`, and the names of all
+ * settings to `known`.
  */
 function readersOf(environment: NodeJS.ProcessEnv) {
   const faults: string[] = [];
@@ -147,7 +148,7 @@ function readersOf(environment: NodeJS.ProcessEnv) {
 
 type Combined = { workers: number; role: string; limits: Limits };
 
-/** Returns the contradictions between settings that are each valid on their own. */
+/** Returns an error for each combination of settings that contradict each other. */
 function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): string[] {
   const faults: string[] = [];
   if (config.limits.expirySecondsMin > config.limits.expirySecondsMax) {
@@ -170,8 +171,8 @@ function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): 
 }
 
 /**
- * Returns faults for unknown names that begin with `EXECUTOR_`, and for names that are probably
- * misspelled settings. Ignores letter case.
+ * Returns an error for each unknown name that begins with `EXECUTOR_`, and for each name that is
+ * probably a misspelled setting. Ignores letter case.
  */
 function unknownNames(names: string[], known: Set<string>): string[] {
   return names.flatMap((name) => {

@@ -1,13 +1,11 @@
-// The service's log: JSON lines on stdout. Only the origin of a URL is written, even in an error,
-// because the path or query of an RPC URL and the user part of a database URL can contain secrets.
+// The service's log: JSON lines on stdout. The log contains only the origins of URLs, even in
+// errors, because an RPC URL can have a key in its path or query, and a database URL can contain a
+// password.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DestinationStream, type Logger, pino } from "pino";
 
-/**
- * Matches a URL, up to the first character that cannot be part of a URL or of a URL in a JSON
- * string.
- */
+/** Matches a URL in plain text or in a JSON string, up to the first character that ends it. */
 const urlPattern = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'`\\<>|(){}]+)/gi;
 
 /** Returns `text` with each URL shortened to scheme, host, and port. */
@@ -27,12 +25,12 @@ export function openLog(
   return destination ? pino(settings, destination) : pino(settings);
 }
 
-/** The maximum time for which an exiting process waits until its log is read. */
+/** How long an exiting process waits for the log's reader. */
 const unreadMsMax = 1_000;
 
 /**
  * Exits the process after its log is written. Without this function, pino writes the rest of the
- * log during the exit, and tries forever if the reader of the log has exited.
+ * log during the exit, and retries forever if the reader is gone.
  */
 export async function exitLogged(log: Logger, code: number): Promise<void> {
   const stdout = (log as unknown as Record<symbol, SonicBoom>)[pino.symbols.streamSym]!;

@@ -17,11 +17,6 @@ import { openStore } from "./roles/open-store.ts";
 import { OtherFactoryError, requireOwnRecords } from "./store/record.ts";
 import { newIntent, token } from "./testing/app.ts";
 
-/**
- * Options for tests of variants. `npm test` skips them, because it runs the main case, and each
- * variant starts one or two processes.
- */
-
 const directory = mkdtempSync(join(tmpdir(), "main-"));
 after(() => rmSync(directory, { recursive: true }));
 const chainsFile = join(directory, "chains.json");
@@ -273,7 +268,7 @@ describe("SIGTERM", () => {
     ({ apiKey } = await admin("account", "create", "--email", "drain@example.com"));
   });
 
-  /** Begins a create request. Sends the headers, and possibly the first half of the body. */
+  /** Sends the headers and the first 50 bytes of a create request. Returns the connection. */
   async function begin({ port }: Running) {
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
     socket.on("error", () => {});
@@ -324,7 +319,6 @@ describe("SIGTERM", () => {
     onlyLong,
     async () => {
       const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
-      // The signal is sent as soon as the server listens.
       const ended = once(server.process, "close");
       server.process.kill("SIGINT");
       server.process.kill("SIGINT");

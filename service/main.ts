@@ -1,6 +1,6 @@
 // The program. It reads its configuration, and then starts the configured roles or several workers.
-// It loads the code of roles and workers only after that, so that an invalid setting is reported
-// immediately.
+// It loads the code of roles and workers after it has read the configuration, so that an invalid
+// setting is reported immediately.
 
 import cluster from "node:cluster";
 import { parseArgs } from "node:util";
@@ -10,7 +10,6 @@ import { sentenceOf } from "./sentence.ts";
 
 try {
   const config = readConfig({ ...process.env, ...flagsOf(process.argv.slice(2)) });
-  // If there are several workers, each worker's log contains the worker's number.
   const worker = cluster.worker && { worker: cluster.worker.id };
   const log = openLog({ level: config.logLevel, role: config.role, ...worker });
   const run = async () => {

@@ -1,4 +1,4 @@
-// Converts an error at startup to a sentence that says what the operator has to change.
+// Converts a startup error to a sentence that tells the operator what to change.
 
 import type { Config } from "./config.ts";
 
@@ -43,8 +43,8 @@ const isSqliteOpen = (code: string | undefined) =>
   code === "SQLITE_CANTOPEN" || code === "SQLITE_READONLY" || code === "SQLITE_NOTADB";
 
 /**
- * Returns whether the error comes from PostgreSQL: the connection failed, or the code is a
- * five-character SQLSTATE.
+ * Returns whether the error is from PostgreSQL: either the connection failed, or the error's code
+ * is a five-character SQLSTATE.
  */
 const isPostgres = ({ code }: SystemError) =>
   /^(ECONNREFUSED|ETIMEDOUT|[0-9A-Z]{5})$/.test(code ?? "");

@@ -16,7 +16,7 @@ import { startPostgres } from "../testing/postgres.ts";
 const args = process.argv.slice(2).map(Number);
 const [payments = 2000, open = 100_000, rounds = 3, latencyMs = 0] = args;
 
-/** The poll interval of the real service, because tests poll more often. */
+/** Sets the poll interval to the service's default, because tests use a shorter one. */
 const tuning = { pollMs: defaultTuning.pollMs };
 
 function print(what: string, bursts: readonly Burst[]): void {

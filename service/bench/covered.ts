@@ -1,4 +1,4 @@
-// files.ts measures a process, and imports this file into that process. This file starts V8's
+// files.ts starts the process that it measures with this file as an import. This file starts V8's
 // precise coverage. It answers each message of the parent process with the source files whose
 // functions ran since the previous message.
 

@@ -1,9 +1,9 @@
 // node bench/detect.ts measures the detection of payments in a block of 10,000 Transfer logs, with
 // 10⁴ to 10⁶ known addresses, on SQLite and PostgreSQL. Every tenth log pays a known address.
-// Prints the time of the whole step, from the node's JSON to the jobs in the ledger, and the part
-// of this time for matching. Also prints a lower bound: the time to look up each address by its
-// primary key. Only the time of lookups grows with the number of addresses, because the pages of
-// the index no longer fit in the processor's caches. Times are medians of interleaved rounds.
+// Prints the total time from the node's JSON to the jobs in the ledger, and how much of it is spent
+// on matching. Also prints a lower bound: the time to look up each address by its primary key. Only
+// the time of lookups grows with the number of addresses, because the pages of the index no longer
+// fit in the processor's caches. Times are medians of interleaved rounds.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,10 +25,10 @@ import { startPostgres } from "../testing/postgres.ts";
 const sizes = [10_000, 100_000, 1_000_000];
 const logs = 10_000;
 const rounds = Number(process.env.ROUNDS ?? 9);
-/** The number of bytes of an encoded intent with two calls. */
+/** The size in bytes of an encoded intent with two calls. */
 const termsBytes = 1000;
 
-/** Returns the address with number `n`. The addresses are as random as addresses from keccak. */
+/** Returns a pseudorandom address for `n`, because real addresses are hashes. */
 function addressOf(n: number, kind: number): Uint8Array {
   const bytes = Buffer.alloc(20);
   let state = (n * 2 + kind) >>> 0;
@@ -85,8 +85,8 @@ const hashOf = (number: number) => word(number.toString(16));
 type ViewOfTurn = Pick<View, "quorum" | "clients"> & { head: Partial<View["head"]> };
 
 /**
- * Runs one turn of the loop for one block, with the executor's ledger and an endpoint in this
- * process.
+ * Runs one iteration of the chain's loop for one block, with the executor's ledger and an endpoint
+ * in this process.
  */
 async function detect(ledger: Ledger, fence: Fence, number: number, text: string): Promise<void> {
   let found = 0;

@@ -43,7 +43,7 @@ type Service = {
   covered(work: () => Promise<unknown>): Promise<string[]>;
 };
 
-/** Runs the service with the node `rpcUrl` until `use` ends. */
+/** Runs the service with the node at `rpcUrl`, calls `use`, and then stops the service. */
 async function withService(
   role: "api" | "all",
   rpcUrl: string,
@@ -123,8 +123,8 @@ async function read({ baseUrl }: Service, path: string): Promise<void> {
 }
 
 /**
- * Pays the address, and waits until the address's code shows the execution and the loops have
- * settled the execution.
+ * Pays the address, waits for the code that an execution leaves at the address, and then gives the
+ * service's loops 4 s to finish their work.
  */
 async function payAndAwait(rpcUrl: string, address: Hex): Promise<void> {
   const wallet = localWallet(rpcUrl, payerAccount);

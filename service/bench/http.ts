@@ -5,10 +5,10 @@
 // on PostgreSQL. PostgreSQL runs on the same machine, and the server's processor time does not
 // include PostgreSQL's.
 //
-// The code that V8 compiles can be faster in one process than in the next, so everything is
-// measured in three sets of processes. The floors are fractions of the rate of bare node:http, and
-// apply to the median set. They are guards and not goals. If a result is below its floor, the
-// benchmark fails.
+// V8 can compile the same code to a faster program in one process than in the next. So everything
+// is measured three times, each time with new processes (a set), and the report shows the median
+// set. The benchmark fails if a median rate is below its floor, which is a fraction of the rate of
+// bare node:http. The floors only detect regressions; they are not goals.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +31,7 @@ type Server = { port: number; keys: string[]; addresses: string[]; process: Chil
 type Measured = Outcome & { processorMicros: number };
 type Variant = { name: string; server: Server; job: (server: Server) => Job; rounds: Measured[] };
 type Figures = Pick<Measured, "perSecond" | "processorMicros" | "p50Ms" | "p99Ms" | "maxMs">;
-/** The figures of a set of processes, by operation and server. */
+/** The results for one set of processes, by operation and server. */
 type Shown = Map<string, Map<string, Figures>>;
 
 const creating = "POST /v1/address/create";
@@ -110,15 +110,15 @@ async function measureOnPostgres(bare: Server, byHand: Server): Promise<Shown> {
 }
 
 /**
- * After create requests, the operating system continues to write for a while, so lookups are not
- * measured at that time.
+ * Measures all create requests before all lookups, because the operating system still writes to
+ * disk for a while after create requests.
  */
 async function compare(creates: Variant[], lookups: Variant[]): Promise<Shown> {
   for (const variants of [creates, lookups]) {
     for (let round = 0; round <= rounds; round++) {
       for (const each of variants) {
         const measured = await measure(each);
-        if (round > 0) each.rounds.push(measured); // the first round only warms up
+        if (round > 0) each.rounds.push(measured); // the first round is a warm-up
       }
     }
   }
@@ -160,7 +160,7 @@ function variant(name: string, server: Server, job: Variant["job"]): Variant {
  * machine has other work.
  */
 async function measure({ server, job }: Variant): Promise<Measured> {
-  // The server's caches have become cold while other servers were measured, so warm them first.
+  // The server's caches became cold while other servers were measured.
   load.send({ ...job(server), ms: warmMs });
   await once(load, "message");
   const before = await processorMicros(server);

@@ -1,5 +1,5 @@
-// Makes the intents that are sent to all servers. Each intent approves and pays. The intent's
-// number is its salt.
+// Creates the intents that the benchmark sends to every server. Each intent has two calls: an
+// approval and a payment. The salt is the number of the intent.
 
 import type { Hex, Intent } from "executable-address";
 

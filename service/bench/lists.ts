@@ -1,8 +1,8 @@
 // node bench/lists.ts measures pages of an account's addresses and events, for accounts with 10⁴,
 // 10⁵, and 10⁶ rows in one database, on SQLite and PostgreSQL. Prints medians of interleaved rounds
 // in milliseconds. Each query reads a limited number of rows, so the size of an account should not
-// matter. ANALYZE=1 gives SQLite statistics, with which two lists read all rows. The service never
-// gives SQLite statistics.
+// matter. With ANALYZE=1, SQLite has table statistics, which make it read all rows for two of the
+// lists. The service never collects statistics on SQLite.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,16 +19,14 @@ import { startPostgres } from "../testing/postgres.ts";
 const sizes = (process.env.SIZES ?? "10000,100000,1000000").split(",").map(Number);
 const rounds = Number(process.env.ROUNDS ?? 31);
 const began = 1_790_000_000_000;
-/**
- * Without the cast, PostgreSQL would infer from the context that the parameter is a 32-bit integer.
- */
+/** Without the cast, PostgreSQL would treat the parameter as a 32-bit integer. */
 const start = sql`cast(${began} as bigint)`;
 
 /**
  * Adds an account with `size` addresses, one per millisecond, each with a reference and an event.
  */
 async function fill(db: Kysely<Tables>, dialect: Dialect, account: string, size: number) {
-  // The store limits the time of a statement to some seconds, so rows are inserted in steps.
+  // The store cancels a statement after some seconds, so rows are inserted in batches.
   for (let from = 1; from <= size; from += 20_000) {
     await add(db, dialect, account, { from, until: Math.min(size, from + 19_999) });
   }
@@ -105,7 +103,7 @@ const questions: Record<string, Question> = {
 
 async function measure(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
   for (const size of sizes) await fill(db, dialect, `acc_${size}`, size);
-  // PostgreSQL collects statistics automatically. SQLite has no statistics, as in the service.
+  // PostgreSQL collects statistics automatically in production. SQLite never does.
   if (dialect === "postgres" || process.env.ANALYZE) await sql`analyze`.execute(db);
   for (const [name, ask] of Object.entries(questions)) {
     const times = sizes.map((): number[] => []);

@@ -1,5 +1,5 @@
-// The load generator, which runs in a separate process. It opens a number of connections, each with
-// one request in progress. It uses plain sockets, so that it needs little processor time itself.
+// The load generator, which runs in a separate process. It opens several connections and sends one
+// request at a time on each. It uses plain sockets, so that it needs little processor time itself.
 
 import { connect, type Socket } from "node:net";
 
@@ -8,8 +8,8 @@ export type Job = {
   connections: number;
   ms: number;
   /**
-   * The requests, which are sent in turn. If a request has `saltAt`, the salt of 64 digits at this
-   * position is incremented.
+   * The requests, which are sent in a cycle. If a request has `saltAt`, a new 64-digit salt is
+   * written at this position each time.
    */
   requests: { text: string; saltAt?: number }[];
   /** The first salt. */
@@ -66,7 +66,7 @@ function open(port: number): Promise<Socket> {
   });
 }
 
-/** Sends one request after the other on one connection until the time is over. */
+/** Sends one request after another on one connection until the time `end`. */
 function exchange(socket: Socket, next: () => Buffer, end: number, latencies: number[]) {
   return new Promise<void>((resolve, reject) => {
     let begun = 0;
@@ -90,9 +90,7 @@ function exchange(socket: Socket, next: () => Buffer, end: number, latencies: nu
   });
 }
 
-/**
- * Returns the number of bytes of a whole response from its first chunk, which contains the headers.
- */
+/** Returns the size of a whole response, computed from the headers in its first chunk. */
 function answerBytes(chunk: Buffer): number {
   const head = chunk.indexOf("\r\n\r\n");
   const text = chunk.toString("latin1", 0, head);

@@ -1,5 +1,5 @@
-// A server with only node:http, which is the upper bound. It parses the body of a create request.
-// It returns prepared responses that are as long as the responses of this service.
+// A server with only node:http, which is the upper bound. It parses the body of each create
+// request, and returns prepared responses with the same length as this service's responses.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,7 +1,7 @@
 // Runs this service as in production, with credentials, limits, and metrics. Uses SQLite, or
 // PostgreSQL if a URL is given. An argument turns off one optimization, to measure its gain. "wasm"
-// replaces keccak in WebAssembly by keccak in JavaScript. "reader" runs lookups in the main thread,
-// and "writer" commits new records in the main thread.
+// uses keccak in JavaScript instead of WebAssembly. "reader" runs lookups in the main thread, and
+// "writer" commits new records in the main thread.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -74,9 +74,9 @@ const findHere = async (address: Uint8Array) => {
 };
 
 /**
- * Commits the new records of a turn of the event loop immediately, in the same way as the writing
- * thread. The commit must not wait for the write lock, because the holder of the lock may wait for
- * this thread.
+ * Commits all records that arrived in one turn of the event loop in one transaction, like the
+ * writing thread. It must not wait for the write lock, because the lock's holder may wait for this
+ * thread.
  */
 function openWriterHere() {
   const database = connect(sqliteFile(dataDirectory), { busyMsMax: 0 });

@@ -24,15 +24,15 @@ async function measure(count: number) {
     chains: chainsAt(world),
     draining: draining.signal,
     limits: { connectionsMax: 16 * count },
-    // One network can have at most three quarters of an address's streams, and all clients here are
-    // on the same network.
+    // All clients here are in one network, which can use at most three quarters of the streams that
+    // an address allows.
     eventLimits: { streamsPerAddressMax: 2 * count, streamsPerClientMax: count },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });
   const many = [];
   for (let i = 0; i < count; i++) many.push(await keepRecord(server, await world.newRecord()));
-  // Opens a stream before the measurement, so that the memory of code that is loaded once is not
-  // included.
+  // Opens some streams before the measurement, so that the memory for code that is loaded once is
+  // not counted.
   await (await open(base, [many[0]!.address], 20)).close();
   await sleep(500);
 
@@ -82,8 +82,8 @@ function memory() {
 }
 
 /**
- * Opens streams from a separate process. `received` resolves after the given number of further
- * messages has arrived on all streams together.
+ * Opens streams from a separate process. `received` resolves when the streams have received that
+ * many more messages in total.
  */
 async function open(base: string, addresses: string[], count: number) {
   const args = [import.meta.filename, "clients", base, String(count), ...addresses];
@@ -109,10 +109,7 @@ async function open(base: string, addresses: string[], count: number) {
   };
 }
 
-/**
- * Opens the streams. Prints the number of messages that all streams together have received, each
- * time it changes.
- */
+/** Opens the streams. Prints the total number of received messages whenever it changes. */
 async function openClients([base, count, ...addresses]: string[]) {
   const { hostname, port } = new URL(base!);
   let received = 0;

@@ -1,6 +1,6 @@
 // The responses of the dashboard's API. The dashboard's pages import only the types.
 // answers.test.ts checks the response of every route against its shape. Times are ISO 8601. The
-// public API has the same operations of /webhooks.
+// responses below /webhooks are missing here, because the public API has the same operations.
 
 import {
   address,
@@ -32,7 +32,7 @@ const chain = object({
   ...listedChain.properties,
   /** The base URL of the chain's block explorer. */
   explorer: orNull(text),
-  /** The URL of a local chain's node, which can send a payment without a wallet. */
+  /** The URL of the node if the chain is local. This node can pay without a wallet. */
   localNode: orNull(text),
 });
 export type Chain = TypeOf<typeof chain>;
@@ -58,8 +58,8 @@ export type SignedIn = TypeOf<typeof signedIn>;
 
 const wei = matching(/^(0|[1-9][0-9]*)$/);
 /**
- * The cost of an account's settled transactions on one chain and day, in wei. Days follow the
- * chain's clock.
+ * An account's gas costs on one chain and one day, in wei. Counts only settled transactions. The
+ * chain's clock determines the day.
  */
 const gasDay = object({
   chainId,
@@ -69,11 +69,11 @@ const gasDay = object({
   gasWei: wei,
   /** The tips received, converted to wei. */
   tipsWei: wei,
-  /** The gas that tips did not cover. The account's budget limits it. */
+  /** The gas that tips did not cover, which counts against the account's gas budget. */
   wei,
-  /** The part of `wei` for addresses that the account's client ID created. */
+  /** The part of `wei` that was spent on addresses that the client ID created. */
   clientIdWei: wei,
-  /** The part of `wei` for executions that tips were supposed to pay for. */
+  /** The part of `wei` that was spent on executions that a tip was expected to pay for. */
   failedTipsWei: wei,
 });
 
@@ -123,7 +123,7 @@ const clientId = object({
   clientId: text,
   /** Whether the client ID can create only intents that the account's server signed. */
   bound: flag,
-  /** Whether create requests with the client ID can have a reference. */
+  /** Whether the client ID can set references. */
   mayName: flag,
 });
 export type ClientId = TypeOf<typeof clientId>;
@@ -136,7 +136,7 @@ const credentials = object({
 });
 export type Credentials = TypeOf<typeof credentials>;
 
-/** A new secret. Only the response to the request that creates a secret contains it. */
+/** A new secret, which no later response contains. */
 export type Made<Secret extends "apiKey" | "clientId" | "referenceKey"> = Record<Secret, string>;
 
 const origins = object({
@@ -157,7 +157,7 @@ export type EntryVerdict = TypeOf<typeof entryVerdict>;
 const originVerdict = object({ ok: flag, allowedBy: orNull(text), message: text });
 export type OriginVerdict = TypeOf<typeof originVerdict>;
 
-/** A part is null if it was not requested. */
+/** A verdict is null if the request did not ask for it. */
 const verdicts = object({ entry: orNull(entryVerdict), origin: orNull(originVerdict) });
 export type Verdicts = TypeOf<typeof verdicts>;
 
@@ -180,12 +180,15 @@ export type Pace = TypeOf<typeof pace>;
 const money = object({
   items: list(moneyDay),
   pace,
-  /** Whether some addresses are not counted yet. If so, repeat the request. */
+  /**
+   * True if the service has not counted all addresses yet. In this case, the client repeats the
+   * request.
+   */
   isMore: flag,
 });
 export type Money = TypeOf<typeof money>;
 
-/** The status of one address now, or the code of an error. */
+/** The current status of one address, or an error code. */
 const foundStatus = either(
   object({ address: text, status: serviceStatus }),
   object({ address: text, error: text }),

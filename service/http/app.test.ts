@@ -1,5 +1,5 @@
-// Tests the properties that all responses have, including responses of the framework and of the
-// parser.
+// Tests the properties that all responses share, including those that the framework and the HTTP
+// parser send.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -46,7 +46,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
       "/v1/chains/",
       "/v2/chains",
     ]) {
-      if (path === "/v1/address/") continue; // a lookup without an address: 400
+      if (path === "/v1/address/") continue; // a lookup with an empty address: 400
       for (const method of ["GET", "POST", "DELETE"] as const) {
         const response = await service.app.inject({
           method,
@@ -197,7 +197,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
       socket.write(`${head}Expect: 100-continue\r\n${json}`);
       assert.match(String(await once(socket, "data")), /^HTTP\/1.1 100/);
     }
-    // No body is sent, because the server refuses the request without waiting for a body.
+    // The test sends no body, because the server refuses the request before it reads one.
     const refused = await raw(head + json, busyPort);
     assertShape(refused, 503, "service_unavailable");
     assert.match(refused, /retry-after: 1\r\n/i);

@@ -1,8 +1,8 @@
 // Builds the HTTP service: the table of routes, and the rules that apply to every response.
 //
-// Every /v1 response, regardless of its status, has CORS `*`. All but refusals at the socket have
-// X-Request-Id. Every refusal,
-// including the framework's own, has the form that spec/service.md §7 defines.
+// Every /v1 response allows all origins (CORS `*`), regardless of its status. Every response has an
+// X-Request-Id, unless the request is refused before the framework sees it. Every refusal,
+// including those of the framework, has the form that spec/service.md §7 defines.
 
 import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -42,7 +42,7 @@ import { openStatuses, returns, type Statuses, status } from "./status/status.ts
 import { openWebhooks, type WebhookHandlers } from "./webhooks/webhooks.ts";
 
 /**
- * The maximum size of a body. Every valid intent fits, even if each of its characters is escaped
+ * The maximum size of a body. Every valid intent fits, even if all of its characters are escaped
  * twice.
  */
 export const bodyBytesMax = 192 * 1024;
@@ -50,14 +50,14 @@ export const bodyBytesMax = 192 * 1024;
 const apiPrefix = "/v1";
 
 /**
- * Every method that at least one path accepts. The dashboard uses only methods that the API also
- * uses.
+ * Every method that at least one path accepts. The API's operations use all methods that the
+ * dashboard uses.
  */
 const allow = allowedMethods([
   ...new Set(Object.values(operations).map(({ method }) => method)),
 ]).join(", ");
 
-/** Fastify calls this function only if a route has a Fastify schema. */
+/** Throws if a route has a Fastify schema, because only then does Fastify call this function. */
 const noSchema = () => {
   throw new Error("a route must not have a Fastify schema; our own schemas check its input");
 };
@@ -74,19 +74,19 @@ export function buildApp(parts: Parts): FastifyInstance {
     requestIdHeader: false,
     trustProxy: parts.trustedProxies ?? false,
     bodyLimit: bodyBytesMax,
-    // A request that started before a drain is still served.
+    // Requests that started before a drain are still served.
     return503OnClosing: false,
     forceCloseConnections: "idle",
     // Our own schemas check bodies, so the framework's compilers need not be loaded.
     schemaController: { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } },
-    // By default, the router returns 404 for a long parameter, but an invalid address must be
-    // refused with 400 at any length.
+    // By default, the router returns 404 for a long parameter, but an invalid address of any length
+    // must return 400.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerError(parts),
     clientErrorHandler: answerClientError(parts.limits),
   });
-  // The router must know every method, so that a path returns 405 for methods that it does not
-  // accept.
+  // The router must know every method. Otherwise, it would return 404 instead of 405 for some
+  // methods.
   const more = METHODS.filter((method) => !app.supportedMethods.includes(method));
   for (const method of more) app.addHttpMethod(method);
   app.removeAllContentTypeParsers();
@@ -119,8 +119,7 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   const describedRoute = (id: OperationId) => addDescribed(operations[id], routes[id]);
   const described = Object.entries(operations) as [OperationId, Operation][];
   for (const [path, found] of Map.groupBy(described, ([, { path }]) => path)) {
-    // A GET request for such a path, for example /address/create, is a lookup of an invalid
-    // address.
+    // A GET request for a path such as /address/create is a lookup of an invalid address.
     const other = found.every(([, { body }]) => body === "intent") && {
       GET: describedRoute("lookUpAddress"),
     };
@@ -166,7 +165,7 @@ function openRoutes(
   };
 }
 
-/** An API key with the scope `webhooks` can do the same as a session of the dashboard. */
+/** The webhook operations accept an API key with the scope `webhooks`. */
 function webhookRoutes(parts: Parts): Record<keyof WebhookHandlers, Route> {
   const before = [apiKeyOnly(parts, "webhooks")];
   const routes = Object.entries(openWebhooks(parts)).map(([id, handler]) => [

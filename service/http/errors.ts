@@ -48,15 +48,15 @@ export type Code = keyof typeof statuses;
 type Headers = Record<string, string>;
 
 /**
- * The media type for JSON that a route sends as text. For JSON that Fastify serializes, Fastify
- * sets it.
+ * The Content-Type of JSON that a route sends as text. Fastify sets the header only if it
+ * serializes the JSON itself.
  */
 export const jsonType = "application/json; charset=utf-8";
 
-/** A header of every response. It forbids browsers to guess a different media type. */
+/** Sent with every response, so that browsers do not guess another media type. */
 export const noSniff = { "x-content-type-options": "nosniff" };
 
-/** A header of responses that are private or change at any time. */
+/** Sent with responses that are private or can change at any time. */
 export const noStore = { "cache-control": "no-store" };
 
 /**
@@ -112,17 +112,15 @@ export const errorDetails = object({
 export const errorBody = object({ error: errorDetails });
 
 /**
- * `headers` contains all headers except CORS. `body` is the JSON text. `isOurs` is true if the
- * service is at fault. In this case, the error is logged, and the response shows no details.
+ * `headers` contains all headers except the CORS headers. `body` is the JSON text. `isOurs` is true
+ * if the service caused the error. The service logs these errors, and does not show details in the
+ * response.
  */
 type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
 
 const issuesMax = 20;
 
-/**
- * @param request the request, if there is one; the message quotes the part that the framework
- *   refused
- */
+/** @param request the request, if one was parsed; the messages of some framework errors quote it */
 export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer {
   const refusal = toRefusal(error, request);
   const { code, message } = refusal;
@@ -146,7 +144,7 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
       headers: { "retry-after": "1" },
     });
   }
-  // A node's error may contain the node's host name, so the response does not quote the error.
+  // The response does not quote the error, because a node's error can contain the node's host name.
   if (error instanceof ChainUnavailable) {
     const message = "the chain cannot be read right now; try again";
     return new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
@@ -158,8 +156,8 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
 }
 
 /**
- * Returns a refusal. The refusal shows the reason only if the library, and not a node, wrote the
- * reason. A node's error can contain the node's host name.
+ * Returns the refusal for a failed proof. Includes the message only if the library wrote it,
+ * because a node's error can contain the node's host name.
  */
 function unproved(error: ProofError): Refusal {
   const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
@@ -178,7 +176,7 @@ function fromIssues(issues: Issue[]): Refusal {
   });
 }
 
-/** The refusals of Fastify and Node before a route is called, by the code of the error. */
+/** The refusals for errors of Fastify and Node before a route is called, by error code. */
 const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, string]> = {
   FST_ERR_BAD_URL: (request) => [
     "invalid_request",
@@ -209,14 +207,14 @@ export function missingBody(): Refusal {
 }
 
 /**
- * Describes a caller's input in a refusal: the quoted text if it is short and plain, otherwise its
- * length. Never pass a text that may be secret.
+ * Describes a client's input in a message: quotes it if it is short printable ASCII, and otherwise
+ * gives only its length. Never pass text that may be secret.
  */
 export function foundText(text: unknown): string {
   if (typeof text !== "string") return text === undefined ? "nothing" : "several";
   return /^[ -~]{0,200}$/.test(text) ? `"${text}"` : `${text.length} characters`;
 }
 
-/** Describes the `Origin` of a request, which should have exactly one. */
+/** Describes the `Origin` headers of a request in a message. Most requests have at most one. */
 export const foundOrigin = (origins: readonly string[]) =>
   origins.length === 1 ? foundText(origins[0]) : `${origins.length || "no"} Origin headers`;

@@ -15,7 +15,7 @@ import { foundText, Refusal } from "./errors.ts";
 /** Returns the path's `:address` parameter. */
 export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;
 
-/** Returns the 40 digits in lowercase, because any letter case means the same address. */
+/** Returns the address's 40 hex digits in lowercase, because letter case does not matter here. */
 export function addressDigits(text: string | undefined): string {
   if (isAddress(text)) return text.slice(2).toLowerCase();
   const path = ["address"];
@@ -26,8 +26,8 @@ export function addressDigits(text: string | undefined): string {
 }
 
 /**
- * Parses `value` with the schema. Refuses text with a NUL character, because PostgreSQL does not
- * accept it and the whole statement would fail.
+ * Parses `value` with the schema. Refuses text that contains a NUL character, because PostgreSQL
+ * would reject the whole statement.
  *
  * @throws {InvalidError} with the schema's messages
  */
@@ -49,8 +49,8 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
 /**
  * Parses a request's query.
  *
- * @throws {InvalidError} the same errors as {@link parseInput}, and an error for percent-encoding
- *   that is not UTF-8, which the framework would not decode
+ * @throws {InvalidError} the same errors as {@link parseInput}, and an error if the
+ * percent-encoding is not UTF-8, because the framework would leave it undecoded
  */
 export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest) {
   const { url = "" } = request.raw;
@@ -68,8 +68,8 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: Fa
 const noFields = z.strictObject({});
 
 /**
- * Returns a preHandler hook. If the operation describes no query, the hook refuses all query
- * fields. If it describes no body, the hook refuses all body fields.
+ * Returns a preHandler hook that refuses all query fields if the operation has no query, and all
+ * body fields if the operation has no body.
  */
 export const refuseFields =
   ({ query, body }: { query?: unknown; body?: unknown }) =>
@@ -79,7 +79,8 @@ export const refuseFields =
   };
 
 /**
- * Returns an issue for each text with a NUL character. The recursion is no deeper than the schema.
+ * Returns an issue for each text that contains a NUL character. The value has already passed the
+ * schema, which limits the depth of the recursion.
  */
 function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   if (typeof value === "string") {
@@ -93,8 +94,8 @@ function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
 }
 
 /**
- * An integer in a query, in digits only, because `Number` would also accept `1e1`, `0x10`, `10.0`,
- * and ` 10 `.
+ * Parses an integer in a query. Accepts only digits, because `Number` would also accept `1e1`,
+ * `0x10`, `10.0`, and ` 10 `.
  */
 export const integerInput = (min: number, max: number) =>
   z
@@ -131,15 +132,15 @@ export function parseJsonBody(
 }
 
 /**
- * The maximum number of fields in a body. An intent has 7 fields, and each of its at most 32 calls
- * has 3. Parsing more fields, and listing the unknown fields in an error, would delay other
+ * The maximum number of fields in a body. An intent has 7 fields and at most 32 calls with 3 fields
+ * each. Parsing many more fields, or listing them as unknown in an error, would delay other
  * requests.
  */
 const membersMax = 200;
 
 /**
  * The maximum number of commas and opening brackets in a body. Terms of 24,576 bytes contain at
- * most 768 arguments. Parsing more values, and describing them in an error, would delay other
+ * most 768 arguments. Parsing many more values, or describing them in an error, would delay other
  * requests.
  */
 const marksMax = 2_000;
@@ -174,13 +175,15 @@ const backslash = 0x5c;
 const colon = 0x3a;
 const point = 0x2e;
 const comma = 0x2c;
-/** Only opening brackets are counted, because valid JSON has equally many closing brackets. */
+/**
+ * Only opening brackets are counted, because valid JSON has the same number of closing brackets.
+ */
 const [square, curly] = [0x5b, 0x7b];
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 /**
- * Returns whether the byte is an `e` or `E` after a digit. Outside strings, all other occurrences
- * are in `true` and `false`.
+ * Returns whether the byte is an `e` or `E` after a digit. Outside strings, every other `e` belongs
+ * to `true` or `false`.
  */
 const isExponent = (bytes: Buffer, at: number) =>
   (bytes[at]! | 0x20) === 0x65 && isDigit(bytes[at - 1]);
@@ -188,8 +191,8 @@ const isExponent = (bytes: Buffer, at: number) =>
 /**
  * Scans a JSON text before it is parsed, ignoring the content of strings. `members` is the number
  * of colons, which equals the number of members of all objects. `marks` is the number of commas and
- * opening brackets. The text contains at most `marks` + 1 values. `isExact` is true if all numbers
- * are plain integers.
+ * opening brackets. The text contains at most `marks` + 1 values. `isExact` is true if every number
+ * is an integer without a fraction and without an exponent.
  *
  * @param bytes UTF-8
  */
@@ -211,8 +214,8 @@ function scan(bytes: Buffer): { members: number; marks: number; isExact: boolean
 }
 
 /**
- * Returns an issue for each number that is not a plain integer. `JSON.parse` reads `31337.0` and
- * `3133.7e1` as the integer 31337, but other programs may not.
+ * Returns an issue for each number with a fraction or an exponent. `JSON.parse` parses `31337.0`
+ * and `3133.7e1` as the integer 31337, but other parsers may not.
  */
 function inexactNumbers(text: string): Issue[] {
   const issues: Issue[] = [];

@@ -1,47 +1,52 @@
-// The limits of one server: requests in progress, connections, streams, and caches.
+// The limits of one server on pending requests, connections, streams, and caches.
 
 export type Limits = {
   /** The earliest and the latest `expirationTimestamp` of a new intent, in seconds from now. */
   expirySecondsMin: number;
   expirySecondsMax: number;
   /**
-   * The maximum number of pending requests per route: of each route that accepts an intent, and of
-   * each public route that reads an address. Each route has its own count, so that slow status
-   * requests cause no refusals of lookups. A request above the limit is refused immediately with
-   * 503.
+   * The maximum number of pending requests for each route that accepts an intent
+   * (`createsInFlightMax`) and for each public route that reads an address (`lookupsInFlightMax`).
+   * A request above the limit returns 503 immediately. Each route has its own count, so slow status
+   * requests do not cause refusals of lookups.
    */
   createsInFlightMax: number;
   lookupsInFlightMax: number;
   /** The maximum number of create requests per account and day; 0 means no limit. */
   addressesPerAccountDay: number;
   /**
-   * The maximum number of calls per minute to a chain's endpoints for simulations. Servers on one
-   * PostgreSQL database share this limit.
+   * The maximum number of RPC calls per minute and chain for simulations. Checks and proofs each
+   * have a separate limit of the same size. All servers that share a PostgreSQL database share
+   * these limits.
    */
   simulationCallsPerMinute: number;
   /**
-   * The maximum time to receive a request's headers, from its first byte or from the end of the
-   * previous request.
+   * The maximum time for receiving a request's headers. It begins with the first byte of the
+   * request or with the end of the previous request.
    */
   headersMsMax: number;
   /**
-   * The maximum number of open connections, including idle connections. Above the limit, the
-   * connections that have been idle longest are closed, up to 1% of the limit.
+   * The maximum number of open connections, including idle connections. If a new connection exceeds
+   * the limit, the server closes the connections that have been idle longest, up to 1% of the
+   * limit.
    */
   connectionsMax: number;
   /** The maximum size of the cache of verified records for lookups, in bytes. */
   lookupCacheBytesMax: number;
 };
 
-/** The maximum time to receive a whole request. {@link Limits.headersMsMax} limits its headers. */
+/** The maximum time for receiving a whole request, including its body. */
 export const requestMsMax = 30_000;
 
-/** Open files reserved for databases, chains, logs, and Node itself. */
+/**
+ * The number of file descriptors that are reserved for databases, RPC connections, logs, and Node
+ * itself.
+ */
 const filesReserved = 256;
 
 type Report = { userLimits: { open_files: { soft: number | string } } };
 
-/** Derives the number of connections from the process's limit of open files. */
+/** Derives the maximum number of connections from the process's limit on open files. */
 function connectionsAllowed(): number {
   const { soft } = (process.report.getReport() as Report).userLimits.open_files;
   const files = typeof soft === "number" ? soft : 20_000;
@@ -60,24 +65,27 @@ export const defaultLimits: Limits = {
   lookupCacheBytesMax: 32 * 2 ** 20,
 };
 
-/** Limits and intervals of the event streams of one server. */
+/** The limits and intervals for one server's event streams. */
 export type EventLimits = {
   streamsMax: number;
   streamsPerAddressMax: number;
   /** A client is one IPv4 address or one /64 network of IPv6. */
   streamsPerClientMax: number;
   /**
-   * The interval of pings. It is less than a minute, because proxies close a connection that is
-   * silent for a minute.
+   * The interval between pings. It is less than a minute, because many proxies close a connection
+   * that is silent for a minute.
    */
   heartbeatMs: number;
-  /** How long an address is followed after its last stream, because a client may reconnect. */
+  /**
+   * How long the server follows an address after its last stream has closed, because the client may
+   * reconnect.
+   */
   lingerMs: number;
 };
 
 /**
- * Limits streams to half of all connections, because a stream is never closed to make room for a
- * new connection. One client can have at most an eighth of these streams.
+ * Limits streams to half of `connectionsMax`, because a stream is never closed to make room for a
+ * new connection. One client can have at most an eighth of that half.
  */
 export function eventLimitsWithin(
   connectionsMax: number,

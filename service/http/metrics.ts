@@ -47,10 +47,7 @@ export function createMetrics() {
   };
 }
 
-/**
- * Returns the metrics of the chains' providers. Their limits are read when the metrics are
- * collected.
- */
+/** Returns the metrics of the RPC providers. Each collection reads the current values. */
 function providerMetrics(registry: Registry) {
   const shared = { labelNames: ["chain", "rpc"], registers: [registry] };
   const labels = ({ chainId, name }: { chainId: number; name: string }) => ({
@@ -130,7 +127,7 @@ export function serveMetrics(registry: Registry, at: MetricsAddress, log: Logger
   return serve(registry.contentType, () => registry.metrics(), at, log);
 }
 
-/** Serves the metrics of this process's workers, added together. */
+/** Serves the aggregated metrics of this process's workers. */
 export function serveWorkersMetrics(at: MetricsAddress, log: Logger): Promise<Server> {
   const registry = new AggregatorRegistry();
   return serve(registry.contentType, () => registry.clusterMetrics(), at, log);
@@ -139,7 +136,7 @@ export function serveWorkersMetrics(at: MetricsAddress, log: Logger): Promise<Se
 /** Sends a worker's metrics, including Node's own, to the process that started the worker. */
 export function reportMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry });
-  // Uses the maximum of all workers, because an average would hide one slow worker.
+  // Reports the maximum of all workers, because an average would hide one slow worker.
   Object.assign(registry.getSingleMetric(lagMetric)!, { aggregator: "max" });
   AggregatorRegistry.setRegistries([registry]);
   new AggregatorRegistry();

@@ -1,4 +1,4 @@
-// The parts from which routes are built. Many routes declare only the parts that they use.
+// The dependencies of the routes. Most routes declare only those that they use.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -36,9 +36,11 @@ export type Parts = {
   desk: ExecutorDesk;
   /** The factory's address in EIP-55 form, which is the same on every chain. */
   factory: Hex;
-  /** The Keccak-256 of store/record.ts, for the library. */
+  /** The Keccak-256 function of store/record.ts, which is passed to the library. */
   keccak: (bytes: Uint8Array) => Uint8Array;
-  /** The base URL of the service for clients, without `/v1` and without a trailing slash. */
+  /**
+   * The base URL at which clients reach the service, without `/v1` and without a trailing slash.
+   */
   publicUrl: string;
   /** The URL of the developer documentation, to which the dashboard links. */
   docsUrl?: string | undefined;
@@ -49,8 +51,8 @@ export type Parts = {
   /** The hosts to which webhooks may be sent; `any` is for development. */
   webhookTargets?: "public" | "any";
   /**
-   * Proxies whose `X-Forwarded-For` header is trusted. If there are none, the peer of a connection
-   * counts as the client.
+   * The proxies whose `X-Forwarded-For` header is trusted. If absent, the address of the connection
+   * is the client's address.
    */
   trustedProxies?: string | undefined;
   limits: Limits;
@@ -64,25 +66,29 @@ export type Parts = {
   draining: AbortSignal;
 };
 
-/** Gives routes access to the executor, which can be another process on the same database. */
+/**
+ * Connects the routes to the executor through the database, because the executor can run in another
+ * process.
+ */
 type ExecutorDesk = {
   /**
-   * Returns the executor's work in progress for the address of `status`, or null if there is none.
-   * If the status shows money that the executor does not know about, notifies the executor first.
+   * Returns the progress of the executor's work for the status's address, or null if there is no
+   * work. If the status shows money that the executor does not know about, notifies the executor
+   * first.
    */
   readProgress(status: AddressStatus): Promise<ExecutorProgress | null>;
   /** Returns whether an executor has the lease of the chain and is not paused. */
   isActive(chainId: number): Promise<boolean>;
-  /** Returns the recoveries from an address on chains other than the intent's chain. */
+  /** Returns the recoveries of an address on all chains except the intent's. */
   findReturns(request: AddressOf): Promise<MovedElsewhere[]>;
   /**
-   * Queues the return of tokens that are on no list. Returns the fate of each token, in the order
-   * of `tokens`. The call is idempotent.
+   * Queues the return of unlisted tokens that a payer reported. Returns what happens to each token
+   * (`fate`), in the same order as `tokens`. The call is idempotent.
    */
   nameTokens(named: NewNames): Promise<NamedFate[]>;
   /**
-   * Returns the gas spent for an account, with one row per chain and day. Returns the newest 31
-   * rows, newest first.
+   * Returns the gas that was spent for an account, with one row per chain and day. Returns the
+   * newest 31 rows, newest first.
    */
   readGasSpent(accountId: string): Promise<GasDay[]>;
 };

@@ -11,7 +11,7 @@ import { type Limits, requestMsMax } from "./limits.ts";
 import type { Parts } from "./parts.ts";
 import { corsHeaders, headerValues, isApi } from "./routes.ts";
 
-/** Returns the error handler of all paths, which converts any error to a response. */
+/** Returns the error handler for all paths, which converts any error to a response. */
 export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {
   const logLimited = limitLogs();
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
@@ -41,8 +41,8 @@ const cutOff = ({ headers }: FastifyRequest) => {
 };
 
 /**
- * Returns the kind of an error. Log lines are limited by kind. Numbers and hex digits are removed
- * from the text, so that the errors of one outage have the same kind.
+ * Returns the kind of an error, because log lines are limited per kind. Removes numbers and hex
+ * digits from the message, so that all errors of one outage have the same kind.
  */
 function kindOfError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -50,17 +50,17 @@ function kindOfError(error: unknown): string {
   return messageKind(`${error.name} ${error.message}`);
 }
 
-/** The maximum number of bytes that are still read from a refused body. */
+/** The maximum number of bytes of a refused body that the server reads and discards. */
 const restBytesMax = 8 * 2 ** 20;
 
 /**
- * Reads and discards the rest of a refused body, up to a limit. Some clients write their whole body
- * before they read. If the connection closed immediately, such a client would get a connection
- * reset instead of the response.
+ * Reads and discards the rest of a refused body, up to {@link restBytesMax}. Some clients send the
+ * whole body before they read the response. If the server closed the connection immediately, these
+ * clients would get a connection reset instead of the response.
  */
 function takeRest(request: IncomingMessage, reply: FastifyReply): void {
-  // If the request asked to close the connection, Node would close it after the response. Here, it
-  // closes after the end of the body.
+  // If the client requested `Connection: close`, Node would close the connection after the
+  // response. Close it after the end of the body instead.
   if (!reply.raw.shouldKeepAlive) request.once("end", () => request.socket.end());
   reply.removeHeader("connection");
   reply.raw.shouldKeepAlive = true;
@@ -71,7 +71,7 @@ function takeRest(request: IncomingMessage, reply: FastifyReply): void {
   });
 }
 
-/** Refuses an unknown Expect header. Node's own response has no body. */
+/** Refuses an unknown `Expect` header, because Node's own response would have no body. */
 export function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
   const found = foundText(request.headers.expect);
   refuseRaw(
@@ -82,8 +82,8 @@ export function refuseExpectation(request: IncomingMessage, response: ServerResp
 }
 
 /**
- * Refuses a wrong Host header. Runs before the framework, which would use the first of two Host
- * headers.
+ * Refuses an invalid or repeated `Host` header. Runs before the framework, which would ignore all
+ * but the first.
  */
 export function refuseHost({ rawHeaders }: IncomingMessage, response: ServerResponse): void {
   const hosts = headerValues(rawHeaders, "host");
@@ -102,15 +102,15 @@ function refuseRaw(
   response.end(body);
 }
 
-/** Additional headers of refusals that are sent before any hook runs. */
+/** The CORS and connection headers of refusals that bypass the framework's hooks. */
 const socketHeaders = { connection: "close", ...corsHeaders };
 
-/** The time that a client has to read a last response and to close the connection. */
+/** How long a client has to read the last response and to close the connection. */
 const lingerMs = 1000;
 
 /**
- * Returns a function that answers requests that Node's HTTP parser refuses. There is no request
- * object for them.
+ * Returns a handler that responds to requests that Node's HTTP parser rejects. These requests have
+ * no request object.
  */
 export const answerClientError = ({ headersMsMax }: Pick<Limits, "headersMsMax">) => {
   const refusals: Record<string, [Code, string]> = {
@@ -148,6 +148,6 @@ function endWith(socket: Duplex, refusal: Refusal): void {
   const headers = Object.entries({ ...own, ...socketHeaders, ...length });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`);
-  // A client that never closes its half of the connection would keep the socket open forever.
+  // Otherwise, a client that never closes its side would keep the socket open forever.
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }

@@ -1,6 +1,6 @@
-// Mounts the methods of a path, its preflight, and the 405 refusal of all other methods. Reads the
-// raw headers of requests, and sets the headers of every response. Header names are in lowercase,
-// as in Fastify.
+// Mounts a path: its methods, its CORS preflight, and the 405 response to all other methods. Also
+// contains the hooks and functions for headers that all routes share. Header names are in
+// lowercase, as in Fastify.
 
 import type {
   FastifyInstance,
@@ -16,9 +16,9 @@ import { noSniff, Refusal } from "./errors.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
- * The hooks in `before` run in order before the body is read, and the hooks in `whenRead` run after
- * that. A route for GET also handles HEAD. `handler` must return the response and not the reply,
- * because a reply is thenable, and Fastify would wait for it.
+ * The hooks in `before` run before the body is read, and the hooks in `whenRead` run after that. A
+ * GET route also handles HEAD. `handler` returns the response's body. It must not return a reply
+ * before it is sent, because a reply is thenable, and Fastify would wait for it forever.
  */
 export type Route = {
   before?: onRequestHookHandler[];
@@ -44,8 +44,8 @@ export function mount(
   app.route({
     method: others as HTTPMethods[],
     url: path,
-    // Runs before the body is parsed. Otherwise, a request with a wrong method and a wrong media
-    // type would be refused because of its media type.
+    // Must run before the body is parsed. Otherwise, a request with a wrong method and a wrong
+    // media type would return 415 instead of 405.
     onRequest: (request) => {
       throw new Refusal(
         "method_not_allowed",
@@ -60,15 +60,17 @@ export function mount(
   });
 }
 
-/** Returns the methods that a path accepts if the path has routes for `methods`. */
+/**
+ * Returns all methods that a path with routes for `methods` accepts, including HEAD and OPTIONS.
+ */
 export const allowedMethods = (methods: readonly string[]): string[] => [
   ...methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)),
   "OPTIONS",
 ];
 
 /**
- * Returns an onRequest hook that sets a header of the route. If the request is refused, the
- * `Cache-Control` of the refusal replaces the route's.
+ * Returns an onRequest hook that sets a response header. If the request is refused, the refusal's
+ * `Cache-Control` replaces a `Cache-Control` that was set here.
  */
 export const setHeader =
   (name: string, value: string): onRequestHookHandler =>
@@ -78,10 +80,10 @@ export const setHeader =
   };
 
 /**
- * Returns an onRequest hook that refuses unknown paths. The hook runs before the body is parsed.
- * Otherwise, a request for an unknown path could be refused because of its media type.
+ * Returns an onRequest hook that refuses unknown paths. It must run before the body is parsed.
+ * Otherwise, a request for an unknown path could return 415 instead of 404.
  *
- * @param allow the methods of all paths
+ * @param allow the value of the `Allow` header with the methods of all paths
  */
 export const refuseUnknownPath =
   (allow: string) => (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
@@ -89,7 +91,8 @@ export const refuseUnknownPath =
     if (request.method !== "OPTIONS" || !isApi(request.url)) {
       throw unknownPath();
     }
-    // The preflight succeeds, so that the page can read the 404.
+    // A preflight request for an unknown path succeeds, because the browser would otherwise not
+    // send the request, and the page could not read the 404.
     reply.headers(corsHeaders);
     preflight(allow)(request, reply);
   };
@@ -109,8 +112,8 @@ export function countAnswers(metrics: Metrics, route: string): onResponseHookHan
 }
 
 /**
- * Answers a preflight. Allows pages to send the headers of spec §5, and allows browsers to skip
- * further preflights for two hours.
+ * Responds to a preflight request. Allows pages to send the headers of spec §5, and allows browsers
+ * to cache this response for two hours.
  */
 const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
   reply
@@ -129,15 +132,14 @@ function unreachable(): never {
   throw new Error("rejected before the handler");
 }
 
-/** The maximum number of headers. Honest clients and proxies send fewer. */
+/** The maximum number of headers in a request. Ordinary clients and proxies send fewer. */
 const headersMax = 64;
 
 /**
- * Returns every value of a header, in order. In contrast, Node's `headers` hides repeated headers:
- * it keeps only the first of two `Authorization` headers, and joins two `X-Client-Id` or `Origin`
- * headers.
+ * Returns every value of a header, in order. Node's `headers` hides repetitions: it keeps only the
+ * first of two `Authorization` headers, and joins two `X-Client-Id` or `Origin` headers.
  *
- * @param rawHeaders names and values in turn, as Node provides them
+ * @param rawHeaders alternating names and values, as in Node's `rawHeaders`
  * @param name in lowercase
  */
 export function headerValues(rawHeaders: string[], name: string): string[] {
@@ -152,8 +154,8 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
 }
 
 /**
- * An onRequest hook for every path. Sets common headers. Refuses a request with too many headers,
- * because Node would silently drop the headers above its own limit.
+ * An onRequest hook for every path, which sets common headers. Refuses requests with too many
+ * headers, because Node would silently drop the headers above its own limit.
  */
 export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.header("x-request-id", request.id).headers(noSniff);
@@ -175,8 +177,8 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
 }
 
 /**
- * Refuses the header `Idempotency-Key`, because the client would rely on it, but this service
- * ignores it.
+ * Refuses the header `Idempotency-Key`, because a client that sends it would rely on it, but the
+ * service does not support it.
  *
  * @param cure how to repeat the request safely without the header
  * @throws {Refusal} if the header is present
@@ -199,8 +201,8 @@ export function isKnown(etag: string, ifNoneMatch: string | undefined, reply: Fa
 }
 
 /**
- * Returns an onSend hook that closes connections during a drain. Without it, a request that began
- * before the drain would leave its connection open.
+ * Returns an onSend hook that closes each connection after its response during a drain. Otherwise,
+ * the connections of requests that began before the drain would stay open.
  */
 export function closeWhenDraining(draining: AbortSignal) {
   return (
@@ -214,7 +216,7 @@ export function closeWhenDraining(draining: AbortSignal) {
   };
 }
 
-/** No response of /v1 depends on cookies, so every page can read every response. */
+/** Every web page can read every response of /v1, because no response depends on cookies. */
 export const corsHeaders = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":

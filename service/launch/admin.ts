@@ -1,4 +1,4 @@
-// Defines the operator's command `launch`, which starts with a funded key and ends with a proved
+// Defines the operator's command `launch`, which takes an operator from a funded key to a proved
 // payment.
 
 import type { Config } from "../config.ts";

@@ -1,5 +1,6 @@
-// Records the steps of a launch, so that an interrupted launch can be repeated. Each signed
-// transaction is stored before it is sent. The intent is stored before its address is shown.
+// Stores the progress of a launch in a file (the journal), so that the same command continues an
+// interrupted launch. Stores each signed transaction before it is sent, and the intent before its
+// address is shown.
 
 import type { Hex, Intent } from "executable-address";
 import { deterministicDeployer, factoryAddress, periphery } from "executable-address-contracts";
@@ -8,7 +9,10 @@ import { parseTransaction, sliceHex } from "viem/utils";
 import type { Receipt } from "../executor/transactions/receipt.ts";
 import { readNote, writeNote } from "../records/mirror.ts";
 
-/** `raw` is the signed transaction. `wei` is its cost including the value, as a decimal number. */
+/**
+ * `raw` is the signed transaction. `wei` is its cost including the transferred value, as a decimal
+ * number.
+ */
 export type Sent = {
   hash: Hex;
   raw: Hex;
@@ -22,12 +26,12 @@ export type LaunchState = {
   wallet: Hex;
   sent: Sent[];
   /**
-   * Transactions with the nonce of a mined transaction in `sent`. Only one of them can be mined,
-   * but a reorganization can mine a different one.
+   * Transactions that have the same nonce as a mined transaction in `sent`. They can only be mined
+   * if a reorganization removes that transaction.
    */
   replaced?: Sent[];
   intent?: Intent;
-  /** The address that was saved, and its account. */
+  /** The address that was saved to the database, and the account that owns it. */
   saved?: { address: Hex; accountId: string };
   /** The file to which the receipt was written. */
   receipt?: string;
@@ -39,7 +43,7 @@ export type Journal = {
 };
 
 /**
- * Reads the journal from `file`, or starts a new journal.
+ * Reads the journal from `file`, or starts a new journal if the file does not exist.
  *
  * @throws an error that names both wallets if the file belongs to a launch with a different key
  */
@@ -79,13 +83,13 @@ export async function changeSent(
   await journal.save({ sent });
 }
 
-/** Returns every transaction that was signed for a nonce, and that was not refused. */
+/** Returns every transaction that was signed with this nonce, except refused transactions. */
 export const signedFor = ({ sent, replaced = [] }: LaunchState, nonce: number): Sent[] =>
   [...replaced, ...sent].filter((each) => each.nonce === nonce);
 
 /**
- * Stores the block, the outcome, and the cost of `mined` from its receipt, and returns `mined` with
- * these fields. The other transactions with its nonce are replaced.
+ * Adds the block, the outcome, and the cost from the receipt to a stored transaction, and returns
+ * the transaction. Moves all other transactions with the same nonce to `replaced`.
  */
 export async function noteReceipt(
   journal: Journal,
@@ -110,11 +114,11 @@ export async function noteReceipt(
   return mined;
 }
 
-/** Returns the cost of all mined transactions, in wei. */
+/** Returns the total cost of all mined transactions, in wei. */
 export const spentWei = ({ sent }: LaunchState): bigint =>
   sent.reduce((sum, { mined }) => sum + BigInt(mined?.wei ?? 0), 0n);
 
-/** Returns whether a transaction with this calldata was mined and succeeded. */
+/** Returns whether a mined transaction with this calldata succeeded. */
 export const hasSucceeded = ({ sent }: LaunchState, data: Hex): boolean =>
   sent.some(({ raw, mined }) => mined?.succeeded && parseTransaction(raw).data === data);
 
@@ -134,7 +138,8 @@ function createdBy(raw: Hex): Hex | undefined {
 }
 
 /**
- * Returns the address that has code if the transaction took effect, or undefined for a transfer.
+ * Returns the address of the contract that the transaction creates or calls. If this address has no
+ * code, the transaction had no effect. Returns undefined for a plain transfer.
  */
 export const codeAfter = (raw: Hex): Hex | undefined => {
   const { to, data } = parseTransaction(raw);

@@ -1,5 +1,6 @@
-// Tests a launch whose process is killed and restarted with the same command. `npm test` kills the
-// process at two sends, and `npm run test:long` before and after each send and at other steps.
+// Tests that the same command continues a launch after its process was killed. `npm test` kills the
+// process at two sends. `npm run test:long` kills it before and after every send, and at other
+// steps.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -32,11 +33,11 @@ function start({ env, keyFile }: BareChain, more: Record<string, string> = {}): 
 }
 
 /**
- * Starts the command, and kills it when it sends a transaction, either before the node receives the
- * transaction or before the node's response arrives. Returns false if the command ended without
- * such a send.
+ * Starts the command and kills it when it sends a transaction: before the node receives the
+ * transaction or, if `isAfter`, before the node's response arrives. Returns false if the command
+ * did not send this many transactions.
  *
- * @param through the number of earlier sends that are allowed
+ * @param through the number of transactions that pass before the kill
  */
 async function killAtSend(chain: BareChain, isAfter: boolean, through: number): Promise<boolean> {
   const child = start(chain);
@@ -93,7 +94,8 @@ test("a launch sends nothing twice if killed before and after each send", onlyLo
   }
   t.diagnostic(`killed ${kills} times`);
   assert.ok(kills >= 14, `${kills}`);
-  // The transactions: the deployer's funding, the factory, five other contracts, and the execution.
+  // The eight transactions are the deployer's funding, the factory, five other contracts, and the
+  // execution.
   assert.equal(await countSent(chain), 8);
   const { sent, receipt } = journalOf(chain);
   assert.equal(sent.filter(({ mined }) => mined?.succeeded).length, 8);

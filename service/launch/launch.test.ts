@@ -1,5 +1,5 @@
-// Tests launches on empty chains: refusals before any coin is spent, the estimate, and the final
-// proof of the payment.
+// Tests launches on chains without our contracts: refusals before any coin is spent, the cost
+// estimate, and the final proof of the payment.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -21,9 +21,7 @@ async function startChain(t: TestContext, hardfork?: "shanghai"): Promise<BareCh
   return chain;
 }
 
-/**
- * Runs a launch, expects a refusal, and checks that the launch sent nothing and created no file.
- */
+/** Asserts that the launch fails with `message`, sends no transaction, and creates no file. */
 async function assertRefused(chain: BareChain, message: RegExp, change?: Partial<LaunchOptions>) {
   await assert.rejects(runLaunch(chain, change).done, message);
   assert.equal(await countSent(chain), 0);
@@ -100,16 +98,16 @@ describe("launch", () => {
     const ratio = Number(planned.cost.estimatedWei) / Number(spent);
     t.diagnostic(`estimated ${planned.cost.estimatedWei} wei, spent ${spent} wei: ${ratio}`);
     assert.ok(ratio > 0.9 && ratio < 1.1, `${ratio}`);
-    // Most of the cost is the fixed funding of the deployer, so the gas is also compared
-    // separately.
+    // Most of the cost is the deployer's funding, which is constant. So also compare only the gas
+    // costs.
     const { fundingWei } = deterministicDeployer;
     const gasRatio =
       Number(BigInt(planned.cost.estimatedWei) - fundingWei) / Number(spent - fundingWei);
     t.diagnostic(`of the gas only: ${gasRatio}`);
     assert.ok(gasRatio > 0.9 && gasRatio < 1.1, `${gasRatio}`);
     assert.equal(parseEther(launched.spent), spent);
-    // The transactions: the deployer's funding, the factory, five other contracts, and the
-    // execution. The payer sends the payment.
+    // The eight transactions are the deployer's funding, the factory, five other contracts, and the
+    // execution. The payment is a transaction of the payer.
     assert.equal(await countSent(chain), 8);
 
     assert.equal(launched.outcome, "executed");
@@ -145,11 +143,14 @@ describe("launch", () => {
 describe("a launch whose execution USDC rejects", () => {
   const { pause, unpause, block, unblock } = fiatTokenData;
 
-  /** Sends a transaction of the owner of USDC, without waiting for a block. */
+  /** Sends a transaction from the owner of USDC, and does not wait until it is mined. */
   const send = ({ client, token: to }: BareChain, data: Hex) =>
     client.sendTransaction({ to, data, gas: 100_000n });
 
-  /** Changes USDC in the block of the payment, so that the launch cannot execute in between. */
+  /**
+   * Changes USDC in the same block as the payment, so that the launch cannot execute the address
+   * before the change.
+   */
   function changeWithPayment(chain: BareChain, data: Hex) {
     const { pay, client } = chain;
     chain.pay = async (address) => {
@@ -163,7 +164,10 @@ describe("a launch whose execution USDC rejects", () => {
     };
   }
 
-  /** Launches both while USDC is changed and afterwards, and checks what happens to the payment. */
+  /**
+   * Asserts that a launch fails twice and keeps the payment while USDC rejects transfers, and
+   * succeeds after `undo`.
+   */
   async function assertWaits(chain: BareChain, change: Hex, undo: Hex, reason: string) {
     changeWithPayment(chain, change);
     const rejected = `the execution would revert with "${reason}" and was not sent: the payment`;

@@ -1,6 +1,7 @@
-// Launches the service on a chain, in repeatable steps: check the endpoints and the cost, deploy
-// the contracts, create an address, wait for a payment to it, execute it, and prove the outcome.
-// journal.ts stores the state that cannot be read from the chain.
+// Launches the service on a chain in steps: check the endpoints and the cost, deploy the contracts,
+// create an address, wait for a payment to it, execute the address, and prove the outcome. The same
+// command continues an interrupted launch. journal.ts stores the state that cannot be read from the
+// chain.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -60,7 +61,7 @@ import { inspectSent, settleSent } from "./sending.ts";
 /**
  * Runs a launch.
  *
- * @throws an error whose message says in one sentence what the operator must change
+ * @throws an error whose message is one sentence about what the operator must change
  */
 export async function launch(options: LaunchOptions, outside: Outside) {
   const { config, report } = outside;
@@ -114,8 +115,8 @@ async function carryOut(run: Launch) {
 }
 
 /**
- * Deploys the missing contracts. If the transaction of a step was mined, repeats the step only if a
- * reorganization removed the transaction.
+ * Deploys the missing contracts. Never sends a deployment again after its transaction was mined,
+ * unless a reorganization removed the transaction.
  */
 async function bringContracts(run: Launch) {
   const { chain, request, key } = run;
@@ -163,7 +164,7 @@ async function printProgress(run: Launch, { steps }: CostEstimate, state: string
   );
 }
 
-/** @throws if a launch on this chain is already running with this database */
+/** @throws if another launch on this chain is running with this database */
 async function withLock<Result>(run: Launch, carry: () => Promise<Result>): Promise<Result> {
   const { config, chain } = run;
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
@@ -179,11 +180,12 @@ async function withLock<Result>(run: Launch, carry: () => Promise<Result>): Prom
 }
 
 /**
- * The email of the account that creates the address. The account has no API key and no password.
+ * The email address of the account that owns the launch's address. Nobody can sign in to this
+ * account, because it has neither a password nor an API key.
  */
 const email = "launch@localhost.localdomain";
 
-/** Saves the record to the database under a separate account. The call is idempotent. */
+/** Saves the record to the database for a separate account. The call is idempotent. */
 async function saveAddress(
   { journal }: Launch,
   { address, terms }: AddressRecord,
@@ -223,15 +225,15 @@ function showAddress({ chain, config, report }: Launch, record: AddressRecord): 
 }
 
 /**
- * The maximum number of attempts, which together take about a minute. An attempt can fail because
- * endpoints briefly have different newest blocks, or because an endpoint does not respond.
+ * The maximum number of failed attempts, which take about a minute. An attempt fails if the
+ * endpoints have different newest blocks, or if an endpoint does not respond.
  */
 const attemptsMax = 30;
 
 /**
- * Waits until the address is paid, and executes it unless someone else executes it first.
+ * Waits until the address is paid, and executes the address unless somebody else does so first.
  *
- * @throws if the address expires unpaid, or the execution fails
+ * @throws if the address expires before it is executed, or if the execution fails
  */
 async function executePaid(
   run: Launch,
@@ -270,7 +272,8 @@ async function execute(
   readState: () => Promise<AddressStatus>,
 ): Promise<void> {
   const { chain, key, request, wallet } = run;
-  // If the factory were missing, the execution would succeed and do nothing.
+  // A reorganization may have removed the factory. Without it, the execution would succeed and do
+  // nothing.
   await bringContracts(run);
   const data = toHex(encodeExecution(intent));
   if (hasSucceeded(run.journal.state, data)) {
@@ -288,14 +291,14 @@ async function execute(
     const hash = await sendTransaction(sender, { ...call, gas });
     await waitForTransactionReceipt(sender, { hash });
   } catch (error) {
-    // An executor may have executed the address first.
+    // The execution also fails if an executor executed the address first.
     if ((await readState()).state !== "executed") throw explainRejection(error, address);
   }
 }
 
 /**
- * Returns the error to show if the execution was not sent. Tokens reject transfers while they are
- * paused, or if they block the recipient.
+ * Returns the error for the operator if the execution was not sent because it would revert. For
+ * example, tokens reject transfers while they are paused or if they block the recipient.
  */
 function explainRejection(error: unknown, address: Hex): unknown {
   const data = revertDataOf(error);
@@ -307,7 +310,7 @@ function explainRejection(error: unknown, address: Hex): unknown {
 }
 
 /**
- * Proves the outcome at blocks on which a quorum of endpoints agrees. Then verifies the proof and
+ * Proves the outcome at blocks on which a quorum of endpoints agrees, verifies the proof, and
  * writes it to a file.
  */
 async function proveOutcome(run: Launch, record: AddressRecord) {

@@ -1,5 +1,4 @@
-// The dependencies of a launch's steps: the chain and its endpoints, the wallet, the journal, and
-// the output.
+// Opens what a launch needs: the chain and its endpoints, the wallet, the journal, and the output.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +20,7 @@ export type LaunchOptions = {
   /** The chain's name, such as `base-sepolia`, or its ID. */
   chainName: string;
   keyFile: string;
-  /** If not empty, these URLs replace the endpoints of the chains file. */
+  /** If not empty, replaces the chain's endpoints in the chains file. */
   rpcUrls: readonly string[];
   isDryRun: boolean;
   isResume: boolean;
@@ -29,7 +28,7 @@ export type LaunchOptions = {
 
 export type Outside = { config: Config; report: (line: string) => void; pollMs?: number };
 
-/** The chain, the journal, and the output, for the steps of one launch. */
+/** The dependencies of one launch's steps. */
 export type Launch = {
   chain: Chain;
   config: Config;
@@ -38,11 +37,11 @@ export type Launch = {
   journal: Journal;
   sending: Sending;
   /**
-   * Sends requests to the first endpoint that answers. Stores each transaction in the journal, and
-   * waits until it is mined.
+   * Sends each request to the first endpoint that responds. Stores each transaction in the journal
+   * before it sends the transaction, and waits until it is mined.
    */
   request: ReturnType<typeof journaled>;
-  /** All endpoints. When the address is read, `quorum` endpoints must give the same answer. */
+  /** All endpoints. When the launch reads the address, at least `quorum` of them must agree. */
   rpcs: readonly Rpc[];
   quorum: number;
   pollMs: number;
@@ -50,12 +49,15 @@ export type Launch = {
 };
 
 const pollMsUsual = 2_000;
-/** The time until the address expires. Late money is returned to the wallet. */
+/**
+ * The time until the address expires. A payment that arrives later can only be sent to the wallet.
+ */
 const expirySeconds = 86_400;
 
 /**
  * Finds the chain in the chains file.
- * @throws an error that lists the names of the chains
+ * @throws if the chain is missing, with a list of the chains' names, or if an endpoint's URL is
+ * invalid
  */
 export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions): Chain {
   const chains = readChains(config.chainsFile);
@@ -67,7 +69,7 @@ export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions)
     throw new Error(`--chain: expected one of ${names}, found ${chainName}`);
   }
   const bad = rpcUrls.find((url) => !/^https?:\/\/[^/]/.test(url) || !URL.canParse(url));
-  // The URL may contain a key.
+  // The message does not quote the URL, because it may contain a key.
   if (bad !== undefined) {
     throw new Error(
       `--rpc: expected an http or https URL, found other text (${bad.length} characters)`,
@@ -77,7 +79,7 @@ export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions)
 }
 
 /**
- * Converts a chain's name to the form of `--chain`: "Base Sepolia (testnet)" becomes
+ * Converts a chain's name to its form in `--chain`: "Base Sepolia (testnet)" becomes
  * `base-sepolia`.
  */
 const wordOf = (name: string) =>
@@ -116,8 +118,8 @@ export async function openLaunch(
 }
 
 /**
- * Returns a function that reads a receipt from all endpoints. Two endpoints must return the same
- * receipt, because the next step of the launch spends coin.
+ * Returns a function that reads a receipt from all endpoints. At least two endpoints must return
+ * the same receipt, because the launch spends coin in its next step.
  */
 const receiptReader =
   (clients: readonly ChainRpc[]): Sending["readReceipt"] =>
@@ -134,8 +136,7 @@ const receiptReader =
   };
 
 /**
- * Creates the intent of the first payment: 0.01 of the chain's USDC, which is forwarded to the
- * wallet.
+ * Creates the intent for the first payment: it requests 0.01 USDC and forwards it to the wallet.
  */
 export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promise<Intent> {
   const token = chain.tokens.find(({ symbol }) => symbol === "USDC") ?? chain.tokens[0]!;
@@ -159,7 +160,7 @@ export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promis
   };
 }
 
-/** Returns the address's status on which a quorum of the endpoints agrees. */
+/** Returns the status of the address if a quorum of the endpoints agrees on it. */
 export async function readState({ chain, rpcs, quorum }: Launch, record: AddressRecord) {
   const agreed = await blockHashOf(rpcs, { quorum, chainId: chain.chainId });
   return readAgreed(record, agreed, { rpcs, quorum });

@@ -1,5 +1,5 @@
-// Checks, before any coin is spent, that a launch can succeed. Checks the features of each
-// endpoint, whether the chain supports the contracts, the remaining cost, and the wallet's balance.
+// Checks that a launch can succeed before it spends any coin: the features of each endpoint, the
+// chain's support for the contracts, the remaining cost, and the wallet's balance.
 
 import { type AddressRecord, encodeExecution, type Hex, toHex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -20,7 +20,10 @@ export type EndpointReport = Awaited<ReturnType<typeof compareEndpoints>>[number
   faults: string[];
 };
 
-/** Checks the features of each endpoint of `chain`, and lists the faults that prevent a launch. */
+/**
+ * Checks the features of the chain's endpoints, and lists each endpoint's faults that prevent a
+ * launch.
+ */
 export async function inspectEndpoints(chain: Chain): Promise<EndpointReport[]> {
   const compared = await compareEndpoints(chain, factoryAddress);
   return Promise.all(
@@ -35,7 +38,7 @@ export async function inspectEndpoints(chain: Chain): Promise<EndpointReport[]> 
           faults.push("returns no logs, which are needed to find payments");
         if (report.differsOn.length > 0) faults.push(`differs on ${report.differsOn.join(", ")}`);
       }
-      // The whole URL may contain a key.
+      // Shows only the host, because the rest of the URL may contain a key.
       return { ...report, endpoint: new URL(url).host, faults };
     }),
   );
@@ -89,13 +92,13 @@ export function endpointTable(reports: readonly EndpointReport[]): string {
 }
 
 export type CostEstimate = {
-  /** `wei` is the cost of the step: gas, data fee, and value. */
+  /** `wei` is the total cost of the step: gas, data fee, and transferred value. */
   steps: { name: string; gas: string; wei: string }[];
   gasPriceWei: string;
   estimatedWei: string;
   /**
-   * The balance that the wallet needs. It is higher than the cost, because gas limits are higher
-   * than the used gas, and offered prices are higher than the paid prices.
+   * The balance that the wallet needs. It is higher than the estimated cost, because a node accepts
+   * a transaction only if the wallet can pay its whole gas limit at its maximum gas price.
    */
   neededWei: string;
   balanceWei: string;
@@ -110,18 +113,18 @@ type Estimated = {
 };
 
 /**
- * The gas of an execution with one transfer, rounded up. Used if no node can simulate the
+ * The usual gas of an execution with one transfer, rounded up. Used if no node can simulate the
  * execution.
  */
 const executionGasUsual = 110_000n;
-/** A placeholder for the signature, because the data fee depends on the number of bytes. */
+/** A placeholder signature, because the data fee depends on the size of the signed transaction. */
 const signature = { r: `0x${"ab".repeat(32)}`, s: `0x${"cd".repeat(32)}`, yParity: 0 } as const;
 
 /**
- * Estimates the remaining cost of the launch at the current gas price.
+ * Estimates the cost of the launch's remaining steps at the current gas price.
  *
  * @param isExecuted whether the address is already executed
- * @throws an error if a launch on this chain is not possible now
+ * @throws if the gas price is above the chain's `maxFeePerGas`, or if the chain cannot be read
  */
 export async function estimateLaunch(
   { chain, rpc, reader, wallet, record }: Estimated,
@@ -159,14 +162,16 @@ export async function estimateLaunch(
     })),
     gasPriceWei: `${price}`,
     estimatedWei: `${fees + values}`,
-    // An execution's gas limit is 1.375 times its estimate, and the offered price is 1.2 base fees.
+    // The margin is 1.5, because a transaction's gas limit is above its estimate (1.375 times for
+    // an execution), and its maximum price is above the base fee (1.2 times).
     neededWei: `${(fees * 3n) / 2n + values}`,
     balanceWei: `${await getBalance(reader, { address: wallet })}`,
   };
 }
 
 /**
- * Simulates the execution as if the address were paid. Returns undefined if no node can do that.
+ * Returns the gas of a simulated execution that assumes the payment, or undefined if no node can
+ * simulate it.
  */
 async function estimateExecution(chain: Chain, rpc: ChainRpc, { address, intent }: AddressRecord) {
   const on = { chainId: chain.chainId, factory: factoryAddress, rpc, tokens: chain.tokens };
@@ -175,8 +180,8 @@ async function estimateExecution(chain: Chain, rpc: ChainRpc, { address, intent 
 }
 
 /**
- * Reads the fee that an OP Stack chain charges for publishing these bytes. On other chains, returns
- * zero.
+ * Returns the fee that an OP Stack chain charges for publishing `data`. Returns zero on other
+ * chains.
  */
 async function readDataFee(rpc: ChainRpc, chainId: number, data: Hex): Promise<bigint> {
   const fee = 1_000_000_000n;
@@ -193,7 +198,7 @@ async function readDataFee(rpc: ChainRpc, chainId: number, data: Hex): Promise<b
   return answer === "0x" ? 0n : BigInt(answer);
 }
 
-/** Formats the estimate as lines for the operator. */
+/** Formats the estimate for the operator. */
 export function estimateLines(cost: CostEstimate): string {
   const ether = (wei: string) => `${formatEther(BigInt(wei))}`;
   const steps = cost.steps.map(
@@ -209,7 +214,7 @@ export function estimateLines(cost: CostEstimate): string {
 /**
  * Checks that the wallet has the required balance.
  *
- * @throws an error with the wallet, its balance, and the required balance
+ * @throws if the balance is too low, with the wallet, its balance, and the required balance
  */
 export function requireBalance(wallet: Hex, { neededWei, balanceWei }: CostEstimate): void {
   if (BigInt(balanceWei) >= BigInt(neededWei)) return;

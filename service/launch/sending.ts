@@ -1,10 +1,10 @@
-// Sends the transactions of a launch, and waits until they are mined. Sends a transaction again if
-// an endpoint lost it, and raises its fee if the fee is too low.
+// Sends a launch's transactions, and waits until they are mined. Sends a transaction again if the
+// endpoint has lost it, and raises the fee if it is too low.
 //
-// No transaction takes effect twice. Each transaction uses the nonce after the newest mined
-// transaction. So all pending transactions have the same nonce, and only one can be mined. A
-// transaction with the same recipient, value, and calldata as a mined transaction is not signed
-// again, even if an endpoint lags and does not show the effect of the mined transaction yet.
+// No step takes effect twice, for two reasons. Each transaction uses the nonce after the newest
+// mined transaction, so all pending transactions have the same nonce, and only one of them can be
+// mined. And a transaction with the same recipient, value, and calldata as a mined transaction is
+// not signed, even if an endpoint lags behind and does not show the mined transaction's effect yet.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -42,7 +42,8 @@ export type Sending = {
   /** Sends a request to the first endpoint, or to the next one if the first fails. */
   request: ChainRpc["request"];
   /**
-   * Reads a transaction's receipt; undefined unless two endpoints agree on it, if there are two.
+   * Reads a transaction's receipt. Returns undefined if there is none, or if only one of several
+   * endpoints returns it.
    */
   readReceipt(hash: Hex): Promise<Receipt | undefined>;
   fees: FeePolicy;
@@ -50,23 +51,24 @@ export type Sending = {
   report: (line: string) => void;
 };
 
-/** Thrown if a different transaction of the key used the nonce of a launch's transaction. */
+/** Thrown if another transaction of the wallet used the nonce of the launch's transaction. */
 class NonceTaken extends StepError {}
 
-/** Thrown if the endpoint refuses a transaction, so that no known mempool contains it. */
+/** Thrown if the endpoint refuses a transaction, which is then in no known mempool. */
 class SendRefused extends CallRefused {}
 class NotSent extends StepError {}
 
 /**
- * Wraps `request` for the launch's wallet. A transaction is stored before it is sent. The call that
- * sends a transaction resolves with the hash of the version that was mined.
+ * Wraps `request` for the launch's wallet. `eth_sendRawTransaction` stores the transaction before
+ * it sends it, and resolves after it was mined. The result is the hash of the mined version, whose
+ * fee can be higher.
  */
 export function journaled(sending: Sending): ChainRpc["request"] {
   const { request, journal } = sending;
   return async (method, params) => {
     if (method === "eth_getTransactionCount" && isText(params[0], journal.state.wallet)) {
       const { sent } = journal.state;
-      // An endpoint that lags behind returns a nonce that is too low.
+      // An endpoint that lags behind would return a nonce that is too low.
       const known = sent.reduce(
         (next, each) => (each.mined ? Math.max(next, each.nonce + 1) : next),
         0,
@@ -95,8 +97,8 @@ const withNonce = ({ journal }: Sending, nonce: number) =>
 
 async function send(sending: Sending, raw: Hex): Promise<Hex> {
   const { journal, report } = sending;
-  // Nobody has the key of this transaction's sender. So the transaction does not use the wallet's
-  // nonces, and its fee cannot change.
+  // This transaction is not from the wallet, so it does not use the wallet's nonces. Nobody has its
+  // sender's key, so its fee cannot change.
   if (raw === deterministicDeployer.transaction) return sendKeyless(sending, raw);
   const { nonce = 0 } = parseTransaction(raw);
   const same = journal.state.sent.filter((each) => hasSameEffect(each.raw, raw));
@@ -107,7 +109,10 @@ async function send(sending: Sending, raw: Hex): Promise<Hex> {
   return awaitMined(sending, sent);
 }
 
-/** Stores a transaction. If its fee exceeds the maximum, signs it again with a lower fee. */
+/**
+ * Stores a new transaction. If the fee exceeds the maximum, stores a version with a lower fee
+ * instead.
+ */
 async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   const { journal, fees } = sending;
   const { nonce = 0, type } = parseTransaction(raw);
@@ -122,12 +127,13 @@ async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   return sent;
 }
 
-/** @throws if the mined transaction may have had an effect */
+/** @throws unless the mined transaction certainly had no effect */
 async function assertGone(sending: Sending, sent: Sent): Promise<void> {
   const receipt = await sending.readReceipt(sent.hash);
   const address = codeAfter(sent.raw);
   if (receipt && address) {
-    // A transaction that a reorganization moved before the deployer's deployment has no effect.
+    // If a reorganization moved the transaction before the deployment of the contract that it
+    // calls, it had no effect.
     const at = { blockHash: receipt.blockHash };
     const code = await sending.request("eth_getCode", [address, at]).catch(() => undefined);
     if (code === "0x") return;
@@ -149,18 +155,21 @@ async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
   });
 }
 
-/** The polls before the first line of output (20 s), and between later lines (a minute). */
+/**
+ * The number of polls before the first progress line (20 s), and between later lines (one minute).
+ */
 const quietPolls = 10;
 const pollsPerLine = 30;
-/** The maximum number of polls, which take an hour. */
+/** The maximum number of polls, which take one hour. */
 const pollsMax = 1_800;
 /** The number of consecutive refusals of a transaction after which the step fails. */
 const refusalsMax = 3;
 
 /**
- * Calls `attempt` until its result is defined. Reports every minute why the result is undefined.
+ * Calls `attempt` until it returns a result. Meanwhile, reports the reason for the wait every
+ * minute.
  *
- * @throws after an hour, or if the endpoint refuses a call several times in a row
+ * @throws after one hour, or if the endpoint refuses calls {@link refusalsMax} times in a row
  */
 async function wait<Result>(
   sending: Sending,
@@ -194,30 +203,38 @@ async function wait<Result>(
     if (poll >= quietPolls && (poll - quietPolls) % pollsPerLine === 0) {
       report(`waiting for ${name}: ${why}. You can stop the command and run it again later`);
     }
-    // The first waits are short, because a chain that mines a block for each transaction has the
-    // receipt immediately.
+    // The first waits are short, because some test chains mine a block immediately for each
+    // transaction.
     await sleep(Math.min(pollMs, 100 * 2 ** poll));
   }
   throw new StepError(`${name} was not mined within an hour: run the same command again later`);
 }
 
-/** The fee is raised after `patienceBlocks`. A transaction has at most `signaturesMax` versions. */
+/**
+ * If a transaction is not mined within `patienceBlocks`, its fee is raised. A transaction has at
+ * most `signaturesMax` versions.
+ */
 const patienceBlocks = 10;
 const signaturesMax = 10;
-/** The maximum fee as a multiple of the lowest, because endpoints can lie about the base fee. */
+/**
+ * The maximum fee of a transaction, as a multiple of its first fee, because an endpoint can lie
+ * about the base fee.
+ */
 const raiseFactorMax = 10n;
 /**
- * Polls for the receipt of a transaction that the endpoint counts as mined. After 10 s, the launch
- * searches for a different transaction with the nonce. After 3 minutes, the launch fails.
+ * If the endpoint reports that a nonce is used but the receipt is missing, the launch polls for the
+ * receipt. After `lagPolls` (10 s), it also searches the blocks for another transaction with this
+ * nonce. After `lagPollsMax` (3 minutes), it fails.
  */
 const lagPolls = 5;
 const lagPollsMax = 90;
 
 /**
- * Sends a stored transaction until its nonce is used. Returns the mined transaction's hash.
+ * Sends a stored transaction, and sends it again if necessary, until a transaction with its nonce
+ * is mined. Returns the mined transaction's hash.
  *
- * @throws {NonceTaken} if the mined transaction is not part of the launch, or has a different
- *   effect
+ * @throws {NonceTaken} if the mined transaction does not belong to the launch, or has another
+ * effect
  */
 async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promise<Hex> {
   let signedAt: number | undefined;
@@ -257,14 +274,18 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
     }
     return undefined;
   }).catch(async (error) => {
-    // The next transaction uses the same nonce, so at most one of the two can be mined.
+    // It is safe to forget the refused transaction: the next transaction uses the same nonce, so at
+    // most one of the two can be mined.
     const refused = withNonce(sending, nonce).at(-1);
     if (error instanceof NotSent && refused) await changeSent(journal, refused.hash, () => null);
     throw error;
   });
 }
 
-/** Stores and returns the mined transaction with this nonce, if any. */
+/**
+ * If a transaction with this nonce was mined, stores its receipt's data and returns the
+ * transaction.
+ */
 async function settle(sending: Sending, nonce: number): Promise<Sent | undefined> {
   const { journal } = sending;
   for (const signed of signedFor(journal.state, nonce)) {
@@ -292,7 +313,10 @@ async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> 
   }
 }
 
-/** Signs a transaction again with a higher fee, or returns the reason why a limit forbids it. */
+/**
+ * Signs a transaction again with a higher fee, or returns a message if a limit or the balance
+ * prevents this.
+ */
 async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<Sent | string> {
   const { journal, request, fees, report } = sending;
   const own = signedFor(journal.state, sent.nonce);
@@ -328,7 +352,7 @@ function feeOf(raw: Hex): Fee {
   return { maxFee: maxFeePerGas, priorityFee: maxPriorityFeePerGas };
 }
 
-/** Signs a transaction again with a different fee. Also stores the new version. */
+/** Signs a transaction again with another fee, and stores the new version. */
 async function signStored({ key, journal }: Sending, raw: Hex, fee: Fee): Promise<Sent> {
   const { chainId, nonce = 0, to, data, gas, value } = parseTransaction(raw);
   const signed = await privateKeyToAccount(key).signTransaction({
@@ -340,7 +364,10 @@ async function signStored({ key, journal }: Sending, raw: Hex, fee: Fee): Promis
   return sent;
 }
 
-/** @throws {NonceTaken} if a block contains a different transaction with the wallet's nonce */
+/**
+ * @throws {NonceTaken} if a block contains a transaction of the wallet with this nonce that does
+ * not belong to the launch
+ */
 async function assertNotTaken(sending: Sending, nonce: number, head: number): Promise<void> {
   const { journal } = sending;
   const taker = await findTaker(sending, nonce, head);
@@ -356,8 +383,8 @@ async function assertNotTaken(sending: Sending, nonce: number, head: number): Pr
 }
 
 /**
- * Finds the wallet's transaction that used `nonce`. Searches backward from the block `head`,
- * because an endpoint may have only the state of recent blocks.
+ * Finds the mined transaction of the wallet with this nonce. Searches backward from the block
+ * `head`, because an endpoint may have only the state of recent blocks.
  */
 async function findTaker(sending: Sending, nonce: number, head: number) {
   try {
@@ -391,9 +418,10 @@ const removed =
   "necessary";
 
 /**
- * Checks the receipt of each stored transaction, even if it was mined before, and waits for each
- * transaction that is in a mempool, unless an earlier nonce is unused and has no known transaction.
- * Other transactions are sent again by the steps that need them.
+ * Reads the receipt of each stored transaction again, because a reorganization may have removed it.
+ * Then waits for each transaction that can still be mined: it is in a mempool, and all earlier
+ * nonces are used or have a transaction in a mempool. The other transactions are not sent here,
+ * because the steps send them again if necessary.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, report } = sending;
@@ -407,7 +435,8 @@ export async function settleSent(sending: Sending): Promise<void> {
     }
     const isTaken = (await readNonce(sending)) > nonce;
     const known = await Promise.all(own.map(({ hash }) => isKnown(sending, hash)));
-    // A transaction cannot be mined while an earlier nonce is unused and has no known transaction.
+    // No transaction can be mined while an earlier nonce is unused and has no transaction in a
+    // mempool.
     isBehindGap ||= !isTaken && !known.includes(true);
     if (isBehindGap) continue;
     await awaitMined(sending, own.at(-1)!).catch((error) => {
@@ -420,7 +449,9 @@ export async function settleSent(sending: Sending): Promise<void> {
 const nonces = ({ journal }: Sending) =>
   [...new Set(journal.state.sent.map(({ nonce }) => nonce))].sort((a, b) => a - b);
 
-/** Checks each stored transaction. Returns the unmined ones with the reasons. Saves nothing. */
+/**
+ * Returns a line for each stored transaction that is not mined, with the reason. Changes nothing.
+ */
 export async function inspectSent(sending: Sending) {
   const journal: Journal = {
     state: sending.journal.state,

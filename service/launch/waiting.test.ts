@@ -1,5 +1,5 @@
-// Tests a launch on a chain that stops mining or becomes more expensive, and a launch with a key
-// that a different program also uses.
+// Tests launches on a chain that stops mining or becomes more expensive, and launches with a key
+// that another program also uses.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -16,7 +16,7 @@ import { onlyLong } from "../../scripts/long.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
 
-/** A chain that mines blocks only on request. */
+/** Starts a chain that mines blocks only on request. */
 async function startStopped(t: TestContext): Promise<BareChain> {
   const chain = await startBareChain();
   t.after(chain.stop);
@@ -29,7 +29,7 @@ async function mineOn({ client }: BareChain): Promise<void> {
   await client.mine({ blocks: 1 });
 }
 
-/** Resolves when the next transaction for which `wanted` returns true is sent. */
+/** Resolves with the next sent transaction for which `wanted` returns true. */
 const nextSend = (chain: BareChain, wanted: (raw: Hex) => boolean) =>
   new Promise<Hex>((resolve) =>
     chain.watch((call, forward) => {
@@ -40,8 +40,8 @@ const nextSend = (chain: BareChain, wanted: (raw: Hex) => boolean) =>
   );
 
 /**
- * Asserts that all transactions of the journal are mined, and that the wallet has sent only these
- * transactions and `others` further ones.
+ * Asserts that the launch succeeds, that all transactions in the journal are mined, and that the
+ * wallet has sent only these transactions and `others` more.
  */
 async function assertExecuted(
   chain: BareChain,
@@ -57,7 +57,7 @@ async function assertExecuted(
   assert.equal(await countSent(chain), 8 + others);
 }
 
-/** Sends and mines a transaction of a different program from the launch's key. */
+/** Sends and mines a transaction from the launch's wallet, as another program would. */
 async function sendAside({ client, wallet }: BareChain, nonce: number): Promise<Hex> {
   const fee = parseGwei("50");
   const hash = await client.sendTransaction({

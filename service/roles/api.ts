@@ -15,7 +15,7 @@ import type { RoleParts } from "./parts.ts";
 /**
  * Starts the HTTP server. Resolves when the server listens.
  *
- * @param draining aborts when the process begins to stop
+ * @param draining aborts when the process begins to drain
  */
 export async function startApi(config: Config, parts: RoleParts, draining: AbortSignal) {
   const { log, stops, metrics, keccak, store, chains, statusReader, chainLoop } = parts;

@@ -1,4 +1,5 @@
-// Starts the role `executor`: executions and recoveries, events of addresses, and webhooks.
+// Starts the role `executor`, which executes and recovers addresses, creates events, and delivers
+// webhooks.
 
 import { factoryAddress } from "executable-address";
 import type { Config } from "../config.ts";
@@ -54,7 +55,7 @@ export function startExecutorRole(config: Config, parts: RoleParts): void {
   stops.push(() => delivery.stop());
 }
 
-/** Imports the records of the configured mirrors. */
+/** Starts to import records from the configured mirrors. */
 function takeFromMirrors(
   { executorMirrors, executorPays, dataDirectory }: Config,
   parts: RoleParts,

@@ -1,4 +1,5 @@
-// Opens the store that the configuration selects, with the tables of all rooms.
+// Opens the store that the configuration selects, with the tables of all parts of the service
+// (rooms).
 
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import * as accounts from "../accounts/tables.ts";
@@ -12,8 +13,8 @@ import type { Store } from "../store/store.ts";
 import * as webhooks from "../webhooks/tables.ts";
 
 /**
- * Opens PostgreSQL if there is a `databaseUrl`. Otherwise opens SQLite in `dataDirectory`, and
- * creates this directory if its parent exists. All migrations have run when the call resolves.
+ * Opens PostgreSQL if `databaseUrl` is set. Otherwise, opens SQLite in `dataDirectory`, and creates
+ * this directory if only its last segment is missing. Resolves after all migrations have run.
  *
  * @param isServer false for an operator's command, which can run next to the server
  * @throws {InUseError} if another server uses the directory
@@ -26,7 +27,7 @@ export async function openStore(
     const { openPostgres } = await import("../store/postgres.ts");
     return openPostgres(config.databaseUrl, rooms);
   }
-  // Parent directories are not created, so that a misspelled path causes an error.
+  // Does not create parent directories, so that a misspelled path is an error.
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
   accessSync(config.dataDirectory, constants.W_OK);
   const file = sqliteFile(config.dataDirectory);

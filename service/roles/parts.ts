@@ -1,4 +1,4 @@
-// Opens the parts that both roles use.
+// Opens the dependencies that both roles share.
 
 import { factoryAddress, type Keccak } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
@@ -16,23 +16,23 @@ import { openStore } from "./open-store.ts";
 export type RoleParts = {
   log: Logger;
   /**
-   * Functions that each close a part. They are called in reverse order, so that no part is closed
-   * before the parts that use it.
+   * The functions that close the parts. They are called in reverse order, so that a part is closed
+   * only after all parts that use it.
    */
   stops: (() => unknown)[];
   metrics: Metrics;
   keccak: Keccak;
   store: Store;
   chains: Chains;
-  /** Returns this process's status reader of a chain. Opens the reader at the first call. */
+  /** Returns this process's status reader for a chain. The first call opens the reader. */
   statusReader: (chainId: number) => StatusReader;
   chainLoop: (chainId: number) => ChainLoop;
 };
 
 /**
- * @param stops receives the functions that close the opened parts, even if a later part cannot be
- *   opened
- * @throws if a part that the configuration names cannot be opened
+ * @param stops an array to which this function adds a close function for each opened part, so that
+ * the caller can close all of them even if a later part cannot be opened
+ * @throws if the store or the chains cannot be opened
  */
 export async function openParts(
   config: Config,

@@ -1,5 +1,5 @@
-// Starts the roles of one process, and drains them on a signal. A process loads only the code of
-// its own roles.
+// Starts one process's roles, and drains them on a signal. A process loads only the code of its own
+// roles.
 
 import cluster from "node:cluster";
 import type { Logger } from "pino";
@@ -16,24 +16,25 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
   const draining = new AbortController();
   try {
     const parts = await openParts(config, log, stops);
-    // Signals are handled before the first request can arrive. Before this point, a signal ends the
-    // process immediately.
+    // Handle signals before the first request can arrive. Until then, a signal ends the process
+    // immediately.
     stopOnSignal(stops, draining, log);
     stops.push(await startMetrics(parts.metrics, config, log));
     await api?.startApi(config, parts, draining.signal);
     if (!draining.signal.aborted) executor?.startExecutorRole(config, parts);
   } catch (error) {
-    // Node can crash if it exits while a thread of the store is starting.
+    // Close the store first, because Node can crash if it exits while one of the store's threads is
+    // starting.
     await stopAll(stops, log);
     throw error;
   }
 }
 
 /**
- * Serves the metrics on a separate port. A worker instead reports its metrics to the process that
- * started it.
+ * Serves the metrics on a separate port. In a worker, reports the metrics to the process that
+ * started the worker instead.
  *
- * @returns a function that closes the server
+ * @returns a function that closes the server, if there is one
  */
 async function startMetrics({ registry }: Metrics, config: Config, log: Logger) {
   const { metricsHost, metricsPort } = config;
@@ -59,7 +60,8 @@ function stopOnSignal(stops: RoleParts["stops"], draining: AbortController, log:
 }
 
 /**
- * Calls all functions in reverse order. If a function fails, logs the error.
+ * Calls the functions in reverse order. If one fails, logs the error and skips the remaining
+ * functions.
  *
  * @returns whether all functions succeeded
  */

@@ -1,4 +1,4 @@
-// Serves information about the service: GET /chains and GET /openapi.json of the API, probes for
+// Serves information about the service: the API's GET /chains and GET /openapi.json, probes for
 // supervisors and load balancers, and the contact for security reports.
 
 import { readFileSync } from "node:fs";
@@ -34,8 +34,8 @@ export function openapi(): Route {
 const notReady = "this server is shutting down and accepts no new requests";
 
 /**
- * A process is live if its event loop runs. A process is ready if it is not draining, its store is
- * readable, and its store has lost no commit.
+ * A process is live if its event loop runs. A process is ready if it is not draining, and its store
+ * is readable and has not lost a commit.
  */
 export function mountProbes(app: FastifyInstance, { store, draining, metrics }: Parts): void {
   mount(app, metrics, "/livez", {

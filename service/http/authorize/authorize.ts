@@ -25,21 +25,22 @@ import { headerValues } from "../routes.ts";
  */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
 /**
- * `whose` identifies the rate limit. Each API key has its own limit, and a rotation of the key does
- * not reset it.
+ * `whose` identifies the rate limit. Each API key has its own limit, which a rotation does not
+ * reset.
  */
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set by a hook in the route's `before`, after the credential was accepted. */
+    /** Set by a hook in the route's `before`, after it has accepted the credential. */
     caller?: Caller;
   }
 }
 
 /**
- * For each purpose of a request: the scope that an API key needs, and the rate limit that applies.
+ * The purposes of a request, each with the scope that an API key needs and the rate limit that
+ * applies.
  */
 const uses = {
   create: { scope: "create", policy: policies.apiKey },
@@ -67,12 +68,12 @@ type Use = keyof typeof uses;
  *    `origin_not_allowed`.
  * 7. A request above the credential's limit: 429 `rate_limited`.
  *
- * If rule 3 refuses a known key, this is recorded, so that the dashboard can report it. Refusals by
- * rules 5 to 7 count in the account's usage. Refusals by rules 1 to 6 do not count against the rate
- * limit.
+ * If rule 3 refuses an existing key, the service records this, and the dashboard shows that the key
+ * was used in a browser. Refusals by rules 5 to 7 count in the account's usage. Refusals by rules 1
+ * to 6 do not count against the rate limit.
  *
- * @param use the purpose of the request; the account's usage counts a successful request only for
- *   `create`, and for any other use stores only the time
+ * @param use the purpose of the request; the account's usage counts successful requests only for
+ * `create`; for other purposes, it stores only the time
  * @throws {Refusal} according to these rules
  * @throws {UnavailableError} if the store of credentials does not respond
  */
@@ -109,8 +110,8 @@ export async function authorize(
 }
 
 /**
- * Returns an onRequest hook that admits only API keys. A client ID is published in web pages, so it
- * can create addresses, but cannot read the account's lists or manage its endpoints.
+ * Returns an onRequest hook that accepts only API keys. Client IDs are public, so a client ID must
+ * not give access to the account's lists or webhook endpoints.
  *
  * @throws {Refusal} the same refusals as {@link authorize}, and 403 `forbidden` for a client ID
  */
@@ -185,7 +186,7 @@ async function useClientId(
   return { accountId, kind: "clientId", isBound, mayName, whose: accountId };
 }
 
-/** @throws {Refusal} that names the missing scope and the scopes of the key */
+/** @throws {Refusal} with the missing scope and the key's scopes */
 function assertScope(needed: Scope, scopes: readonly Scope[]): void {
   if (scopes.includes(needed)) return;
   const message =
@@ -218,8 +219,8 @@ function assertSpelled(kind: CredentialKind, text: string): void {
 }
 
 /**
- * Returns the result of a lookup. If the store fails, the caller is unknown, so the request is
- * refused with 503 instead of 500.
+ * Waits for the lookup of a credential. If the store fails, throws an error that results in 503
+ * instead of 500, because the client can retry.
  */
 async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   try {
@@ -230,8 +231,8 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
 }
 
 /**
- * Counts a request in the account's usage when it is answered. Does not count requests with a
- * status of 500 or above, because the account did not cause the fault.
+ * Counts a request in the account's usage when it is answered. Does not count responses with a
+ * status of 500 or above, because the service is at fault.
  */
 function countWhenAnswered(
   caller: Pick<Caller, "accountId" | "kind">,

@@ -134,7 +134,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const readLeft = ({ headers }: Awaited<ReturnType<typeof askWith>>) =>
         Number(/r=(\d+)/.exec(String(headers.ratelimit))?.[1]);
       const whole = readLeft(await calm.ask("GET", "/events"));
-      // The limit refills during the flood, so a slow machine may need several floods.
+      // The limit refills while the requests are sent, so a slow machine may need several attempts.
       let apiKey = await rotate();
       let rotated = whole;
       for (let flood = 0; flood < 20 && rotated >= whole; flood++) {

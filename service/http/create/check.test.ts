@@ -28,7 +28,10 @@ const post = (path: string, apiKey: string, body: unknown, to = server) =>
     payload: JSON.stringify(body),
   });
 
-/** Makes an intent that pays five units to the shop and expires by the chain's clock. */
+/**
+ * Returns an intent that pays five units to the shop, and whose expiration time follows the chain's
+ * clock.
+ */
 const newIntent = async () => (await world.newRecord({ amount: "5000000" })).intent;
 
 describe("POST /v1/address/check", () => {
@@ -75,7 +78,7 @@ describe("POST /v1/address/check", () => {
     assert.equal(checked.headers["cache-control"], "no-store");
     const { record, simulation, findings } = checked.json();
     assert.deepEqual([simulation.outcome, simulation.fundingAssumed], ["succeeds", true]);
-    // No such token exists yet.
+    // The token's supply is still zero.
     assert.deepEqual(
       findings.map(({ code }: { code: string }) => code),
       ["amount_beyond_supply"],

@@ -1,6 +1,6 @@
 // POST /address/check: spec/service.md, "Check". Returns the record that a create request would
 // return, a simulation, and findings. Saves nothing. A check makes several calls to the chain's
-// endpoints. So checks have a limit per account in addition to the limit of the credential.
+// endpoints, so checks have a separate limit per account in addition to the credential's limit.
 
 import { deriveAddress, formatAddress, type Intent, requirementOf } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -29,8 +29,8 @@ import { parseNewIntent } from "./create.ts";
 export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
 
 /**
- * Returns the function that checks intents for the API and the dashboard, which share each
- * account's limit.
+ * Returns a function that checks intents. The API and the dashboard use the same function, so that
+ * an account has one limit for both.
  */
 export function openCheck(parts: Parts): CheckIntent {
   const { accounts, chains, factory, keccak } = parts;
@@ -57,8 +57,8 @@ export function openCheck(parts: Parts): CheckIntent {
 }
 
 /**
- * Returns the other listed chains of the same kind: the test networks if the chain is a test
- * network, and otherwise the networks that are not test networks.
+ * Returns the other listed test networks if the chain is a test network, and otherwise the other
+ * listed production networks.
  */
 function othersOf(parts: Parts, chainId: number): OtherChain[] {
   const { chains } = parts;
@@ -91,9 +91,9 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
 }
 
 /**
- * Finds calls with a condition about an address of a different chain. With such an address, a
- * `requireExecuted` never succeeds on the intent's chain, so the calls can never run. Anyone can
- * make a `requireClosed` with such an address succeed, so the money could leave too early.
+ * Finds conditions (`requireExecuted` and `requireClosed`) whose address belongs to another chain.
+ * On the intent's chain, `requireExecuted` always fails for this address, so the calls can never
+ * run. Anyone can close the address there, so `requireClosed` does not protect the money.
  */
 async function findConditions(
   { calls, chainId }: Intent,

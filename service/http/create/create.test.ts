@@ -12,9 +12,7 @@ before(async () => {
 });
 after(() => service.close());
 
-/**
- * Sends a create request. Each call has a new key, so that tests do not use up each other's limits.
- */
+/** Sends a create request with a new API key, because each key has its own rate limit. */
 async function post(body: unknown, headers: Record<string, string> = {}, to = service) {
   ({ apiKey } = await to.newKey());
   return to.app.inject({

@@ -1,8 +1,9 @@
 // POST /address/create: spec/service.md §4.1. The operation is idempotent: the same intent always
-// gets the same response, byte for byte. The response is sent after the record is durable. This
-// file also contains the rules for new intents that the library does not check. It also handles
-// references: their query fields, the salts that are derived from them, and the signatures that a
-// bound client ID must send.
+// gets the same response, byte for byte. The response is sent after the record is durable.
+//
+// This file also contains the rules that only this service has for new intents (listed chains and
+// tokens, expiration times), and everything about references: the query fields, the salts that are
+// derived from references, and the signatures that a bound client ID must send.
 
 import { timingSafeEqual } from "node:crypto";
 import {
@@ -43,8 +44,8 @@ import { type Route, refuseIdempotencyKey } from "../routes.ts";
 export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 
 /**
- * Returns the function with which the API and the dashboard create addresses, so that they share
- * each account's daily limit.
+ * Returns a function that creates addresses. The API and the dashboard use the same function, so
+ * that an account has one daily limit for both.
  */
 export function openCreate(parts: Parts): CreateRecord {
   const { store, keccak, factory } = parts;
@@ -67,8 +68,8 @@ export function openCreate(parts: Parts): CreateRecord {
 type ReadKeys = () => ReturnType<typeof findReferenceKeys>;
 
 /**
- * Returns a function that calls `read` at most once and caches the result. A create request may
- * need the reference keys for its salt, for its signature, for both, or not at all.
+ * Returns a function that calls `read` at most once and caches the result. A create request can
+ * need the reference keys for its salt, its signature, both, or neither.
  */
 function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let reading: Promise<Value> | undefined;
@@ -79,7 +80,8 @@ function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
 }
 
 /**
- * Limits the number of valid intents per account and day, including repeated intents.
+ * Limits the number of create requests with a valid intent per account and day, including
+ * repetitions.
  *
  * @throws {Refusal} 429 above the limit
  */
@@ -95,7 +97,8 @@ const repeatable = "to repeat a create safely, send the same salt or reference";
 
 export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
   return {
-    // The credential is checked before the body is read, so that a stranger's body is never parsed.
+    // Checks the credential before it reads the body, so that a body without a valid credential is
+    // never parsed.
     before: [
       admission.enter,
       async (request, reply) => {
@@ -156,8 +159,8 @@ function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
 }
 
 /**
- * Requires an expiration time that is far enough in the future. If a payer's money arrives after
- * the address has expired, the money goes to the creator's `recovery`.
+ * Requires an expiration time that is far enough in the future, because money that arrives after it
+ * goes to `recovery` and not to the payee.
  */
 function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: IntentParts): Issue[] {
   if (expirationTimestamp === undefined) return [];
@@ -175,19 +178,17 @@ function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: Inten
   return [{ path: ["expirationTimestamp"], code, message }];
 }
 
-/** The account that creates an address, its credential, and the fields of the query. */
+/** The account that creates an address, the kind of its credential, and the fields of the query. */
 export type Creator = {
   accountId: string;
   isClientId: boolean;
-  /** Whether the credential is a bound client ID, which creates only signed addresses. */
+  /** Whether the credential is a bound client ID, which can create only signed addresses. */
   isBound: boolean;
   /** Whether the account accepts references from its client ID. */
   mayName: boolean;
   signature: string | undefined;
   reference: string | undefined;
-  /**
-   * Whether the reference is accepted even if a different address of the account already has it.
-   */
+  /** Whether the reference is accepted even if another address of the account already has it. */
   isAgain: boolean;
 };
 type NewIntent = ReturnType<typeof parseNewIntent>;
@@ -252,9 +253,10 @@ function requireMayName({ mayName, reference }: Creator): void {
 }
 
 /**
- * Parses the intent of a create request. If a server sends a reference and no salt, derives the
- * salt from the reference with the account's newest reference key. If an address was already
- * created for the reference with an older key, derives the salt with that key.
+ * Parses the intent of a create request. If the request has an API key and a reference but no salt,
+ * derives the salt from the reference with the account's newest reference key. If the reference
+ * already belongs to an address whose salt was derived with an older key, uses that key, so that a
+ * repeated request returns the same address.
  *
  * @throws {InvalidError} with every fault of the intent
  */
@@ -286,10 +288,10 @@ const needsSalt = (body: unknown): body is object =>
 const noSignature = `0x${"0".repeat(64)}`;
 
 /**
- * Verifies the signature of a create request, if there is one or the client ID is bound. The
- * signature is over the address, which is a hash of the whole intent. So it covers the token, the
- * payee, the amount, and the expiry. Only signatures with the newest key are valid, so that a
- * rotation makes a leaked key useless.
+ * Verifies the signature of a create request if the request has one or the client ID is bound. The
+ * address is a hash of the whole intent, so a signature of the address covers the token, the payee,
+ * the amount, and the expiration time. Only the newest key is valid, so that a rotation makes a
+ * leaked key useless.
  *
  * @throws {Refusal} 403 `not_signed`
  */
@@ -314,7 +316,10 @@ async function verifySigned(
   );
 }
 
-/** Returns the refusal 409 `reference_in_use` for a create request that was not saved. */
+/**
+ * Returns the refusal (409 `reference_in_use`) if the store did not save the record because of its
+ * reference.
+ */
 function referenceInUse(
   outcome: Exclude<SaveOutcome, "saved">,
   { keccak }: Pick<Parts, "keccak">,

@@ -1,6 +1,6 @@
 // Tests, on both databases, that a stranger cannot pass off a cheap address as a shop's expensive
-// order. Each test goes from the create request to the signed webhook and the results of a shop's
-// handlers.
+// order. Each test covers the whole path from the create request to the signed webhook and to the
+// shop's webhook handlers.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -47,8 +47,8 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>) {
 }
 
 /**
- * Starts the service on the world's chain, with a shop's account, the shop's page, and its webhook
- * receiver.
+ * Starts the service on the world's chain, with a shop that has an account, a web page, and a
+ * webhook receiver.
  */
 async function openScene(databaseUrl: string | undefined) {
   const chains = chainsAt(world);
@@ -78,7 +78,8 @@ async function openScene(databaseUrl: string | undefined) {
   };
 
   /**
-   * Pays and executes the address, waits for the observer's event, and returns the signed webhook.
+   * Pays and executes the address, waits until the observer has created the event, and returns the
+   * signed webhook.
    */
   async function payAndHear(record: AddressRecord): Promise<Delivery> {
     await world.pay(record.address, BigInt(record.intent.amount));
@@ -134,8 +135,8 @@ function openShopOf(
 }
 
 /**
- * Returns the goods that three handlers deliver: one that trusts the signed reference, one that
- * finds the order by the proved address, and the shop kit.
+ * Passes a webhook to three handlers, and returns the orders that each would fulfill: one handler
+ * trusts the event's reference, one finds the order by the proved address, and one is the shop kit.
  */
 async function handle(
   { body, headers }: Delivery,
@@ -187,8 +188,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         scene,
       );
       assert.deepEqual(referencesOf(event), [null, "order-1", "client_id"]);
-      // A handler that trusts `reference` finds no order, because the claim is in a different
-      // field.
+      // A handler that trusts `reference` finds no order, because a client ID's reference is in
+      // `claimedReference`.
       assert.deepEqual([byReference, byAddress, kit], [[], [], []]);
 
       const listed = await scene.ask("GET", `/v1/events/${event.id}`, false);
@@ -208,8 +209,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(referencesOf(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
-      // The control: an old row, from the time when claims had no separate field, for a public
-      // intent that a stranger posted again.
+      // Control: in rows of an old version, a reference that a stranger set with the client ID
+      // looked like the account's own.
       const other = await scene.shop.order("order-3", await intentOf("1"));
       await scene.store.db
         .updateTable("address_references")

@@ -1,5 +1,5 @@
-// Tests on both databases that a create request has one outcome: either the record, its owner, and
-// its reference are saved together, or nothing is saved and the same request can be repeated.
+// Tests, on both databases, that a create request is atomic: either the record, its owner, and its
+// reference are all saved, or nothing is saved and the client can repeat the request.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -18,12 +18,15 @@ import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 const origin = "https://shop.example.com";
-/** The numbers of simultaneous create requests. A client ID can make a burst of 20. */
+/**
+ * The number of simultaneous create requests from the server and from the page. A client ID can
+ * make a burst of 20.
+ */
 const parallel = { server: 99, page: 20 };
 const kills = isLong ? 4 : 1;
 /**
- * The number of accounts whose pages create addresses until the server is killed. It is high enough
- * that no account reaches its limit.
+ * The number of accounts that create addresses with their client IDs until the server is killed.
+ * With this many accounts, none reaches its rate limit.
  */
 const pagesCount = 24;
 
@@ -33,7 +36,10 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-/** The expiration time of all intents, so that an intent depends only on its number. */
+/**
+ * The expiration time of every intent. It is constant, so that equal numbers result in equal
+ * intents.
+ */
 const expiry = Math.floor(Date.now() / 1000) + 3600;
 function numberedIntent(number: number, expirationTimestamp: number, token: string) {
   return {

@@ -1,5 +1,5 @@
-// Tests references of POST /v1/address/create on both databases: the effect of a stranger with the
-// public client ID, and the responses to repeated requests.
+// Tests the references of POST /v1/address/create on both databases: what a stranger can do with
+// the public client ID, and how repeated requests are answered.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -30,7 +30,10 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    /** Creates an account that is used by its server and by any visitor of its page. */
+    /**
+     * Creates an account, and returns functions that send requests as its server and as any visitor
+     * of its page.
+     */
     async function shop() {
       const { db } = service.parts.store;
       const { accountId, apiKey } = await service.newKey();

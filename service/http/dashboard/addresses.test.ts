@@ -1,4 +1,4 @@
-// Tests the dashboard's list of addresses, its filters, and the statuses of a page, on both
+// Tests the dashboard's list of addresses, its filters, and the statuses of one page, on both
 // databases.
 
 import assert from "node:assert/strict";

@@ -1,6 +1,6 @@
 // The dashboard's routes for addresses: the API's list with an additional filter by address prefix,
-// the statuses of one page of addresses, and the form for a new address. The form checks and
-// creates an intent in the same way as the API does for an API key.
+// the statuses of one page of addresses, and two routes for the form that creates an address. These
+// two work like the API's check and create requests with an API key.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";
@@ -72,8 +72,9 @@ const statusesInput = z.strictObject({
 
 /**
  * GET /statuses?addresses=0x…,0x…: the current statuses of up to 20 addresses. All statuses are
- * read at the same time, so addresses on the same chain share RPC calls. Each status can fail
- * separately, for example if its chain does not respond or its record is corrupt.
+ * read at the same time, so addresses on the same chain share RPC calls. If one status cannot be
+ * read, for example because its chain does not respond, the response contains an error code for
+ * this address and the statuses of all others.
  */
 export function mountStatuses(
   app: FastifyInstance,

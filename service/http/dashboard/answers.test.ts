@@ -38,7 +38,7 @@ describe("the answers of the dashboard's API", () => {
     });
     await app.ready();
     await app.close();
-    // These routes return responses of the public API: a page of addresses, a check, and a record.
+    // These routes return the public API's responses: a page of addresses, a check, and a record.
     for (const each of ["GET /addresses", "POST /addresses", "POST /check"]) mounted.delete(each);
     assert.deepEqual([...mounted].sort(), Object.keys(described).sort());
   });

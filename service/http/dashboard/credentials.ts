@@ -1,6 +1,6 @@
-// The routes of /dashboard/api/credentials and /dashboard/api/origins: the account's API keys,
-// client ID, and reference key, and the origins that are allowed for the client ID (spec/service.md
-// §5, rules 6 to 10). A secret appears only in the response to the request that creates it.
+// Serves /dashboard/api/credentials (the account's API keys, client ID, and reference key) and
+// /dashboard/api/origins (the origins that can use the client ID): spec/service.md §5, rules 6 to
+// 10. Only the response to the request that creates a secret contains the secret.
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -51,15 +51,15 @@ const newKeyInput = z.strictObject({
     .default([...scopes]),
   expiresAt: timeInput.nullable().default(null),
 });
-/** Identifies an API key by the prefix that the page shows. */
+/** Identifies an API key by its prefix, which the page shows. */
 const apiKeyInput = z.strictObject({ prefix: z.string().max(100) });
 const boundInput = z.strictObject({ bound: z.boolean() });
 const mayNameInput = z.strictObject({ mayName: z.boolean() });
 const clientIdInput = z.strictObject({ clientId: z.string().max(100) });
 
 /**
- * @throws {Refusal} 409 if a different request changed the credential first, so that this request
- *   changed nothing
+ * @throws {Refusal} 409 if another request had already changed the credential, so this request did
+ * nothing
  */
 function unlessChanged<Made>(made: Made | undefined): Made {
   if (made) return made;
@@ -153,8 +153,8 @@ const verdictInput = z.strictObject({
 });
 
 /**
- * Mounts the routes that list, add, and remove allowed origins. A further route explains an entry
- * before it is added.
+ * Mounts the routes that list, add, and remove allowed origins. The route `/origins/verdict`
+ * explains which origins a new entry would allow.
  */
 export function mountOrigins(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
   const { db } = parts.store;

@@ -42,8 +42,8 @@ describe("the dashboard's API without its database", () => {
 });
 
 for (const [name, database] of Object.entries(databases)) {
-  // For PostgreSQL, `npm test` runs only the suites of the parts that the routes call, and all
-  // statements.
+  // On PostgreSQL, this suite runs only in `npm run test:long`. `npm test` covers PostgreSQL with
+  // the suites of the functions that the routes call, and with the suite of all statements.
   const skip = !isLong && name !== "sqlite" && "npm run test:long";
   describe(`the dashboard's API, on ${name}`, { skip }, () => {
     let service: TestApp;

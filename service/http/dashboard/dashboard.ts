@@ -1,4 +1,4 @@
-// The dashboard's own API. It has the same origin as the dashboard, uses a session cookie and JSON,
+// The dashboard's own API. It uses JSON and a session cookie, has the same origin as the dashboard,
 // and does not allow CORS. Refusals have the form that spec/service.md §7 defines. This API does
 // not accept the credentials of the public API, and the public API does not accept sessions.
 
@@ -58,8 +58,8 @@ export function mountDashboard(
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.get("/config", async () => config(parts));
-      // If nobody is signed in, the status is 200 too, because browsers show every other status as
-      // an error in the console.
+      // Returns 200 even if nobody is signed in, because browsers log every error status in the
+      // console.
       const signedIn = async ({ account }: FastifyRequest): Promise<Answers.SignedIn> => ({
         account: account ? showAccount(account) : null,
       });
@@ -84,8 +84,8 @@ export function mountDashboard(
 }
 
 /**
- * Mounts the API's webhook operations, which require a session here instead of an API key. Also
- * mounts one operation that only the dashboard has.
+ * Mounts the API's webhook operations with a session instead of an API key, and one operation that
+ * only the dashboard has.
  */
 function mountWebhooks(app: FastifyInstance, parts: Parts): void {
   for (const [id, handler] of Object.entries(openWebhooks(parts))) {
@@ -97,9 +97,9 @@ function mountWebhooks(app: FastifyInstance, parts: Parts): void {
 }
 
 /**
- * Returns an error handler. If the error is not a known refusal, the handler checks whether the
- * store is available, so that an outage of the store results in 503 instead of 500. Database errors
- * cannot be recognized, because they have many forms.
+ * Returns an error handler. If the error is unknown, the handler checks whether the store is
+ * available, and returns 503 instead of 500 if it is not. Database errors have too many forms to
+ * recognize them.
  */
 const askStore =
   ({ store }: Pick<Parts, "store">) =>

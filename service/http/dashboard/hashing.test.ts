@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { openHashing } from "./sign-in.ts";
 
 /**
- * Opens a queue of hashes. The test decides when a hash ends. Hashes end in the order in which they
- * began.
+ * Opens the queue with simulated password hashes. `ends` contains a function that ends each hash,
+ * in the order in which the hashes began.
  */
 function openTurns(atOnce?: number) {
   const shed = { count: 0 };
@@ -19,7 +19,7 @@ function openTurns(atOnce?: number) {
         ends.push((error) => (error ? failed(error) : done()));
       });
     });
-  /** Ends each hash as soon as it begins, until no hash is waiting. */
+  /** Ends all hashes in order, including those that begin meanwhile. */
   const drain = async () => {
     for (let i = 0; i < ends.length; i++) {
       ends[i]!();
@@ -57,8 +57,7 @@ describe("hashing in turn", () => {
       await drain();
       await other;
       assert.deepEqual(begun.slice(0, 3), ["own 0", "own 1", "other"]);
-      // The control: with one queue for all requests, which was the former rule, the other request
-      // is refused.
+      // Control: if all requests shared one queue, the other request would be refused.
       const shared = openTurns(1);
       for (let i = 0; i <= eachMax; i++) void shared.ask(`own ${i}`, isKnown, "all");
       await assert.rejects(shared.ask("other", isKnown, "all"), refused);

@@ -1,5 +1,5 @@
 // Tests the amounts that an account requested, by day and token, on both databases.
-// events/observe.test.ts tests the other amounts, which observations add.
+// events/observe.test.ts tests the amounts received, executed, and returned.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

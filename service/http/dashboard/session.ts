@@ -21,9 +21,9 @@ declare module "fastify" {
 }
 
 /**
- * Refuses a write unless the dashboard's origin is its only `Origin`. So no other site can use a
- * user's cookies or sign a user in. If the dashboard is on a local host, accepts both `localhost`
- * and `127.0.0.1`.
+ * Refuses a write unless its only `Origin` is the dashboard's. So another site can neither use a
+ * user's cookies nor sign a user in. If the dashboard runs on the local machine, accepts both
+ * `localhost` and `127.0.0.1`.
  */
 export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
   const { origin, protocol, hostname, port } = new URL(publicUrl);
@@ -41,37 +41,37 @@ export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
   };
 }
 
-/** Marks responses of the dashboard as private, so that they are not cached. */
+/** Forbids caching of the dashboard's responses, and forbids other sites to embed them. */
 export function privateAnswer(_request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.headers({ ...noStore, "cross-origin-resource-policy": "same-origin" });
   done();
 }
 
-/** Sets the request's account and session if the request's cookies belong to a session. */
+/** Sets the request's account and session if its cookies belong to a session. */
 export function findSession({ accounts }: Pick<Parts, "accounts">) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const session = await accounts.signIn.findSession(request.headers);
     if (!session) return;
     request.account = session.account;
     request.sessionId = session.sessionId;
-    // better-auth extends a session that is in use, and then sets its cookie again.
+    // If better-auth extends the session, it also sets the session's cookie again.
     if (session.setCookies.length > 0) reply.header("set-cookie", session.setCookies);
   };
 }
 
 /**
- * Runs after findSession.
+ * Must run after {@link findSession}.
  * @throws {SignInError} `unauthorized` if there is no session
  */
 export async function requireSession({ account }: FastifyRequest): Promise<void> {
   if (!account) throw new SignInError("unauthorized");
 }
 
-/** The limit of one account's requests to the dashboard: a burst of 200, and then 10 per second. */
+/** The limit on each account's dashboard requests: a burst of 200, and then 10 per second. */
 const perAccount: Policy = { name: "dashboard", intervalMs: 100, burst: 200 };
 
 /**
- * Runs after requireSession.
+ * Must run after {@link requireSession}.
  * @throws {Refusal} 429 `rate_limited`
  */
 export function limitSession({ accounts: { limiter } }: Pick<Parts, "accounts">) {

@@ -15,8 +15,9 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * Options for tests that each hash hundreds of passwords. These tests show that the same attack
- * locks the owner out under the former rule.
+ * Options for tests that hash hundreds of passwords each. To show that an attack is real, these
+ * tests also run it against a service with one queue for all requests, where it locks the owner
+ * out.
  */
 const flood = { skip: !isLong && "npm run test:long" };
 
@@ -29,8 +30,8 @@ const databases: Record<string, () => Promise<string | undefined>> = {
 
 for (const [name, database] of Object.entries(databases)) {
   /**
-   * Options for tests of rules that do not depend on the database. These tests hash many passwords,
-   * so `npm test` runs them on one database only.
+   * Options for tests whose result does not depend on the database. They hash many passwords, so
+   * `npm test` runs them on one database only.
    */
   const once = { skip: !isLong && name !== "sqlite" && "on PostgreSQL: npm run test:long" };
 
@@ -141,7 +142,7 @@ for (const [name, database] of Object.entries(databases)) {
       const refused = await stranger.signIn(email);
       await refuses(refused, 429, "rate_limited");
       assert.match(String(refused.headers["retry-after"]), /^[1-9]\d*$/);
-      // The stranger has locked out only themselves.
+      // Neither the owner's browser nor a new one is locked out.
       assert.equal((await owner.signIn(email)).statusCode, 200);
       const elsewhere = openBrowser(service);
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
@@ -174,7 +175,8 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     /**
-     * An attacker makes 256 requests before the owner's first request, and 4 before each later one.
+     * Sends 256 requests of an attacker before the owner's first request, and 4 before each later
+     * request of the owner.
      *
      * @returns the number of times that the owner was admitted, and the attacker's responses
      */
@@ -191,10 +193,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
       return { entered, attacker: (await Promise.all(asked)).map((answer) => answer.statusCode) };
     };
-    /**
-     * Starts a service with the former rule: no limit applies in these tests, and all requests
-     * share one queue.
-     */
+    /** Starts a service without limits on attempts, in which all requests share one queue. */
     const oneLine = async (isKnown: boolean): Promise<TestApp> => {
       const { store, accounts } = service.parts;
       const ask = async () => ({ waitMs: 0, isKnown, turnOf: "all" });
@@ -211,8 +210,8 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await attacker.signIn(own)).statusCode, 200);
       assert.equal(attacker.jar.get("eas-device"), cookie, "a success gives no further cookie");
 
-      // An attacker can collect these cookies over months, with browsers that do not send their
-      // previous cookie.
+      // Over months, an attacker can collect many of these cookies by signing in without sending an
+      // earlier one.
       const { attempts } = service.parts.accounts;
       const cookies = Array.from({ length: 40 }, () =>
         attempts.deviceCookieFor({ email: own, deviceCookie: undefined }),

@@ -1,6 +1,6 @@
-// The routes of POST /auth/*: sign-up, sign-in, sign-out, and passwords, for the dashboard's own
-// pages. Hashing a password is the most expensive work that a stranger can request, so requests for
-// hashes wait in a queue.
+// Serves POST /auth/* for the dashboard's own pages: sign-up, sign-in, sign-out, and password
+// changes. Hashing a password is the most expensive work that a stranger can request, so requests
+// for hashes wait in a queue.
 
 import { availableParallelism } from "node:os";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -17,7 +17,8 @@ import type { Parts } from "../parts.ts";
 const deviceSeconds = 365 * 24 * 3600;
 
 /**
- * Some clients also send a `name`, which is ignored, because an account has only an email address.
+ * Accepts a `name`, which some clients send, and ignores it, because an account has only an email
+ * address.
  */
 const loginInput = z.strictObject({
   email: z.string().max(320),
@@ -113,7 +114,8 @@ function refuseUntil(waitMs: number): void {
 }
 
 /**
- * Sets and reads the cookie by which attempts.ts recognizes a browser that has signed in before.
+ * Sets and reads the device cookie, by which attempts.ts recognizes a browser that has signed in
+ * before.
  */
 function deviceCookie(publicUrl: string) {
   const isSecure = new URL(publicUrl).protocol === "https:";
@@ -147,10 +149,11 @@ type Turn = () => void;
 type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) => Promise<Done>;
 
 /**
- * Opens the queue for hashing passwords. It runs a few hashes at a time, and leaves one core to the
- * API. Browsers that have signed in before have a separate queue with priority, but every fourth
- * turn belongs to the other queue. In each queue, accounts or networks take turns, and each account
- * or network can have only a few waiting hashes.
+ * Opens two queues for hashing passwords: one for browsers that have signed in before, and one for
+ * all others. Runs a few hashes at a time, and leaves one core to the API. The queue of known
+ * browsers has priority, except that every fourth hash comes from the other queue if one waits
+ * there. Each queue alternates between its owners (accounts or networks), and limits the number of
+ * waiting hashes per owner.
  *
  * @param onShed called for each request that is refused because its queue is full
  * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the queue is full
@@ -185,8 +188,8 @@ export function openHashing(onShed: () => void, runningMax = runningMaxByDefault
 }
 
 /**
- * Opens a queue in which owners take turns. The first owner in the map has the next turn, and then
- * moves to the end.
+ * Opens a queue that alternates between owners. It serves the first owner in the map, and then
+ * moves this owner to the end.
  */
 function openLine({ max, eachMax }: Places) {
   const waiting = new Map<string, Turn[]>();

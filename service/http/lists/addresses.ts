@@ -74,8 +74,8 @@ type PageQuery = z.output<typeof listInput> & {
 };
 
 /**
- * Returns one page of the account's addresses. The searches of one account wait for each other
- * (turn.ts).
+ * Returns one page of the account's addresses. Only one of an account's searches reads the database
+ * at a time (turn.ts).
  */
 export async function showPage(
   parts: Parts,
@@ -100,7 +100,7 @@ export function addresses(parts: Parts): Route {
   };
 }
 
-/** Returns the item that the list shows for one address. */
+/** Returns the list's item for one address. */
 export function mine(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
@@ -141,7 +141,7 @@ function parseToken(text: string) {
   return Buffer.from(parseAddress(text, { path: ["token"] }).slice(2), "hex");
 }
 
-/** Formats the cursor after a page's last row. {@link parseCursor} is the inverse. */
+/** Formats the cursor that points after a page's last row. {@link parseCursor} is the inverse. */
 const formatCursor = ({ atMs, address }: Cursor) => `${atMs}-${address.toString("hex")}`;
 
 /** @throws {InvalidError} */

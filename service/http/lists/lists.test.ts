@@ -159,8 +159,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const other = await service.newKey();
       const made: string[] = [];
       for (let i = 0; i < 23; i++) {
-        // Some addresses have the same millisecond as others, and a different account created some
-        // of them earlier.
+        // Some addresses have the same creation time as another address, and some were first
+        // created by another account.
         if (i % 3 === 0) nowMs -= 1;
         const intent = newIntent();
         if (i % 4 === 0) await create(other.apiKey, undefined, intent);
@@ -340,7 +340,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     test("does not limit create requests of a key whose reads are limited", async () => {
       const { apiKey } = await service.newKey();
       const reads = () => Promise.all(Array.from({ length: 200 }, () => get(apiKey, "events")));
-      // A slow machine needs more reads, because the limit refills meanwhile.
+      // The limit refills while the requests run, so a slow machine needs more requests.
       while (!(await reads()).some(({ statusCode }) => statusCode === 429));
       const made = await create(apiKey);
       assert.equal(made.statusCode, 200);

@@ -1,5 +1,5 @@
-// Tests searches that read many rows and find nothing: the delay for their own account, and for
-// other accounts.
+// Tests how much searches that read many rows and find nothing delay their own account and other
+// accounts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -8,7 +8,7 @@ import { policies } from "../../accounts/limits.ts";
 import { startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
-/** The number of rows, which take 100 windows. */
+/** The number of rows. A search reads them in 100 batches. */
 const rows = 25_000;
 const searches = 20;
 const longMax = 3;
@@ -19,7 +19,10 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-/** Adds addresses without references to an account, a millisecond apart. */
+/**
+ * Adds addresses without references to an account, with creation times that are one millisecond
+ * apart.
+ */
 async function fill({ parts: { store } }: TestApp, accountId: string) {
   const start = Date.now() - 10 * rows;
   for (let from = 0; from < rows; from += 4000) {
@@ -86,8 +89,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);
       };
       let answer = await searchNothing();
-      // The limit admits one search every 2 s. On a busy machine, an attempt may take longer than
-      // that, so several attempts may be needed.
+      // The limit admits one search every 2 s. A search on a busy machine can take longer, so
+      // several attempts may be needed.
       for (let attempt = 0; attempt < 5 && answer.statusCode !== 429; attempt++) {
         await spendAll();
         answer = await searchNothing();

@@ -1,9 +1,10 @@
-// Limits how much one account's searches delay other accounts. A search reads its rows in windows
-// (events/list-addresses.ts). The windows of an account wait for each other, so other accounts wait
-// for at most one window. A search with few matches may read all rows of the account, which takes
-// 10 s for a million rows. Such a long search occupies one of the account's few slots, and its
-// windows count against a rate limit of the account. The first page of an unfiltered list is never
-// a long search.
+// Limits how much one account's searches delay other accounts. A search reads its rows in batches,
+// called windows (events/list-addresses.ts). The service reads only one window of an account at a
+// time, so another account waits for at most one window.
+//
+// A search with few matches may read all of the account's rows, which takes 10 s for a million
+// rows. The number of such long searches is limited per account, and so is the rate at which they
+// read windows. The first page of an unfiltered list is never a long search.
 
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
@@ -14,21 +15,21 @@ import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * A search that reads more than this number of windows is long. These windows have 2,000 rows,
- * which take about 20 ms to read.
+ * A search that reads more windows than this is long. This number of windows has 2,000 rows, which
+ * take about 20 ms to read.
  */
 const shortWindowsMax = 8;
 /** The maximum number of simultaneous long searches per account on one server. */
 const longSearchesMax = 3;
 /**
- * The number of windows that together count as one request of the rate limit. They have up to
- * 100,000 rows, which take one second to read.
+ * The number of windows that the rate limit counts as one request. They have up to 100,000 rows,
+ * which take one second to read.
  */
 const windowsPerToken = 400;
 
 /**
- * The queue of each account. If a queue is evicted while a search uses it, the account's next
- * search does not wait for that search.
+ * The queue of each account. If the cache evicts a queue that is in use, the account's next search
+ * gets a new queue and does not wait.
  */
 const queues = new LRUCache({
   max: 10_000,
@@ -38,11 +39,11 @@ const queues = new LRUCache({
 type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
 
 /**
- * Runs `search`. `search` must read each of its windows through the `turn` that it receives. `turn`
- * returns undefined after the client has disconnected.
+ * Runs `search` and passes it the function `turn`, through which `search` must read each window.
+ * `turn` returns undefined after the client has disconnected.
  *
  * @throws {Refusal} from `turn`: 503 `service_unavailable` if too many long searches of the account
- *   are pending, or 429 `rate_limited` if the account has made too many long searches
+ * are pending, or 429 `rate_limited` if the account has made too many long searches
  */
 export async function searchInTurn<Found>(
   { accounts: { limiter } }: SearchParts,

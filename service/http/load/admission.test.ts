@@ -41,7 +41,10 @@ describe("creates in progress", () => {
   });
 });
 
-/** A request with or without its complete body, its reply, and a function that ends both. */
+/**
+ * Returns a request whose body is complete or incomplete, its reply, and a function that ends the
+ * exchange.
+ */
 function exchange(complete: boolean) {
   const raw = Object.assign(new EventEmitter(), { complete, destroyed: false });
   const closing = new EventEmitter();
@@ -53,13 +56,13 @@ function exchange(complete: boolean) {
 }
 
 /**
- * A model of a service: each request first waits for a fixed time, as for a disk, and then needs
- * exclusive processor time.
+ * A model of a service: each request waits for a fixed time (such as for a disk), and occupies the
+ * processor for a fixed time.
  */
 type Service = { waitMs: number; busyMs: number };
 
 /**
- * Sends `perSecond` requests per second for some seconds.
+ * Simulates `perSecond` requests per second for `seconds`.
  *
  * @returns the latencies of admitted requests, and the number of refused requests
  */
@@ -75,8 +78,8 @@ function offer(
   let random = 12_345;
   for (let sent = 0; sent < perSecond * seconds; sent++) {
     random = (random * 1_103_515_245 + 12_345) % 2 ** 31;
-    // Each request is sent at a random moment in its part of the second, as if the clients were
-    // independent.
+    // Each request arrives at a random moment within its interval, because real clients are
+    // independent of each other.
     const now = fromMs + ((sent + random / 2 ** 31) / perSecond) * 1000;
     while (ends.length > 0 && ends[0]!.at <= now) {
       const { at, tookMs } = ends.shift()!;

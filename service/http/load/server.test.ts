@@ -1,5 +1,5 @@
-// Tests that a create request above the limit gets the same response, whether it is refused before
-// or after the framework sees it.
+// Tests that a create request above the limit gets the same response, whether the server or the
+// framework refuses it.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -188,7 +188,7 @@ describe("responses that are not read", () => {
   let areTaken = true;
   before(async () => {
     service = await startApp({ limits: { createsInFlightMax: 4, lookupsInFlightMax: 4 } });
-    // Simulates a client whose window is full: written data remains in the buffer.
+    // Simulates clients that do not read: the socket keeps all written data in its buffer.
     service.app.server.on("connection", (socket) => areTaken || socket.cork());
     port = await listen(service);
   });

@@ -1,5 +1,5 @@
-// The HTTP server below the framework: its time limits, its limit of connections, and its drain. If
-// there are too many create requests, it refuses them before the framework sees them.
+// The HTTP server below the framework: its time limits, its connection limit, and its drain. It
+// refuses create requests above the limit before they reach the framework.
 
 import {
   createServer,
@@ -20,7 +20,7 @@ import { type Admission, tooMany } from "./admission.ts";
 
 type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
   creates: Admission;
-  /** The path of create requests, without percent-encoding. */
+  /** The path of create requests. Paths with percent-encoding are not recognized here. */
   createPath: string;
   /** Every method that at least one path accepts. */
   allow: string;
@@ -28,16 +28,16 @@ type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
 };
 
 /**
- * The time after which idle connections are closed. Proxies usually have a shorter time, so that
- * the proxy closes a connection first.
+ * How long an idle connection stays open. This is longer than most proxies' idle timeout, so that
+ * the proxy closes the connection first.
  */
 const idleMsMax = 72_000;
-/** How often Node checks for late requests. Node's default is 30 s. */
+/** How often Node looks for requests that exceed their time limit. Node's default is 30 s. */
 const timeoutsCheckedMs = 1_000;
 
 /**
- * @param listener the framework's listener; it also refuses create requests above the limit, in
- *   case their path is spelled differently
+ * @param listener the framework's listener; it also refuses create requests above the limit,
+ * because this server does not recognize a percent-encoded path
  */
 export function openServer(listener: RequestListener, parts: ServerParts): Server {
   const options = {
@@ -69,20 +69,23 @@ export function openServer(listener: RequestListener, parts: ServerParts): Serve
 const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
 
 /**
- * Returns false if the request has an invalid `Host` header or several. A request with several is
- * refused, because a proxy in front of this server may use one header and this server the other.
+ * Returns false if the request has an invalid `Host` header or several `Host` headers. With several
+ * headers, a proxy could use one of them and this server another.
  */
 function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   const [value, ...others] = headerValues(rawHeaders, "host");
   return value === undefined || (others.length === 0 && host.test(value));
 }
 
-/** With this encoding, Node writes headers and body together. It is safe because both are ASCII. */
+/**
+ * With latin1, Node sends headers and body in one write. Both are ASCII, so the encoding does not
+ * change them.
+ */
 const encoding = "latin1";
 
 /**
- * Returns a listener that refuses a create request. The listener does the work of the framework's
- * hooks: it adds headers, counts the response, and closes the connection during a drain.
+ * Returns a listener that refuses a create request. Like the framework's hooks, the listener adds
+ * headers, counts the response, and closes the connection during a drain.
  */
 function refuseCreate(parts: ServerParts): RequestListener {
   const { creates, newRequestId, metrics, draining } = parts;
@@ -102,22 +105,22 @@ function refuseCreate(parts: ServerParts): RequestListener {
 }
 
 /**
- * If the waiting connections of one network exceed this share of the maximum number of connections,
- * the network's new connections replace only its own waiting connections.
+ * If one network's waiting connections exceed this fraction of `max`, a new connection from this
+ * network replaces only connections of the same network.
  */
 const share = 1 / 8;
 
 /**
- * The maximum number of connections that wait to be accepted. The operating system may allow fewer
- * (`net.core.somaxconn`). The client of a further connection retries only after a second. Node's
- * default is 511.
+ * The maximum number of connections that the operating system queues until Node accepts them. Its
+ * own limit may be lower (`net.core.somaxconn`). If the queue is full, the operating system drops
+ * new connection attempts, and their clients retry only after a second. Node's default is 511.
  */
 export const connectionsWaitingMax = 4_096;
 
 /**
- * The maximum number of waiting requests of a connection. Node handles all requests of one 64 KiB
- * read, which can be about 2,000, before the requests of other connections. Browsers and common
- * proxies do not send a request before the previous one is answered.
+ * The maximum number of pipelined requests that wait on one connection. One 64 KiB read can contain
+ * about 2,000 requests, and Node emits all of them before it serves other connections. Browsers and
+ * common proxies do not pipeline requests.
  */
 const queuedMax = 16;
 
@@ -132,16 +135,16 @@ type State = {
 };
 
 /**
- * Returns whether the server waits for the client. The server can wait for a request, for the rest
- * of a body, or until the client has read a response.
+ * Returns whether the server waits for the client: for a request, for the rest of a body, or for
+ * the client to read a response.
  */
 const isWaiting = ({ inProgress }: State) =>
   !inProgress || inProgress.response.writableEnded || !inProgress.request.complete;
 
 /**
- * Serves the requests of a connection one after the other, so that a client that does not read its
- * responses has only one pending request. If there are more than `max` connections, closes the
- * connections that have waited longest, up to one percent of `max`.
+ * Serves each connection's requests one after another, so that a client that does not read its
+ * responses has only one pending request. If there are more than `max` connections, closes those
+ * that have waited for the client longest, up to one percent of `max`.
  *
  * @param max the maximum number of connections, including connections with a pending request
  */
@@ -150,7 +153,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
   let turn = 0;
 
   const begin = (state: State, exchange: Exchange) => {
-    // The client has disconnected. A response without a connection would never emit `close`.
+    // The client has disconnected, and the response would never emit `close`.
     if (exchange.request.socket.destroyed) return;
     state.inProgress = exchange;
     state.since = ++turn;
@@ -187,7 +190,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
   server.on("request", (request, response) => {
     const { socket } = request;
     const state = states.get(socket);
-    // The connection was already closed, but this request was part of the same read.
+    // The connection was already closed, but the last read contained more requests.
     if (!state) return;
     if (!state.inProgress) begin(state, { request, response });
     else if (state.queued.length < queuedMax) state.queued.push({ request, response });
@@ -196,13 +199,14 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
 }
 
 /**
- * Prepares a drain. Call this function before the server listens.
+ * Prepares a drain. Must be called before the server listens.
  *
- * @returns a function that drains the server: stops listening, closes idle connections, and cuts
- *   off pending requests after `seconds`
+ * @returns a function that drains the server: stops listening, closes idle connections, and closes
+ * the connections of pending requests after `seconds`
  */
 export function prepareDrain(app: FastifyInstance, log: Pick<Logger, "warn">) {
-  // Browsers open connections in advance. Node counts them as busy until their first request.
+  // Connections that have not sent a request yet, because browsers open connections in advance.
+  // Node does not count them as idle.
   const unused = new Set<Socket>();
   app.server.on("connection", (socket) => {
     unused.add(socket);

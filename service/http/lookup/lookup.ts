@@ -29,7 +29,7 @@ export function lookup(parts: Parts): Route {
   };
 }
 
-/** An estimate of the size of an entry's key and links. */
+/** The estimated size of a cache entry, without its value. */
 const entryBytes = 300;
 
 /** The cache of verified responses. The least recently used responses are evicted first. */
@@ -45,7 +45,7 @@ const recentTexts = (bytesMax: number) =>
 const memoryBytes = (text: string) =>
   Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 
-/** The record of an address never changes, so the address itself is a strong validator. */
+/** The address itself is the ETag, because the record of an address never changes. */
 function answer(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
   if (isKnown(`"${digits}"`, tags, reply)) return reply.send();
   reply.header("content-type", jsonType);

@@ -18,7 +18,7 @@ import {
 import { removeEndpoint } from "../../webhooks/endpoints.ts";
 import { bodyBytesMax } from "../app.ts";
 
-/** The paths that read the account's own data with an API key. */
+/** The paths that return the account's own data and require an API key. */
 const owned = ["/addresses", "/events", "/events/{id}", "/address/{address}/mine"];
 let world: World;
 let service: TestApp;

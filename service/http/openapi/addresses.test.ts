@@ -21,9 +21,9 @@ import {
 import { bodyBytesMax } from "../app.ts";
 
 const call = { function: "visit()", args: [] };
-/** The routes that read no input from a request. No request to them is invalid. */
+/** The paths that have no input, so they never return 400. */
 const constant = ["/chains", "/openapi.json"];
-/** Returns whether the path is about an address and needs no credential. */
+/** Returns whether the path reads an address and requires no credential. */
 const isPublic = (path: string) => path.includes("{address}") && !/\/(mine|sent)$/.test(path);
 let world: World;
 let service: TestApp;
@@ -123,7 +123,8 @@ describe("responses about addresses and the service", () => {
     const check = (status: number, to = service) =>
       answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
     const { intent } = await world.newRecord({ token: newIntent().token });
-    // The listed token gets the code of the local chain's token, which is at a different address.
+    // The service lists a token that the local chain does not have, so copy the code of the chain's
+    // token to that address.
     await world.client.setCode({
       address: intent.token,
       bytecode: (await world.client.getCode({ address: world.token }))!,
@@ -147,7 +148,7 @@ describe("responses about addresses and the service", () => {
   test("returns 200 for a status in each state, and 503 without a chain", async () => {
     const record = await answers.save(await world.newRecord());
     const until = async (isThere: (status: AddressStatus) => boolean) => {
-      // The service returns the same status until it reads a new head.
+      // The service returns a cached status until it has read a new head.
       for (;;) {
         const status = (await answers.expect(200, "/address/{address}/status", {})).json();
         if (isThere(status)) return;
@@ -186,7 +187,7 @@ describe("responses about addresses and the service", () => {
     const done = await answers.save(await world.newRecord());
     await world.pay(done.address, 100n);
     await world.execute(done);
-    // Waits until the service reads the head again. This takes fewer requests than the burst of
+    // Waits until the service has read the new head. The requests do not exceed the burst of
     // thirty.
     while ((await simulated()) !== "impossible") await setTimeout(headMsMax);
     await answers.expectLimit("/address/{address}/simulation", {
@@ -251,7 +252,7 @@ describe("responses about addresses and the service", () => {
     const { transactionHash } = await world.pay(address, 7n, other);
     const payload = JSON.stringify({ transactionHash });
     const { tokens } = (await report(200, { payload })).json();
-    // No executor runs on this chain.
+    // The fate is `left_to_owner`, because no executor runs on this chain.
     const found = { token: other, amount: "7", symbol: "DMO", decimals: 6, notBefore: null };
     assert.deepEqual(tokens, [{ ...found, fate: "left_to_owner" }]);
     await answers.expectLimit(path, {
@@ -311,7 +312,7 @@ describe("responses about addresses and the service", () => {
   });
 
   test("include each documented status", () => {
-    // These responses are constants in memory, so they cannot fail.
+    // Responses that are constants in memory cannot fail with 500.
     for (const path of constant) answers.seen.add(`get ${path} 500`);
     answers.assertAllSeen(["addresses", "service"]);
   });

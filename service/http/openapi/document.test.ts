@@ -127,7 +127,10 @@ const { chainId, token } = record.intent;
 const eventId = examples.findEvent.path!.id!;
 const exampleMs = Date.parse(examples.findOwnAddress.answer!.createdAt);
 
-/** Returns a TypeScript program that sends the example of each operation with openapi-fetch. */
+/**
+ * Returns the source of a TypeScript program that sends each operation's example with
+ * openapi-fetch.
+ */
 function writeCalls(): string {
   const calls = all.map(([id, { method, path }]) => {
     const { path: inPath, query, body }: Example = examples[id];
@@ -174,10 +177,7 @@ function compile(folder: string): void {
   assert.equal(status, 0, stdout);
 }
 
-/**
- * Returns the test's chain in the form of the examples' chain, with a token at the address of the
- * examples' token.
- */
+/** Returns the test's chain with the chain ID, the name, and the token of the examples. */
 async function exampleChains({ client, rpcUrl, token: demo }: World): Promise<Chains> {
   await client.setCode({ address: token, bytecode: (await client.getCode({ address: demo }))! });
   // Proofs need a new block, whose state root includes the token's code.
@@ -187,7 +187,7 @@ async function exampleChains({ client, rpcUrl, token: demo }: World): Promise<Ch
   return chainsOf(parseChains(listed, "the test"));
 }
 
-/** Stores the record and the event that the examples request. */
+/** Saves the record and the event that the examples request. */
 async function keepExamples({ parts: { store } }: TestApp, accountId: string): Promise<void> {
   const [address, terms] = [record.address, record.terms].map((hex) =>
     Buffer.from(hex.slice(2), "hex"),

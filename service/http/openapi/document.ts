@@ -85,7 +85,7 @@ export function describeApi(): Schema {
 }
 
 /**
- * Adds the schema of a request's intent, in which the salt is optional. Unknown fields are not
+ * Adds the schema of an intent in a request. The salt is optional, and unknown fields are not
  * allowed.
  */
 function describeIntents({ Intent, Call }: Record<string, Schema>): Record<string, Schema> {

@@ -1,5 +1,5 @@
-// An example of each operation: a request, which document.test.ts sends to the service, and a
-// response. All examples are about one address, whose record is derived like any other record.
+// An example for each operation: a request, which document.test.ts sends to the service, and a
+// response. All examples are about one address with a valid record.
 
 import { readFileSync } from "node:fs";
 import { factoryAddress, makeRecord } from "executable-address";
@@ -12,7 +12,7 @@ type Example<O extends Operation> = {
   path?: Readonly<Record<"address" | "id", string>> | Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string | number>>;
   body?: object;
-  /** Absent for the operation that returns the document itself. */
+  /** The response. Absent for the operation that returns the document itself. */
   answer?: O["answer"] extends Shape ? TypeOf<O["answer"]> : string;
 };
 
@@ -149,7 +149,7 @@ const event = {
   },
 };
 
-/** The body of an event of a type, for the document's webhooks. */
+/** Returns the body of an event with this type, for the document's webhooks. */
 export function exampleEvent(type: EventType) {
   if (type !== "address.payment") return { ...event, type };
   const news = { ...payment, kind: "asked" as const, isLate: false, isLast: false };

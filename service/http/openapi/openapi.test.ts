@@ -40,7 +40,7 @@ test("documents exactly the routes under /v1 and their methods", async () => {
     judgeAs(response, "Preflight");
     const named = (["get", "post", "delete"] as const).filter((method) => operations[method]);
     const own = named.map((method) => method.toUpperCase());
-    // A GET request for such a path is a lookup of its last segment, which is not a valid address.
+    // A GET request for a path such as /address/create is a lookup, whose address is invalid.
     if (intentPaths.includes(path)) own.push("GET");
     if (own.includes("GET")) own.push("HEAD");
     assert.deepEqual(

@@ -1,6 +1,6 @@
-// Every operation below /v1. The API registers exactly these routes, and spec/openapi.json is
-// generated from them. The contents of a response are described next to its type in the library.
-// The contents of a request are described next to the route that parses it.
+// Lists every operation below /v1. The API registers exactly these routes, and spec/openapi.json is
+// generated from them. The fields of a response are described at its type in the library, and the
+// fields of a request at the route that parses it.
 
 import {
   addressPage,
@@ -46,20 +46,20 @@ export type Operation = {
   readonly summary: string;
   readonly description?: string;
   /**
-   * The kinds of credentials that the operation accepts. A request needs one of them. If the list
-   * is empty, the operation is public.
+   * The kinds of credentials that the operation accepts. A request must have one of these
+   * credentials. If the list is empty, the operation is public.
    */
   readonly credentials: readonly ("apiKey" | "clientId")[];
   /**
-   * The query fields. If absent, a public operation ignores the query, and other operations reject
-   * every field.
+   * The query fields. If absent, a public operation ignores the query, and any other operation
+   * rejects every query field.
    */
   readonly query?: z.ZodObject;
   /** The headers that the operation reads, in addition to the headers of credentials. */
   readonly reads?: readonly ("If-None-Match" | "Last-Event-ID")[];
   /**
-   * The request body. The library parses an `intent`. If absent, the operation rejects a body with
-   * fields.
+   * The request body. `intent`: an intent, which the library parses. If absent, the operation
+   * rejects every body field.
    */
   readonly body?: "intent" | z.ZodType;
   /** The response body. `stream`: server-sent events. `document`: the OpenAPI document. */
@@ -68,7 +68,7 @@ export type Operation = {
   readonly answers: string;
   /** Headers of the response, in addition to the headers of every response and of credentials. */
   readonly headers?: Headers;
-  /** Describes the 304 response, if there is one. */
+  /** Describes the 304 response. Absent if the operation never returns 304. */
   readonly unchanged?: string;
   readonly refusals: readonly RefusalName[];
 };

@@ -1,4 +1,4 @@
-// The refusals and headers that operations share. The table in ../errors.ts has the status of each
+// The refusals and headers that operations share. ../errors.ts defines the status of each error
 // code.
 
 import { dailyCreates, describePolicy, policies } from "../../accounts/limits.ts";
@@ -47,7 +47,7 @@ export const headers = {
     required: true,
     schema: exactly("public, max-age=60"),
   },
-  // A proof stays valid forever, but a block tag or a number can mean a different block later.
+  // A proof never becomes invalid, but a block tag or number can refer to another block later.
   Briefly: {
     description: "The response can be cached for two seconds.",
     required: true,
@@ -97,7 +97,7 @@ export function constantOf(name: HeaderName): string {
   return value;
 }
 
-/** The headers of an answer, by their HTTP names. */
+/** The headers of a response, by HTTP name. */
 export type Headers = Readonly<Record<string, HeaderName>>;
 
 /** The headers of every response to a request that could be parsed. */
@@ -267,7 +267,7 @@ export type RefusalName = keyof typeof refusals;
 
 export const statusOf = (name: RefusalName) => String(statuses[refusals[name].codes[0]]);
 
-/** The refusals of requests that do not reach an operation. */
+/** The refusals for requests that do not reach an operation. */
 const unowned: Record<string, Answer> = {
   UnknownPath: {
     codes: ["unknown_path"],
@@ -308,8 +308,8 @@ const allow = {
 };
 
 /**
- * Describes responses that belong to no operation. They are not components, because a linter would
- * report them as unused.
+ * Describes the responses that belong to no operation. The document has them in `x-responses`,
+ * because a linter would report unused components.
  */
 export function describeUnowned(): Schema {
   const described = Object.entries(unowned).map(([name, answer]) => [

@@ -11,12 +11,13 @@ import { errorBody, errorDetails, issue } from "../errors.ts";
 export type Schema = { [keyword: string]: unknown };
 
 /**
- * A description, and the constraints from its tags. The client does not check these constraints.
+ * A doc comment: the description, and the constraints from its tags. The library's client does not
+ * check these constraints.
  */
 type Comment = { description?: string; tags: Schema };
 /**
- * The comments of one `const`: the comment on the constant and the comments on its fields. `bases`
- * are the names of the constants whose fields the constant includes.
+ * The doc comments of one constant: `own` is above the constant, and `fields` are above its fields.
+ * `bases` are the names of other constants whose fields this constant includes.
  */
 type Commented = { own: Comment; fields: Map<string, Comment>; bases: string[] };
 
@@ -30,13 +31,13 @@ const sources = [
   "../errors.ts",
 ];
 
-/** Names of shapes that differ from their constants. */
+/** The names of the components that are not named like their constants. */
 const names: Record<string, string> = {
   errorBody: "Error",
   serviceEvent: "Event",
   serviceStatus: "Status",
 };
-/** Values that a tag can name. */
+/** The lists of values to which a tag can refer. */
 const { mistakes, paymentKinds, returnedParts, returnTimes, returnTriggers } = shapes;
 const lists: Record<string, readonly string[]> = {
   ...{ eventTypes, mistakes, paymentKinds, returnedParts, returnTimes, returnTriggers },
@@ -44,8 +45,8 @@ const lists: Record<string, readonly string[]> = {
 
 const comments = readComments();
 /**
- * The names of the shapes' constants. Each constant with a comment becomes a component of the
- * document.
+ * Maps each shape to the name of its constant. Only constants with a doc comment become components
+ * of the document.
  */
 const constants = new Map<Shape, string>(
   Object.entries<unknown>({ ...shapes, errorBody, errorDetails, issue })
@@ -66,7 +67,7 @@ export function describeComponents(): Record<string, Schema> {
   return Object.fromEntries(described.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));
 }
 
-/** Returns a reference if the shape is a component, and otherwise the shape's schema. */
+/** Returns a reference if the shape is a component, and otherwise the schema itself. */
 export function describeShape(shape: Shape): Schema {
   const constant = constants.get(shape);
   return constant === undefined ? describeInline(shape) : referenceTo(componentOf(constant));
@@ -103,8 +104,8 @@ function describeFields(fields: Readonly<Record<string, Shape>>, constant?: stri
 }
 
 /**
- * Returns the comment above a field. If there is none, returns the comment above this field in an
- * included shape.
+ * Returns the doc comment of a field. If the field has none, returns the doc comment of the same
+ * field in an included shape.
  */
 function findComment(constant: string, field: string): Comment | undefined {
   const found = comments.get(constant);
@@ -119,8 +120,8 @@ function findComment(constant: string, field: string): Comment | undefined {
 
 const describeComment = ({ description, tags }: Comment): Schema => ({
   ...tags,
-  // The client's pattern is omitted if there is a list of values or a format, because these are
-  // more exact.
+  // Omits the library's pattern if a tag has a list of values or a format, because these are more
+  // exact.
   ...(tags.enum || tags.format ? { pattern: undefined } : {}),
   ...(description !== undefined && { description }),
 });
@@ -150,7 +151,7 @@ function readComments(): Map<string, Commented> {
   return found;
 }
 
-/** Each line of code, with the doc comment above it, if any. */
+/** Matches each line of code, with the doc comment above it if there is one. */
 function pairsIn(source: string) {
   return source.matchAll(/^(?:[^\S\n]*\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?([^\n]+)$/gm);
 }
@@ -165,7 +166,7 @@ function parseComment(text = ""): Comment {
     .filter((line) => !/^\s*@/.test(line))
     .join("\n")
     .trim();
-  // Joins wrapped lines. List items keep their own lines, and paragraphs the empty line above them.
+  // Joins wrapped lines, except before list items and at empty lines between paragraphs.
   const joined = prose.replace(/(?<!\n)\n(?!- |\n) */g, " ");
   const description = joined.replace(/\{@link (\w+)\}/g, "`$1`");
   return { ...(description && { description }), tags: Object.assign({}, ...tags.map(readTag)) };
@@ -180,7 +181,7 @@ function readTag([name, value]: readonly [string, string]): Schema {
   throw new Error(`no tag of a shape is called @${name}`);
 }
 
-/** Converts the schema that parses an input to a JSON Schema. */
+/** Converts the Zod schema of an input to a JSON Schema. */
 export function describeInput(schema: z.ZodType): Schema {
   const { $schema: _, ...described } = z.toJSONSchema(schema, {
     io: "input",
@@ -188,8 +189,7 @@ export function describeInput(schema: z.ZodType): Schema {
     override: ({ jsonSchema, zodSchema: { _zod } }) => {
       if (_zod.def.type === "default")
         jsonSchema.default = (_zod.def as { defaultValue: unknown }).defaultValue;
-      // The parser receives an integer in a query as text, but the document describes it as an
-      // integer.
+      // Integers in a query are parsed from text, but the document describes them as integers.
       if (jsonSchema.type === "integer") delete jsonSchema.pattern;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.format === "date-time") delete jsonSchema.pattern;

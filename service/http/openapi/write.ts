@@ -1,4 +1,5 @@
-// npm run openapi -w service: writes spec/openapi.json. document.test.ts compares the file.
+// `npm run openapi -w service` runs this file to write spec/openapi.json. document.test.ts checks
+// that the file is up to date.
 
 import { writeFileSync } from "node:fs";
 import { describeApi } from "./document.ts";

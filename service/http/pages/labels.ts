@@ -1,6 +1,6 @@
-// Names that the operator gives to contracts, from a file: {"8453": {"0x…": "A Shop"}}. Payers see
-// these names, so a name must be short and plain. A named contract must not receive money on behalf
-// of others.
+// Reads the operator's names (labels) for contracts from a file: {"8453": {"0x…": "A Shop"}}.
+// Payers see these names, so a name must be short and plain. Do not label a contract that receives
+// money for others, such as an exchange.
 
 import { readFileSync } from "node:fs";
 import type { Intent } from "executable-address";
@@ -72,10 +72,9 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
 }
 
 /**
- * Returns the label of the party that requests money. The party is a labeled contract, and each
- * call must either call this contract or transfer tokens to it. Without this rule, any intent could
- * seem to come from the owner of a known contract, if it contained an additional call to that
- * contract.
+ * Returns the label of the contract that requests the money, if every call of the intent calls this
+ * contract, transfers the token to it, or approves the token for it. Without this rule, an intent
+ * could appear to come from a labeled contract merely because it contains a call to that contract.
  */
 export function requesterOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);

@@ -1,5 +1,5 @@
-// Serves the built pages of web/ from memory. All files are read at startup, so a request can never
-// make the server read a file. Each file is compressed once.
+// Serves the built pages of web/ from memory. The server reads all files at startup, so no request
+// can make it read a file. It compresses each file once.
 
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -41,7 +41,7 @@ const receiptPaths = ["/receipt", "/receipt/:address"];
  * Returns the Content-Security-Policy of a page. Pages run only our scripts, connect only to this
  * server, and cannot be framed. The payment page also shows the icons of wallets, which are data
  * URLs (EIP-6963). `shop` is the origin of the shop in the payment page's link. `localNodes` are
- * the nodes to which the dashboard of `npm start` connects.
+ * the nodes to which the dashboard connects in a local setup (`npm start`).
  */
 function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
   const isPublic = path === "pay.html";
@@ -86,7 +86,7 @@ type File = ReturnType<typeof bodyOf> & { headers: Record<string, string> };
 
 type Reached = {
   shop?: string | undefined;
-  /** URLs that {@link findLocalNode} returns. */
+  /** The URLs that {@link findLocalNode} returned for the chains. */
   localNodes?: readonly string[] | undefined;
 };
 
@@ -98,12 +98,15 @@ type Served = Pick<Parts, "publicUrl"> &
   };
 
 /**
- * The number of compressed pages in the cache. After someone shares a link, the recipient soon
- * requests the same page. Compressing a page blocks all requests for 33 µs.
+ * The number of compressed pages in the cache. After a link is shared, the same page is soon
+ * requested again. Compressing a page blocks all other requests for 33 µs.
  */
 const previewsKept = 1_000;
 
-/** Mounts the dashboard, the payment page with its link previews, receipts, and the docs. */
+/**
+ * Mounts the dashboard, the payment page with its link previews, the receipt page, and the
+ * documentation.
+ */
 export function mountPages(app: FastifyInstance, parts: Parts, statuses: Statuses): void {
   const { publicUrl, chains, limits, metrics } = parts;
   const served = {
@@ -115,7 +118,7 @@ export function mountPages(app: FastifyInstance, parts: Parts, statuses: Statuse
   app.register(async (scope) => servePages(scope, served, openPreviews(parts, statuses)));
 }
 
-/** Serves the files of `directory`. If there are none, only the API is available. */
+/** Serves the files in `directory`. If the directory is empty, only the API is available. */
 export function servePages(
   app: FastifyInstance,
   { publicUrl, localNodes, pagesInFlightMax = 1_000, onShed = () => {} }: Served,
@@ -137,8 +140,8 @@ export function servePages(
   const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) =>
     send(find(path), request, reply);
   /**
-   * Returns the payment page. If the link names a shop, the page's policy allows connections to the
-   * shop's origin.
+   * Returns the payment page. If the link contains a shop's origin, the page's policy allows
+   * connections to this origin.
    */
   const payPage = ({ query }: FastifyRequest): File => {
     const file = find("/pay.html");
@@ -153,8 +156,7 @@ export function servePages(
   for (const path of payPaths)
     app.get(path, (request, reply) => send(payPage(request), request, reply));
   for (const path of receiptPaths) app.get(path, page("/receipt.html"));
-  // `/docs` must redirect to a path in `/docs/`, because the pages of the documentation use
-  // relative links.
+  // `/docs` must redirect to a path below `/docs/`, because the documentation uses relative links.
   app.get("/docs", (_, reply) => reply.redirect("/docs/index.html"));
   app.get("/*", (request, reply) => {
     const file = files.get("/index.html");
@@ -175,8 +177,8 @@ export function servePages(
 }
 
 /**
- * Returns the paths of the files within `directory`, with `/` as separator, except files whose name
- * starts with a dot.
+ * Returns the relative paths of all files in `directory`, with `/` as the separator. Omits files
+ * whose names start with a dot.
  */
 function listFiles(directory: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
@@ -204,8 +206,8 @@ function readFile(file: string, path: string, common: Record<string, string>): F
 }
 
 /**
- * Compresses the body at the first request for it, so that startup does not wait until all pages
- * are compressed.
+ * Compresses the body at the first request for it, because compressing all pages would delay the
+ * startup.
  */
 function bodyOf(body: Buffer) {
   let gzip: Buffer | undefined;
@@ -230,15 +232,14 @@ function send(file: File, request: FastifyRequest, reply: FastifyReply) {
   return reply.send(isGzip ? gzip() : body);
 }
 
-/**
- * Returns whether the request is a browser's navigation to a path that belongs neither to the API
- * nor to assets.
- */
+/** Returns whether a browser requests a page, and not a path of the API or an asset. */
 const wantsPage = ({ url, headers }: FastifyRequest): boolean =>
   !/^\/(v\d+|auth|dashboard|assets)(\/|\?|$)/.test(url) &&
   (headers.accept ?? "").includes("text/html");
 
-/** Returns whether the client accepts gzip (RFC 9110 §12.5.3). `q=0` means that it does not. */
+/**
+ * Returns whether the client accepts gzip (RFC 9110 §12.5.3). A client excludes gzip with `q=0`.
+ */
 function takesGzip(acceptEncoding = ""): boolean {
   return acceptEncoding.split(",").some((coding) => {
     const [name = "", quality = "q=1"] = coding.split(";").map((part) => part.trim());

@@ -17,8 +17,8 @@ type PreviewParts = Pick<
 >;
 
 /**
- * The maximum time that a page waits for a chain. After this time, the service sends the page
- * without the address's state.
+ * How long a page waits for the chain. After this time, the service sends the page without the
+ * address's state.
  */
 const statusMsMax = 400;
 const late = () => new Error(`no status within ${statusMsMax} ms`);
@@ -35,7 +35,7 @@ const stateNames: Record<AddressState, string> = {
 /**
  * Returns HTML for the head of the page of `address`, or undefined if the address is unknown.
  *
- * Never rejects, because the page also works without this head.
+ * Never rejects, because the page also works without this HTML.
  */
 export type FindPreview = (address: string) => Promise<string | undefined>;
 
@@ -100,13 +100,13 @@ function head({ title, description, url, address, facts }: Head): string {
     meta("og:description", description || "What paying this address does"),
     meta("og:type", "website"),
     meta("og:url", url),
-    // The page's script requests the record and the chains. With these links, the browser requests
-    // both before the script runs.
+    // The page's script requests the record and the chains. These links let the browser fetch both
+    // before the script runs.
     ...[`/v1/address/${address}`, "/v1/chains"].map(
       (path) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${path}" />`,
     ),
-    // The page's policy prevents this data from running as a script. A "<" in the data could still
-    // end the element, so it is escaped.
+    // The page's policy prevents this data from running as a script. Each "<" in the data is
+    // escaped, because it could otherwise end the element.
     `<script type="application/json" id="facts">${inertJson(facts)}</script>`,
   ].join("\n    ");
 }

@@ -1,6 +1,6 @@
 // GET /address/{address}/simulation: spec/service.md, "Simulation". Public. Simulates the execution
-// of the address at this time with this service's node. Clients must not treat the response as
-// evidence.
+// of the address at the newest block with the service's own nodes. Clients must not treat the
+// response as evidence.
 
 import { type Limiter, type Policy, policies } from "../../accounts/limits.ts";
 import { perChain } from "../../chain/registry.ts";
@@ -40,10 +40,10 @@ type MeteredParts = {
 };
 
 /**
- * Limits the calls per minute to a chain's endpoints. All servers on one PostgreSQL database share
- * the limit. A single burst can use up the calls of a minute.
+ * Limits the RPC calls per minute to a chain's endpoints. All servers that share a PostgreSQL
+ * database share the limit. One burst can use all calls of a minute.
  *
- * @param name distinguishes limits of different purposes
+ * @param name the purpose of the calls; each purpose has its own limit
  */
 export function metered(
   { accounts: { limiter }, limits }: MeteredParts,

@@ -65,7 +65,8 @@ before(async () => {
 after(async () => {
   draining.abort();
   const closed = server.close();
-  // `fetch` keeps the sockets of unread bodies open, and the server would wait 72 s for them.
+  // `fetch` keeps the connections of unread responses open, and the server would wait 72 s for
+  // them.
   server.app.server.closeAllConnections();
   await closed;
   await world.stop();

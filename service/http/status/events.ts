@@ -1,13 +1,14 @@
 // GET /address/{address}/events. Sends the status as server-sent events: first the current status,
 // and then each change. https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
-// The server supports many streams. All streams of a chain share the chain's loop, each address is
-// read and encoded once for all of its streams, and no stream has its own timer.
+// The server supports many streams. All streams of a chain share the chain's loop. The server reads
+// and encodes the status of an address once for all of its streams. Streams have no timers of their
+// own.
 //
-// A stream is a position in the short history of its address's frames. A new stream, a resumed
-// stream, and a stream whose slow reader has caught up are handled in the same way: the stream
-// receives the frames after its position. If the history no longer contains the position, the
-// stream receives the current state.
+// A frame is one encoded status event. The server keeps a short history of frames for each address,
+// and a position in this history for each stream. Every stream, whether it is new, resumed, or
+// slow, receives the frames after its position. If the history no longer contains the position, the
+// stream receives the current frame.
 
 import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
@@ -22,7 +23,7 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
 
-/** The time that a client waits before it reconnects. */
+/** How long a client waits before it reconnects. */
 const reconnectMs = 2_000;
 
 export function events(parts: Parts, statuses: Statuses): Route {
@@ -46,10 +47,10 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const subject = await statuses.readSubject(addressOf(request));
       const from = { client: networkOf(request.ip), network: wideNetworkOf(request.ip) };
       reply.header("content-type", "text/event-stream; charset=utf-8");
-      // Without this header, a drain would wait until the connection times out, long after the end
-      // of the stream.
+      // Without this header, the connection would stay open after the end of the stream, and a
+      // drain would wait until it times out.
       reply.header("connection", "close");
-      // Proxies must not buffer events, because this would delay them.
+      // Asks proxies not to buffer events, because buffering would delay them.
       reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
       const full = draining.aborted
@@ -80,8 +81,8 @@ type Stream = { response: Out; lastId: string | undefined; missedBeats: number }
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
 
 /**
- * `id` contains the block's number and a digest of the status without its block. If the digest is
- * different, the status has changed.
+ * `id` contains the block number and a digest of the status without its block. The status has
+ * changed if the digest differs.
  */
 type Frame = { id: string; bytes: Buffer };
 
@@ -91,16 +92,19 @@ type FollowedAddress = {
   /** The recent frames, oldest first. The last frame is the current state. */
   frames: Frame[];
   isReading: boolean;
-  /** The block of the last reading. */
+  /** The block of the last successful read. */
   readAt: BlockReference | undefined;
-  /** The frame that was sent when the last reading failed; undefined if it succeeded. */
+  /**
+   * The error event that was sent because the last read failed; undefined if the last read
+   * succeeded.
+   */
   failure: Buffer | undefined;
   lingering: NodeJS.Timeout | undefined;
 };
 
 /**
- * A chain with followed addresses. `head` is the chain's newest block, or undefined if the block
- * could not be read.
+ * A chain with followed addresses. `head` is the newest block at which these addresses were read,
+ * or undefined if the newest block could not be read.
  */
 type FollowedChain = { head: BlockReference | undefined; stop(): void };
 
@@ -113,11 +117,11 @@ type Hub = {
 };
 
 /**
- * The maximum number of intermediate blocks that are read between two readings. They span four
- * seconds on a chain with four blocks per second.
+ * The server reads skipped blocks only if they are less than this number of blocks older than the
+ * newest block. This number spans four seconds on a chain with four blocks per second.
  */
 const blocksBetweenMax = 16;
-/** If the client reads nothing during this number of heartbeats, the stream is closed. */
+/** The number of heartbeats after which a stream is closed if its client reads nothing. */
 const missedBeatsMax = 3;
 const framesMax = 16;
 
@@ -143,8 +147,8 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
   }
 
   /**
-   * Removes an address without streams. If there are many, removes it immediately, and
-   * otherwise after a while.
+   * Stops following an address that has no streams left. Waits for {@link EventLimits.lingerMs}
+   * first, unless the server follows many addresses.
    */
   function linger(followed: FollowedAddress): void {
     const drop = () => addresses.delete(followed.subject.address);
@@ -156,8 +160,8 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
     countStreams: shares.countStreams,
     findFull: shares.findFull,
     /**
-     * Sends frames to `response` until the response closes. The caller must then call the returned
-     * function.
+     * Starts to send frames to `response`. The caller must call the returned function when the
+     * response has closed.
      */
     open(
       subject: StatusSubject,
@@ -178,7 +182,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
         if (followed.streams.size === 0) linger(followed);
       };
     },
-    /** Ends every stream, so that clients reconnect to a different server. */
+    /** Ends every stream, so that clients reconnect to another server. */
     close() {
       hub.isClosed = true;
       clearInterval(beats);
@@ -190,7 +194,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
   };
 }
 
-/** Follows a chain's loop while an address of the chain is followed. */
+/** Subscribes to a chain's loop as long as the server follows an address on this chain. */
 function follow({ parts, addresses, chains }: Hub, chainId: number): void {
   const followed: FollowedChain = { head: undefined, stop: () => {} };
   chains.set(chainId, followed);
@@ -208,15 +212,16 @@ function follow({ parts, addresses, chains }: Hub, chainId: number): void {
   });
   followed.stop = () => {
     chains.delete(chainId);
-    // The promise is not awaited, because this function may be called in a turn, and the promise
-    // resolves only after the turn.
+    // Not awaited, because the promise resolves only after the loop's current iteration, which may
+    // be the caller.
     void end();
   };
 }
 
 /**
- * Keeps connections alive, and closes the connections of clients that read nothing. A ping contains
- * the block up to which nothing has changed, or null while the chain cannot be read.
+ * Sends a ping to each stream, and closes the connections of clients that read nothing. A ping
+ * contains the block up to which the last sent status is current, or null while the chain cannot be
+ * read.
  */
 function beat({ addresses, chains }: Hub) {
   for (const { streams, subject, failure } of addresses.values()) {
@@ -230,10 +235,10 @@ function beat({ addresses, chains }: Hub) {
   }
 }
 
-/** Reads the status of a followed address again, and sends its changes to its streams. */
+/** Reads the status of a followed address again, and sends changes to the address's streams. */
 async function refresh(statuses: HubParts, followed: FollowedAddress) {
-  // Only one reading runs at a time, so that the result of a slow reading never replaces a newer
-  // result.
+  // Only one read per address runs at a time, so that the result of a slow read never replaces a
+  // newer result.
   if (followed.isReading) return;
   followed.isReading = true;
   try {
@@ -258,8 +263,8 @@ async function refresh(statuses: HubParts, followed: FollowedAddress) {
 }
 
 /**
- * Reads the statuses at the blocks between two readings, so that short-lived states are reported,
- * for example a payment that is executed immediately.
+ * Reads the statuses at the blocks between the previous read and the new one, so that streams also
+ * report short-lived states, such as a payment that is executed in the next block.
  */
 async function readBetween(
   statuses: HubParts,
@@ -284,7 +289,7 @@ const newFollowed = (subject: StatusSubject): FollowedAddress => ({
   lingering: undefined,
 });
 
-/** Sends the frames after the stream's position, until its socket is full. */
+/** Sends the frames after the stream's position, until the socket's buffer is full. */
 function deliver(followed: FollowedAddress, stream: Stream): void {
   for (const frame of findFramesAfter(followed.frames, stream.lastId)) {
     if (stream.response.writableNeedDrain) return;
@@ -293,7 +298,7 @@ function deliver(followed: FollowedAddress, stream: Stream): void {
   }
 }
 
-/** Adds the frame of `status` if it is a change. */
+/** Adds a frame for `status` if the status has changed. */
 function append(frames: Frame[], status: ServiceStatus): void {
   const frame = encodeFrame(status);
   if (!isChange(frames, frame)) return;
@@ -326,34 +331,34 @@ function encodeFrame(status: ServiceStatus): Frame {
 const parseDigest = (id: string | undefined) => id?.split(".")[1];
 
 /**
- * Encodes a ping. A ping has no ID. So after a client has reconnected, the stream continues after
- * the last state that the client received.
+ * Encodes a ping. A ping has no ID, so a client that reconnects resumes after the last status that
+ * it received.
  */
 function encodePing(head: BlockReference | undefined): Buffer {
   const block = head ? { number: head.number, timestamp: head.timestamp } : null;
   return Buffer.from(`event: ping\ndata: ${JSON.stringify({ block })}\n\n`);
 }
 
-/** Encodes an error. Like a ping, an error has no ID. */
+/** Encodes an error event, which has no ID either. */
 const encodeFailure = (error: unknown): Buffer =>
   Buffer.from(`event: unavailable\ndata: ${toAnswer(error).body}\n\n`);
 
 /** `client`: one IPv4 address or a /64 of IPv6; `network`: a /24 or a /48. */
 type From = { readonly client: string; readonly network: string };
 
-/** Returns the maximum number of streams of one network, if there can be `streams` in total. */
+/** Returns the maximum number of streams per network, given the maximum total. */
 const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
 
 /**
- * Counts streams. An address, a client, and a network each have their own limit, so that none can
- * use up the shared limit.
+ * Counts streams. Each address, each client, and each network has its own limit, so that none of
+ * them can use up the server's limit.
  */
 function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: EventLimits) {
   const counts = new Map<string, number>();
   const countAt = (place: string) => counts.get(place) ?? 0;
 
   /**
-   * Returns the limits against which a stream counts. Each has the key of a counter, its maximum,
+   * Returns the limits that apply to a stream. Each limit consists of a counter's key, its maximum,
    * and a description.
    */
   const placesOf = (address: Hex, { client, network }: From) =>
@@ -372,13 +377,17 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
 
   return {
     countStreams: () => countAt("all"),
-    /** Returns, for the refusal, the description of the limit that one more stream would exceed. */
+    /**
+     * Returns a message about the limit that another stream would exceed, or undefined if there is
+     * none.
+     */
     findFull(address: Hex, from: From): string | undefined {
       const full = placesOf(address, from).find(([place, most]) => countAt(place) >= most);
       return full && `expected at most ${full[1]} streams of ${full[2]}`;
     },
     /**
-     * Counts a stream. The caller must call the returned function once, when the stream has ended.
+     * Counts a new stream. The caller must call the returned function once when the stream has
+     * ended.
      */
     enter(address: Hex, from: From): () => void {
       const places = placesOf(address, from).map(([place]) => place);

@@ -9,7 +9,10 @@ import { openEventHub } from "./events.ts";
 const subject = (digit: string) =>
   ({ address: `0x${digit.repeat(40)}`, intent: { chainId: 1 } }) as StatusSubject;
 
-/** Returns a chain with one address, whose balance is `balance`. The chain counts its requests. */
+/**
+ * Returns a simulated chain, which counts its requests. `pay` mines a block and adds one unit to
+ * the balance of every address.
+ */
 function counted() {
   const asked = { heads: 0, reads: 0 };
   let balance = 0;
@@ -40,7 +43,7 @@ function counted() {
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] }));
 afterEach(() => mock.timers.reset());
 
-/** Advances the time, and waits until all triggered work is complete. */
+/** Advances the time in steps of a millisecond, and completes the work that each step triggers. */
 async function pass(ms: number): Promise<void> {
   for (let i = 0; i < ms; i++) {
     mock.timers.tick(1);
@@ -143,7 +146,7 @@ describe("the streams of one server", () => {
     const balances = [...text.matchAll(/"balance":"(\d)"/g)].map((match) => match[1]);
     assert.deepEqual(balances, ["0", "1", "2", "3"]);
     const frameBytes = Buffer.byteLength(text) / balances.length;
-    // A PassThrough has two buffers, and each buffer takes one frame.
+    // A PassThrough has two buffers, and each buffer contains one frame.
     assert.ok(heldBytes <= 2.1 * frameBytes, `${heldBytes} bytes, where a frame has ${frameBytes}`);
     hub.close();
   });

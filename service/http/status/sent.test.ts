@@ -16,11 +16,14 @@ after(stop);
 const { chainId } = world.chain;
 const { store, log } = server.parts;
 const [listed, plain] = [world.token, await world.newToken()];
-// The service queues reports only for a chain that an executor leads.
+// The service queues a return only if an executor has the chain's lease.
 await takeLease(store.db, chainId, "the executor of the test", undefined);
 
 let clients = 0;
-/** Each report comes from a different network, so only limits of accounts and addresses apply. */
+/**
+ * Each report comes from another network, so that only the limits per account and per address
+ * apply.
+ */
 const otherNetwork = () => `203.0.${++clients >> 8}.${clients & 255}`;
 const report = (address: string, body: object, { app }: TestApp = server, from = otherNetwork()) =>
   app.inject({
@@ -147,8 +150,8 @@ test(`at most ${namedPerAccountDay} tokens per account and day are queued`, asyn
 });
 
 /**
- * Starts a server whose first endpoint invents a transfer of `token` to the address, and the
- * balance of each holder.
+ * Starts a server whose first endpoint reports a transfer of `token` to the address and balances
+ * that do not exist.
  */
 async function serveWithLiar({ address }: AddressRecord, token: Hex) {
   const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {

@@ -19,7 +19,7 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
 
-/** The combined limit for all clients on one chain. */
+/** The limit per chain for all clients together. */
 const perChainMax: Policy = { name: "sent-chain", intervalMs: 500, burst: 120 };
 const timeoutMs = 4_000;
 

@@ -1,7 +1,9 @@
-// GET /address/{address}/status: spec/service.md, "Status". Public. A status describes an address
-// at one block. Streams, pages, and previews use these functions too. GET
-// /address/{address}/returns: spec/service.md, "Returns". Its response depends only on the record,
-// and not on the chain.
+// GET /address/{address}/status: spec/service.md, "Status". Public. Returns the status of an
+// address at one block. Event streams, pages, and link previews read statuses with the same
+// functions.
+//
+// GET /address/{address}/returns: spec/service.md, "Returns". Its response does not depend on the
+// chain's state.
 
 import { formatAddress, type Hex, type Intent } from "executable-address";
 import {
@@ -34,8 +36,8 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
 }
 
 /**
- * Handles GET .../returns. The response can change at any time, because the executor's policy can
- * change, although the record never does.
+ * Handles GET .../returns. The response can change at any time, because it contains the executor's
+ * policy.
  */
 export function returns({ chains, desk, limits, metrics }: Parts, statuses: Statuses): Route {
   const policyOf = async ({ chainId, token }: Intent): Promise<ReturnPolicy | null> => {
@@ -56,14 +58,15 @@ export function returns({ chains, desk, limits, metrics }: Parts, statuses: Stat
 
 export type Statuses = {
   /**
-   * Reads the record of an address from a path or a query.
+   * Finds the record of an address that a path or a query contains.
    *
-   * @throws {Refusal} with the same code as a lookup of this address
+   * @throws {InvalidError} if the address is invalid
+   * @throws {Refusal} 404 if no record is stored
    */
   readRecord(address: string | undefined): Promise<{ subject: StatusSubject; terms: Uint8Array }>;
   /**
-   * Reads only the subject, as {@link readRecord} does. The terms of a record have up to 24,576
-   * bytes.
+   * Returns only the `subject` of {@link readRecord}, so that callers do not keep the terms (up to
+   * 24,576 bytes) in memory.
    */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
@@ -74,7 +77,7 @@ export type Statuses = {
    */
   read(subject: StatusSubject): Promise<ServiceStatus>;
   /**
-   * Reads the status at the block with this number, which is below the newest block.
+   * Reads the status at a block before the newest.
    *
    * @throws {ChainUnavailable}
    */
@@ -82,9 +85,8 @@ export type Statuses = {
 };
 
 /**
- * Returns the functions that read statuses for responses. To the status that is read
- * from the chain, they add the executor's work in progress and information that only the service
- * has.
+ * Returns the functions that read statuses for responses. A status consists of the state on the
+ * chain, the executor's progress, and other information that only the service has.
  */
 export function openStatuses(parts: Parts): Statuses {
   const { store, chains, keccak, desk, statusReader } = parts;
@@ -104,7 +106,7 @@ export function openStatuses(parts: Parts): Statuses {
     const explorer = chains.find(status.chainId)?.explorer ?? null;
     return { ...status, executor, settledAt, explorer, ...others, elsewhere };
   };
-  /** Reads money at the address on other chains. */
+  /** Reads the money that the address has on other chains. */
   const readElsewhere = async ({ address, chainId }: AddressStatus): Promise<Elsewhere[]> => {
     if (chains.known.length === 1) return [];
     const found = await findElsewhere({ address, chainId });
@@ -130,15 +132,15 @@ export function openStatuses(parts: Parts): Statuses {
     },
     async readAt(subject, number) {
       const status = await statusReader(subject.intent.chainId).readAt(subject, number);
-      // The executor knows only its current state, but not its state at an earlier block.
+      // The executor's progress at an earlier block is not stored.
       return complete(status, null);
     },
   };
 }
 
 /**
- * Returns a function that reads an address's balances of other tokens: the listed tokens, and the
- * look-alikes that the address has received.
+ * Returns a function that reads an address's balances of listed tokens other than its own
+ * (`strays`) and of look-alikes that it has received (`wrongTokens`).
  */
 function openOthers({ store, chains, keccak, statusReader }: Parts) {
   const findMisdirected = misdirectedFinder(store.db, keccak);
@@ -147,7 +149,8 @@ function openOthers({ store, chains, keccak, statusReader }: Parts) {
     const { lookalikes = [] } = chains.find(chainId) ?? {};
     const came = lookalikes.length > 0 ? await findMisdirected(address) : [];
     const seen = lookalikes.flatMap((lookalike) => {
-      // An operator can list a token as a look-alike while open addresses request this token.
+      // The operator may have listed the intent's own token as a look-alike after the address was
+      // created.
       if (isSame(lookalike.address, status.token)) return [];
       const transfer = came.find(
         (each) => each.chainId === chainId && isSame(each.token, lookalike.address),
@@ -181,9 +184,9 @@ const showWrongToken = (
 const settledTimesMax = 20_000;
 
 /**
- * Returns a function that reads the time at which an address was executed or first sent money to
- * `recovery`. The time is the block's timestamp in Unix seconds. It is null if neither has
- * happened, or if no node responds.
+ * Returns a function that reads the timestamp of the block of an address's execution or, without an
+ * execution, of its first recovery, in Unix seconds. The function returns null if there is neither,
+ * or if no node responds.
  */
 function openSettledAt(chains: Pick<Parts["chains"], "rpcOf">) {
   const recall = recalled<number>(settledTimesMax);

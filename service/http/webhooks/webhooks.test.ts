@@ -1,4 +1,4 @@
-// Tests the same routes with a session of the dashboard and with an API key.
+// Tests the webhook routes with a dashboard session and with an API key.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -16,7 +16,9 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-/** Creates an account whose requests use an API key instead of a browser's session. */
+/**
+ * Creates an account, and returns a client that uses the account's API key instead of a session.
+ */
 async function openKey(service: TestApp) {
   const { apiKey } = await service.newKey();
   const authorization = `Bearer ${apiKey}`;

@@ -1,6 +1,7 @@
-// The account's webhook endpoints, their deliveries, and each attempt. The same routes are below
-// /v1/webhooks for API keys and below /dashboard/api/webhooks for sessions. The dashboard has one
-// additional route, which sets the account's confirmations for a chain.
+// Manages the account's webhook endpoints, and lists their deliveries and attempts. The same
+// operations are at /v1/webhooks for API keys and at /dashboard/api/webhooks for sessions. The
+// dashboard has one additional operation, which sets the number of confirmations that the account
+// wants on a chain.
 
 import type { Endpoint as Shown } from "executable-address/client";
 import type {
@@ -49,7 +50,7 @@ export const endpointInput = z.strictObject({
     .describe("The types of events to send. If empty or absent, all types are sent."),
 });
 
-/** The body of a replay: one event or a time range. */
+/** The body of a replay request: one event or a time range. */
 export const replayInput = z.union([
   z.strictObject({ eventId: z.string().max(100).describe("The ID of the event to send again.") }),
   z
@@ -66,8 +67,8 @@ export const replayInput = z.union([
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
   /**
-   * Null means the chain's default. The maximum is 100, because a node keeps the state of about 128
-   * blocks.
+   * Null sets the chain's default. The maximum is 100, because nodes keep the state of only about
+   * 128 blocks.
    */
   confirmations: z.int().min(0).max(100).nullable(),
 });
@@ -75,10 +76,10 @@ const depthInput = z.strictObject({
 type WebhookParts = Pick<Parts, "store" | "accounts" | "now" | "webhookTargets" | "chains">;
 
 type Handler = (request: FastifyRequest) => Promise<object>;
-/** The operations of /webhooks, whose paths are in ../openapi/operations.ts. */
+/** The handlers of the /webhooks operations, by operation ID (../openapi/operations.ts). */
 export type WebhookHandlers = ReturnType<typeof openWebhooks>;
 
-/** Opens the operations. The hooks of their routes must set the account of the request. */
+/** Returns the handlers. The routes need a hook that sets the request's account. */
 export function openWebhooks(parts: WebhookParts) {
   return {
     listEndpoints: listed(parts),
@@ -137,8 +138,8 @@ function added(parts: WebhookParts) {
 }
 
 /**
- * Returns the handlers of operations on one endpoint of the account. They return 404 if the account
- * does not have the endpoint.
+ * Returns the handlers of the operations on a single endpoint. They return 404 if the account does
+ * not have the endpoint.
  */
 function endpointHandlers(parts: WebhookParts) {
   const { db } = parts.store;
@@ -228,7 +229,7 @@ async function requireEndpoint(request: FastifyRequest, { store }: WebhookParts)
 }
 
 /**
- * Returns `found`, if it is defined and not false.
+ * Returns `found` if it is neither undefined nor false.
  *
  * @throws {Refusal} 404 otherwise, because the account does not have the endpoint
  */

@@ -2,8 +2,8 @@
 // process immediately.
 
 /**
- * One Ctrl-C can send two signals, from the terminal and from npm. Signals within this time count
- * as one.
+ * Signals within this time count as one, because a single Ctrl-C can send two signals: one from the
+ * terminal and one from npm.
  */
 const sameSignalMs = 1000;
 

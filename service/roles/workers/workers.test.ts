@@ -1,5 +1,5 @@
-// Tests WORKERS=2: two worker processes on one port with a real PostgreSQL, and the process of the
-// executor.
+// Tests WORKERS=2: two worker processes on one port and the executor's process, with a real
+// PostgreSQL.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -111,7 +111,7 @@ describe("two workers and the executor", () => {
     const admitted = answers.filter(({ status }) => status === 200);
     assert.equal(new Set(admitted.map(({ by }) => by)).size, 2);
     assert.ok(admitted.length <= allowed, `${admitted.length} of ${allowed}`);
-    // A slow machine may admit all requests.
+    // On a slow machine, the limit may refill fast enough for all requests.
     if (allowed < 150) assert.ok(answers.some(({ status }) => status === 429));
   });
 
@@ -163,7 +163,7 @@ describe("two workers and the executor", () => {
     const head = `Host: x\r\nAuthorization: Bearer ${server.apiKey}\r\nExpect: 100-continue\r\n`;
     const about = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const sockets = [];
-    // Workers get requests in turn, so each of the two workers gets two requests.
+    // Connections are distributed evenly, so each of the two workers gets two requests.
     for (let i = 0; i < 4; i++) {
       const socket = connect(server.port, "127.0.0.1").setEncoding("utf8");
       socket.write(`POST /v1/address/create HTTP/1.1\r\n${head}${about}`);
@@ -188,7 +188,10 @@ describe("two workers and the executor", () => {
 });
 
 describe("a worker that hangs while it drains", () => {
-  /** Starts two processes, and stops one process with a signal, so that only SIGKILL can end it. */
+  /**
+   * Starts the service, suspends one worker with SIGSTOP, and sends SIGTERM to the service. Only
+   * SIGKILL can end a suspended process.
+   */
   const startWithHung = async () => {
     const server = await start({ DRAIN_SECONDS: "0" });
     const [hung, other] = pidsOf(server);

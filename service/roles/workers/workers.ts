@@ -1,7 +1,7 @@
-// Runs several worker processes that listen on one port and share one PostgreSQL database, if
-// WORKERS is above 1. Each worker can use a core. The process that runs this file serves no
-// requests. It distributes connections among the workers in turn (node:cluster), restarts workers
-// that exit, forwards signals, and adds up the workers' metrics.
+// Runs several worker processes if WORKERS is above 1, so that the service can use several cores.
+// The workers listen on one port and share one PostgreSQL database. The process that runs this file
+// serves no requests. It distributes connections evenly among the workers (node:cluster), restarts
+// workers that exit, forwards signals, and aggregates the workers' metrics.
 //
 // The executor is a separate process, and only that process has the key.
 
@@ -14,17 +14,14 @@ import { exitLogged } from "../../log.ts";
 import { onStopSignals } from "./signals.ts";
 
 /**
- * The first and the maximum delay before a worker that exits repeatedly is restarted. The delay
- * doubles each time.
+ * The first and the maximum delay before a worker is restarted. The delay doubles each time the
+ * worker exits soon after its start.
  */
 const restartMsMin = 100;
 const restartMsMax = 30_000;
-/**
- * If a worker runs for at least this time, its start was successful, and its restart delay is
- * reset.
- */
+/** If a worker runs for at least this time, its restart delay is reset. */
 const soundMs = 60_000;
-/** The maximum time for closing everything else after the drain. */
+/** How long a worker can take to stop after the drain period. */
 const stopMsMax = 10_000;
 
 const noKey = {
@@ -34,7 +31,7 @@ const noKey = {
 
 /**
  * Runs the workers until a signal arrives, and then ends the process. If the first worker exits
- * before it listens, the whole start fails.
+ * before it listens, ends the process without another attempt.
  *
  * @param program the path of the program that each worker runs
  * @throws if the metrics port is in use
