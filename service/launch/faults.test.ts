@@ -1,4 +1,4 @@
-// Tests launches with endpoints that lag, lie, or do not mine, and with a key that a different
+// Tests launches with endpoints that lag behind, lie, or do not mine, and with a key that another
 // program also uses.
 
 import assert from "node:assert/strict";
@@ -61,7 +61,7 @@ describe("--resume --dry-run", () => {
 });
 
 describe("a launch ends in one execution", () => {
-  /** Asserts that the launch has executed, and that each transaction was sent once. */
+  /** Completes the launch, and asserts that it sent each transaction once. */
   async function assertLaunched(chain: BareChain) {
     const launched = await runLaunch(chain).done;
     assert.ok("outcome" in launched);
@@ -154,7 +154,7 @@ describe("a launch ends in one execution", () => {
   }
 });
 
-/** Returns the receipt of a transaction in a block that does not exist. */
+/** Returns a false receipt for the transaction, from a block that does not exist. */
 const falseReceipt = (transactionHash: Hex) => ({
   ...{ transactionHash, blockHash: `0x${"ab".repeat(32)}`, blockNumber: "0x3", logs: [] },
   ...{ status: "0x1", gasUsed: "0x5208", effectiveGasPrice: "0x1" },

@@ -1,4 +1,5 @@
-// Tests reorganizations that remove a launch's transactions, during the launch or after its end.
+// Tests reorganizations that remove a launch's transactions during the launch or after it has
+// ended.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -10,8 +11,8 @@ import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts"
 import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
 
 /**
- * Starts a chain for a launch, and returns functions that check that the launch paid for each step
- * only once.
+ * Starts a chain for a launch. `assertPaidOnce` completes the launch and asserts that it paid for
+ * each step only once.
  */
 async function startChain(t: TestContext) {
   const chain = await startBareChain();
@@ -22,8 +23,8 @@ async function startChain(t: TestContext) {
   return {
     chain,
     /**
-     * Keeps the first `number` blocks of the launch, and replaces the later blocks by one block
-     * with `raws`.
+     * Keeps the launch's first `number` blocks, and replaces all later blocks with other blocks.
+     * The first of these contains `raws`.
      */
     async undo(number: number, raws: string[] = []) {
       const head = Number(await client.getBlockNumber());
@@ -53,7 +54,8 @@ async function startChain(t: TestContext) {
 const addressOf = (chain: BareChain) => makeRecord(journalOf(chain).intent!).address;
 
 describe("a repeated launch after a reorganization", () => {
-  // Blocks: 1 funding, 2 deployer, 3 factory, 4 to 8 periphery, 9 payment, 10 execution.
+  // The blocks of the launch: 1 deployer's funding, 2 deployer, 3 factory, 4 to 8 periphery, 9
+  // payment, 10 execution.
   const cases = [
     ["the execution", 9],
     ["the payment and the execution", 8],
@@ -126,8 +128,9 @@ describe("a repeated launch after a reorganization", () => {
       const { chain, undo } = await startChain(t);
       await runLaunch(chain).done;
       const raws = journalOf(chain).sent.map(({ raw }) => raw);
-      // After a reorganization, a node puts removed transactions back into its mempool. Here, it
-      // puts back the first two transactions of the journal, but not the deployer's transaction.
+      // After a reorganization, nodes mine removed transactions again. Here, they mine the
+      // journal's first two transactions again (the funding and the factory), but not the
+      // deployer's.
       await undo(0, raws.slice(0, 2));
       assert.equal(await chain.client.getCode({ address: factoryAddress }), undefined);
       const launched = await runLaunch(chain).done;

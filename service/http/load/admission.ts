@@ -8,8 +8,8 @@ import { Refusal, toAnswer } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * One admitted create request. `isOver` is true after the request was answered or cut off, even
- * while its handler still runs.
+ * An admitted create request. `isOver` is true after the response was written or the connection
+ * closed, even if the handler still runs.
  */
 type AdmittedCreate = {
   raw: IncomingMessage;
@@ -25,12 +25,18 @@ declare module "fastify" {
   }
 }
 
-/** A request whose body takes longer can be cut off to make room for a new request. */
+/**
+ * If a request's body takes longer than this, the server can close its connection to make room for
+ * a new request.
+ */
 const bodyMsMin = 1_000;
 
 export type Admission = ReturnType<typeof openAdmission>;
 
-/** Creates the admission control of create requests, and counts its refusals in the metrics. */
+/**
+ * Creates the admission control for create requests, and reports its refusals and its limit as
+ * metrics.
+ */
 export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metrics">): Admission {
   const refused = metrics.shed.labels("create");
   const admission = openAdmission(limits.createsInFlightMax, () => {
@@ -89,7 +95,7 @@ export function openAdmission(most: number, onShed: () => void) {
       done();
     },
     /**
-     * The last onRequest hook. While the body of a request is arriving, the request does not count
+     * Must be the last onRequest hook. While its body is still arriving, a request does not count
      * as pending.
      */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
@@ -102,7 +108,7 @@ export function openAdmission(most: number, onShed: () => void) {
       }
       done();
     },
-    /** Called when the body is complete. */
+    /** Must be called when the body is complete. */
     begin(request: FastifyRequest) {
       const admitted = request.admitted!;
       if (admitted.isOver || admitted.isWorking) return;
@@ -114,10 +120,7 @@ export function openAdmission(most: number, onShed: () => void) {
   };
 }
 
-/**
- * Returns the oldest request if its body is late. This request can be cut off to make room for a
- * new one.
- */
+/** Returns the request whose body has been arriving longest, if it exceeds {@link bodyMsMin}. */
 function slowestOf(awaitingBody: Set<AdmittedCreate>): AdmittedCreate | undefined {
   const [oldest] = awaitingBody;
   const isSlow = oldest && performance.now() - oldest.sinceMs >= bodyMsMin;
@@ -130,26 +133,29 @@ function cutOff(slow: AdmittedCreate, awaitingBody: Set<AdmittedCreate>): void {
 }
 
 const windowMs = 100;
-/** A window with fewer responses is too small to measure. */
+/**
+ * The minimum number of responses in a measurement window. A window with fewer responses is
+ * extended.
+ */
 const responsesMin = 5;
 /**
- * The lowest limit. This number of create requests can share one commit, so they hardly wait for
+ * The lowest limit. Up to this number of create requests can share one commit, so they hardly delay
  * each other.
  */
 const limitMin = 16;
 const limitAtStart = 256;
-/** The accepted latency as a multiple of the latency at low load. */
+/** The highest acceptable latency, as a multiple of the latency at low load. */
 const latencyFactorMax = 4;
-/** A latency below this is never too high. */
+/** A latency below this is always acceptable. */
 const targetMsMin = 10;
 /**
- * The factor per window by which the base latency can rise at low load. It can double in two
- * minutes.
+ * The factor by which the base latency can rise in each window at low load. At this rate, it can
+ * double in two minutes.
  */
 const baseGrowth = 1.0006;
 /**
- * The factor per window by which the best throughput decays at high load. It halves in half a
- * minute.
+ * The factor by which the best throughput decays in each window at high load. At this rate, it
+ * halves in half a minute.
  */
 const bestDecay = 0.998;
 
@@ -160,7 +166,7 @@ const bestDecay = 0.998;
  */
 export function openLatencyLimit(most: number) {
   let limit = Math.min(limitAtStart, most);
-  /** A moving average over windows, so that one unusual window has little effect. */
+  /** The moving average of the windows' latencies, so that one unusual window has little effect. */
   let smoothMs: number | undefined;
   let baseMs = Number.POSITIVE_INFINITY;
   let bestPerMs = 0;
@@ -172,7 +178,7 @@ export function openLatencyLimit(most: number) {
   const adjust = (windowMs: number) => {
     const meanMs = sumMs / count;
     smoothMs = smoothMs === undefined ? meanMs : smoothMs + (meanMs - smoothMs) / 5;
-    // If few requests are pending, the latency depends on the machine and not on their number.
+    // At low load, the latency depends on the machine and not on the number of pending requests.
     const isRelevant = pendingMax > limit / 2;
     baseMs = Math.min(smoothMs, isRelevant ? baseMs : baseMs * baseGrowth);
     bestPerMs = Math.max(count / windowMs, isRelevant ? bestPerMs * bestDecay : bestPerMs);
@@ -186,7 +192,7 @@ export function openLatencyLimit(most: number) {
 
   return {
     current: () => limit,
-    /** Records that a request was admitted or refused while this number of requests was pending. */
+    /** Records the number of pending requests at the arrival of a request, which is included. */
     recordPending(inProgress: number) {
       if (inProgress > pendingMax) pendingMax = inProgress;
     },
@@ -206,8 +212,8 @@ export function openLatencyLimit(most: number) {
 
 const message = "too many requests are in progress; try again in a second";
 /**
- * The response to a request above the limit. It is prepared once, because an overloaded server
- * refuses most requests.
+ * The response to a request above the limit on pending requests. It is built only once, because an
+ * overloaded server sends it often.
  */
 export const tooMany = toAnswer(
   new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } }),
@@ -218,7 +224,7 @@ function refuseTooMany(reply: FastifyReply): void {
 }
 
 /**
- * An onRequest or preHandler hook that allows at most `max` pending requests.
+ * Returns an onRequest or preHandler hook that allows at most `max` pending requests.
  * @param onShed called for each refused request
  */
 export function limitPending(max: number, onShed: () => void) {
@@ -237,14 +243,14 @@ export function limitPending(max: number, onShed: () => void) {
 }
 
 /**
- * Calls `leave` once: when the request is answered, or when its connection closes before that. Does
- * not wait until the response is delivered, so that a client that does not read its response does
- * not occupy a slot.
+ * Calls `leave` once: when the response is written, or when the connection closes before that. Does
+ * not wait until the client has received the response, so that a client that reads nothing does not
+ * occupy a slot.
  *
- * Callers count pending requests instead of keeping them in a Set. When V8 rebuilds the table of a
- * Set, the old table refers to the new table. After a table has moved to V8's old space, all later
- * tables, and the requests in them, stay in memory until a full garbage collection. Only requests
- * whose body is still arriving are in a Set (`awaitingBody` of {@link openAdmission}).
+ * The callers count pending requests instead of storing them in a Set. When V8 rebuilds a Set's
+ * internal table, the old table keeps a reference to the new table. If the old table is in V8's old
+ * space, the new tables and their requests stay in memory until a full garbage collection. Only
+ * {@link openAdmission} has a Set, for the requests whose bodies are still arriving.
  */
 function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
   let isOver = false;

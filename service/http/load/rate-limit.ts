@@ -10,11 +10,11 @@ import {
 import { Refusal } from "../errors.ts";
 
 /**
- * Counts a request of `whose` against the limit `policy`.
+ * Counts one request against the limit `policy` of the account or client `whose`.
  *
  * @param what the beginning of the message, such as "too many checks"
- * @returns headers with the remaining requests
- * @throws {Refusal} the result of {@link overLimit} if the limit is exceeded
+ * @returns the rate limit headers for the response
+ * @throws {Refusal} 429 `rate_limited` if the limit is exceeded
  */
 export async function spend(
   limiter: Limiter,
@@ -34,8 +34,9 @@ export async function spend(
 /**
  * Returns the header fields of draft-ietf-httpapi-ratelimit-headers. `q` is the size of the full
  * burst, which is available after `w` seconds without requests. `r` is the number of requests that
- * are left now. `t` is the number of seconds until the full burst is available. After a refusal,
- * `t` instead equals `Retry-After`, the time until the next request is admitted.
+ * are left now. `t` is the number of seconds until the full burst is available again. If the
+ * request is refused, `t` is instead the number of seconds until the next request is admitted, as
+ * in `Retry-After`.
  */
 function limitHeaders(
   { admitted, remaining, resetMs, retryMs }: LimitVerdict,
@@ -51,10 +52,9 @@ function limitHeaders(
 const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
 
 /**
- * Returns a refusal with 429 `rate_limited` that says when the next request is admitted.
+ * Returns the refusal (429 `rate_limited`) with the time until the next request is admitted.
  *
- * @param more headers that replace the rate limit headers of the credential, which may have many
- *   requests left
+ * @param more the exceeded limit's headers, which replace those of the credential's own limit
  */
 export function overLimit(
   what: string,
