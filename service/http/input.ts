@@ -50,7 +50,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
  * Parses a request's query.
  *
  * @throws {InvalidError} the same errors as {@link parseInput}, and an error if the
- * percent-encoding is not UTF-8, because the framework would leave it undecoded
+ *   percent-encoding is not UTF-8, because the framework would leave it undecoded
  */
 export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest) {
   const { url = "" } = request.raw;

@@ -57,7 +57,7 @@ const expirySeconds = 86_400;
 /**
  * Finds the chain in the chains file.
  * @throws if the chain is missing, with a list of the chains' names, or if an endpoint's URL is
- * invalid
+ *   invalid
  */
 export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions): Chain {
   const chains = readChains(config.chainsFile);

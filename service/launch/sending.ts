@@ -1,10 +1,10 @@
 // Sends a launch's transactions, and waits until they are mined. Sends a transaction again if the
 // endpoint has lost it, and raises the fee if it is too low.
 //
-// No step takes effect twice, for two reasons. Each transaction uses the nonce after the newest
-// mined transaction, so all pending transactions have the same nonce, and only one of them can be
-// mined. And a transaction with the same recipient, value, and calldata as a mined transaction is
-// not signed, even if an endpoint lags behind and does not show the mined transaction's effect yet.
+// No step takes effect twice. Each transaction uses the nonce after the newest mined transaction,
+// so all pending transactions have the same nonce, and only one can be mined. A transaction with
+// the same recipient, value, and calldata as a mined transaction is not signed, even if an endpoint
+// lags behind and does not show the effect of the mined transaction yet.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -42,8 +42,7 @@ export type Sending = {
   /** Sends a request to the first endpoint, or to the next one if the first fails. */
   request: ChainRpc["request"];
   /**
-   * Reads a transaction's receipt. Returns undefined if there is none, or if only one of several
-   * endpoints returns it.
+   * Reads a receipt. Returns undefined unless two endpoints return it, or the only endpoint does.
    */
   readReceipt(hash: Hex): Promise<Receipt | undefined>;
   fees: FeePolicy;
@@ -59,9 +58,8 @@ class SendRefused extends CallRefused {}
 class NotSent extends StepError {}
 
 /**
- * Wraps `request` for the launch's wallet. `eth_sendRawTransaction` stores the transaction before
- * it sends it, and resolves after it was mined. The result is the hash of the mined version, whose
- * fee can be higher.
+ * Wraps `request` for the launch's wallet. `eth_sendRawTransaction` stores a transaction, sends it,
+ * and resolves with the hash of the version that was mined, whose fee can be higher.
  */
 export function journaled(sending: Sending): ChainRpc["request"] {
   const { request, journal } = sending;
@@ -97,8 +95,7 @@ const withNonce = ({ journal }: Sending, nonce: number) =>
 
 async function send(sending: Sending, raw: Hex): Promise<Hex> {
   const { journal, report } = sending;
-  // This transaction is not from the wallet, so it does not use the wallet's nonces. Nobody has its
-  // sender's key, so its fee cannot change.
+  // Nobody has the key of this transaction's sender, so its nonce and its fee cannot change.
   if (raw === deterministicDeployer.transaction) return sendKeyless(sending, raw);
   const { nonce = 0 } = parseTransaction(raw);
   const same = journal.state.sent.filter((each) => hasSameEffect(each.raw, raw));
@@ -109,10 +106,7 @@ async function send(sending: Sending, raw: Hex): Promise<Hex> {
   return awaitMined(sending, sent);
 }
 
-/**
- * Stores a new transaction. If the fee exceeds the maximum, stores a version with a lower fee
- * instead.
- */
+/** Stores a transaction. If its fee exceeds the maximum, signs it again with a lower fee. */
 async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   const { journal, fees } = sending;
   const { nonce = 0, type } = parseTransaction(raw);
@@ -132,8 +126,7 @@ async function assertGone(sending: Sending, sent: Sent): Promise<void> {
   const receipt = await sending.readReceipt(sent.hash);
   const address = codeAfter(sent.raw);
   if (receipt && address) {
-    // If a reorganization moved the transaction before the deployment of the contract that it
-    // calls, it had no effect.
+    // A reorganization can move a transaction before the deployment of the contract it calls.
     const at = { blockHash: receipt.blockHash };
     const code = await sending.request("eth_getCode", [address, at]).catch(() => undefined);
     if (code === "0x") return;
@@ -155,9 +148,7 @@ async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
   });
 }
 
-/**
- * The number of polls before the first progress line (20 s), and between later lines (one minute).
- */
+/** The number of polls before the first progress line (20 s) and between later lines (a minute). */
 const quietPolls = 10;
 const pollsPerLine = 30;
 /** The maximum number of polls, which take one hour. */
@@ -166,8 +157,7 @@ const pollsMax = 1_800;
 const refusalsMax = 3;
 
 /**
- * Calls `attempt` until it returns a result. Meanwhile, reports the reason for the wait every
- * minute.
+ * Calls `attempt` until it returns a result. Reports every minute why it still waits.
  *
  * @throws after one hour, or if the endpoint refuses calls {@link refusalsMax} times in a row
  */
@@ -203,38 +193,30 @@ async function wait<Result>(
     if (poll >= quietPolls && (poll - quietPolls) % pollsPerLine === 0) {
       report(`waiting for ${name}: ${why}. You can stop the command and run it again later`);
     }
-    // The first waits are short, because some test chains mine a block immediately for each
-    // transaction.
+    // The first waits are short, because test chains mine each transaction immediately.
     await sleep(Math.min(pollMs, 100 * 2 ** poll));
   }
   throw new StepError(`${name} was not mined within an hour: run the same command again later`);
 }
 
 /**
- * If a transaction is not mined within `patienceBlocks`, its fee is raised. A transaction has at
- * most `signaturesMax` versions.
+ * After `patienceBlocks`, the fee is raised. A transaction has at most `signaturesMax` versions.
  */
 const patienceBlocks = 10;
 const signaturesMax = 10;
-/**
- * The maximum fee of a transaction, as a multiple of its first fee, because an endpoint can lie
- * about the base fee.
- */
+/** The maximum fee as a multiple of the first fee, because endpoints can lie about the base fee. */
 const raiseFactorMax = 10n;
 /**
- * If the endpoint reports that a nonce is used but the receipt is missing, the launch polls for the
- * receipt. After `lagPolls` (10 s), it also searches the blocks for another transaction with this
- * nonce. After `lagPollsMax` (3 minutes), it fails.
+ * If a nonce is used but no receipt is found, the launch searches for another transaction with this
+ * nonce after `lagPolls` (10 s), and fails after `lagPollsMax` (3 minutes).
  */
 const lagPolls = 5;
 const lagPollsMax = 90;
 
 /**
- * Sends a stored transaction, and sends it again if necessary, until a transaction with its nonce
- * is mined. Returns the mined transaction's hash.
+ * Sends a stored transaction until its nonce is used. Returns the mined transaction's hash.
  *
- * @throws {NonceTaken} if the mined transaction does not belong to the launch, or has another
- * effect
+ * @throws {NonceTaken} if a transaction with another effect, or of another program, was mined
  */
 async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promise<Hex> {
   let signedAt: number | undefined;
@@ -274,18 +256,14 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
     }
     return undefined;
   }).catch(async (error) => {
-    // It is safe to forget the refused transaction: the next transaction uses the same nonce, so at
-    // most one of the two can be mined.
+    // The next transaction has the same nonce as the refused one, so at most one can be mined.
     const refused = withNonce(sending, nonce).at(-1);
     if (error instanceof NotSent && refused) await changeSent(journal, refused.hash, () => null);
     throw error;
   });
 }
 
-/**
- * If a transaction with this nonce was mined, stores its receipt's data and returns the
- * transaction.
- */
+/** Finds the mined transaction with this nonce, stores its block and cost, and returns it. */
 async function settle(sending: Sending, nonce: number): Promise<Sent | undefined> {
   const { journal } = sending;
   for (const signed of signedFor(journal.state, nonce)) {
@@ -313,10 +291,7 @@ async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> 
   }
 }
 
-/**
- * Signs a transaction again with a higher fee, or returns a message if a limit or the balance
- * prevents this.
- */
+/** Signs a transaction again with a higher fee, or returns the reason why this is not possible. */
 async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<Sent | string> {
   const { journal, request, fees, report } = sending;
   const own = signedFor(journal.state, sent.nonce);
@@ -364,10 +339,7 @@ async function signStored({ key, journal }: Sending, raw: Hex, fee: Fee): Promis
   return sent;
 }
 
-/**
- * @throws {NonceTaken} if a block contains a transaction of the wallet with this nonce that does
- * not belong to the launch
- */
+/** @throws {NonceTaken} if a transaction that is not from the launch has used the nonce */
 async function assertNotTaken(sending: Sending, nonce: number, head: number): Promise<void> {
   const { journal } = sending;
   const taker = await findTaker(sending, nonce, head);
@@ -383,8 +355,8 @@ async function assertNotTaken(sending: Sending, nonce: number, head: number): Pr
 }
 
 /**
- * Finds the mined transaction of the wallet with this nonce. Searches backward from the block
- * `head`, because an endpoint may have only the state of recent blocks.
+ * Finds the wallet's mined transaction with this nonce. Searches backward from the block `head`,
+ * because an endpoint may have only the state of recent blocks.
  */
 async function findTaker(sending: Sending, nonce: number, head: number) {
   try {
@@ -419,9 +391,8 @@ const removed =
 
 /**
  * Reads the receipt of each stored transaction again, because a reorganization may have removed it.
- * Then waits for each transaction that can still be mined: it is in a mempool, and all earlier
- * nonces are used or have a transaction in a mempool. The other transactions are not sent here,
- * because the steps send them again if necessary.
+ * Waits for each transaction that can be mined: it is in a mempool, and no earlier nonce is unused
+ * without a transaction in a mempool. The steps send the other transactions again if necessary.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, report } = sending;
@@ -435,8 +406,7 @@ export async function settleSent(sending: Sending): Promise<void> {
     }
     const isTaken = (await readNonce(sending)) > nonce;
     const known = await Promise.all(own.map(({ hash }) => isKnown(sending, hash)));
-    // No transaction can be mined while an earlier nonce is unused and has no transaction in a
-    // mempool.
+    // A transaction cannot be mined before an earlier nonce that is unused and in no mempool.
     isBehindGap ||= !isTaken && !known.includes(true);
     if (isBehindGap) continue;
     await awaitMined(sending, own.at(-1)!).catch((error) => {
@@ -449,9 +419,7 @@ export async function settleSent(sending: Sending): Promise<void> {
 const nonces = ({ journal }: Sending) =>
   [...new Set(journal.state.sent.map(({ nonce }) => nonce))].sort((a, b) => a - b);
 
-/**
- * Returns a line for each stored transaction that is not mined, with the reason. Changes nothing.
- */
+/** Returns a line for each stored transaction that is not mined. Changes nothing. */
 export async function inspectSent(sending: Sending) {
   const journal: Journal = {
     state: sending.journal.state,

@@ -31,7 +31,7 @@ export type RoleParts = {
 
 /**
  * @param stops an array to which this function adds a close function for each opened part, so that
- * the caller can close all of them even if a later part cannot be opened
+ *   the caller can close all of them even if a later part cannot be opened
  * @throws if the store or the chains cannot be opened
  */
 export async function openParts(

@@ -73,7 +73,7 @@ type Use = keyof typeof uses;
  * to 6 do not count against the rate limit.
  *
  * @param use the purpose of the request; the account's usage counts successful requests only for
- * `create`; for other purposes, it stores only the time
+ *   `create`; for other purposes, it stores only the time
  * @throws {Refusal} according to these rules
  * @throws {UnavailableError} if the store of credentials does not respond
  */

@@ -59,7 +59,7 @@ const clientIdInput = z.strictObject({ clientId: z.string().max(100) });
 
 /**
  * @throws {Refusal} 409 if another request had already changed the credential, so this request did
- * nothing
+ *   nothing
  */
 function unlessChanged<Made>(made: Made | undefined): Made {
   if (made) return made;

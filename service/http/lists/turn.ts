@@ -43,7 +43,7 @@ type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
  * `turn` returns undefined after the client has disconnected.
  *
  * @throws {Refusal} from `turn`: 503 `service_unavailable` if too many long searches of the account
- * are pending, or 429 `rate_limited` if the account has made too many long searches
+ *   are pending, or 429 `rate_limited` if the account has made too many long searches
  */
 export async function searchInTurn<Found>(
   { accounts: { limiter } }: SearchParts,

@@ -37,7 +37,7 @@ const timeoutsCheckedMs = 1_000;
 
 /**
  * @param listener the framework's listener; it also refuses create requests above the limit,
- * because this server does not recognize a percent-encoded path
+ *   because this server does not recognize a percent-encoded path
  */
 export function openServer(listener: RequestListener, parts: ServerParts): Server {
   const options = {
@@ -202,7 +202,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
  * Prepares a drain. Must be called before the server listens.
  *
  * @returns a function that drains the server: stops listening, closes idle connections, and closes
- * the connections of pending requests after `seconds`
+ *   the connections of pending requests after `seconds`
  */
 export function prepareDrain(app: FastifyInstance, log: Pick<Logger, "warn">) {
   // Connections that have not sent a request yet, because browsers open connections in advance.
