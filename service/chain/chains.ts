@@ -78,7 +78,7 @@ const chainSchema = z.strictObject({
   tokens: z.array(tokenSchema).min(1),
   /**
    * The executor returns look-alikes in the same way as surplus. It reads additional logs for each
-   * listed look-alike.
+   * look-alike in this list.
    */
   lookalikes: z.array(lookalikeSchema).max(32).default([]),
   /** The number of blocks that must follow an execution or a recovery before it counts as final. */
@@ -115,8 +115,8 @@ export type Lookalike = z.output<typeof lookalikeSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**
- * Known chains on which CREATE2 derives different addresses, so nobody could move a payment.
- * Unknown chains with a different CREATE2 are not listed either, because the startup check finds no
+ * Known chains on which CREATE2 derives other addresses than on Ethereum, so nobody could move a
+ * payment. Unknown chains of this kind are not listed either, because the startup check finds no
  * code at the factory's address.
  */
 const refusedChains = new Map([

@@ -28,8 +28,8 @@ export type Chains = {
 };
 
 /**
- * Returns a function that returns the result of `open` for a chain ID, and calls `open` only once
- * per chain.
+ * Calls `open` once per chain, when the chain is first needed. The returned function takes a chain
+ * ID and returns the cached result.
  *
  * @throws {ChainUnavailable} if the chain is not configured. A chain can be removed from the file
  *   while it still has addresses.

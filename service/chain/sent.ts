@@ -1,7 +1,8 @@
 // Reads the tokens that a payer sent to an address by mistake: the transfers of a transaction, the
-// balances of the address, and whether a recovery would move them. A token can be any contract, so
-// each call has a gas limit, and decisions use only the balances that the token reports. The reader
-// asks a quorum of endpoints, and a fact counts only if each of these endpoints shows it.
+// balances of the address, and whether a recovery would move the tokens. A token can be any
+// contract, so each call has a gas limit, and decisions use only the balances that the token
+// reports. The reader asks a quorum of endpoints, and a fact counts only if each of these endpoints
+// shows it.
 
 import { encodeTransfer, type Hex, recoverCalldata, toHex, zeroAddress } from "executable-address";
 import { isName } from "executable-address/payment";
@@ -108,7 +109,7 @@ export type SentReader = (
 const tokensMax = 4;
 /**
  * The gas limit for `symbol()` and for `decimals()`, including the call's own gas. A proxied token
- * needs 40,000 to return its symbol.
+ * needs 40,000 gas to return its symbol.
  */
 const claimGas = 80_000;
 /** The gas limit for a transfer, including the call's own gas. */

@@ -205,8 +205,8 @@ export async function isAncestor(
 }
 
 /**
- * Returns the block at which to start if there is no anchor: a block before the oldest record, or
- * the head if there are no records.
+ * Returns the block at which to start if there is no anchor: a block from before the creation of
+ * the oldest record, or a block near the head if there are no records.
  */
 async function startBlock({ store, tuning, view }: Turn, target: number): Promise<number> {
   const oldest = await store.findOldestCreation();

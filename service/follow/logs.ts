@@ -99,8 +99,8 @@ function chooseTokens(
 }
 
 /**
- * Returns two lists: the listed tokens and the tokens of open addresses (`wanted`), and the
- * look-alikes that no open address requests (`lookalikes`).
+ * Returns two lists. `wanted`: the listed tokens, and the tokens that open addresses request.
+ * `lookalikes`: the look-alikes that no open address requests.
  */
 function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
   const { tokens } = memory.delisted;

@@ -53,9 +53,9 @@ const foreign: ReadonlySet<number> = new Set([0xf2, 0xf4]);
 const moving: ReadonlySet<string> = new Set(["a9059cbb", "095ea7b3"]);
 
 /**
- * Returns whether the code could transfer tokens. Such code makes calls. It also contains a
- * selector of a function that moves tokens, or forwards its caller's calldata. The result can be a
- * false positive.
+ * Returns whether the code could transfer tokens. Such code makes calls. In addition, it contains
+ * the selector of a function that moves tokens, or it forwards its caller's calldata. The result
+ * can be a false positive.
  */
 export function canMoveTokens(code: Hex): boolean {
   const bytes = withoutMetadata(Buffer.from(code.slice(2), "hex"));

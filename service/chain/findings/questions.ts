@@ -14,13 +14,15 @@ export type Question = { from?: Hex; to: Hex; data: Hex; value?: bigint; gas?: n
 /** The result of a call; undefined if the node could not run the call. */
 export type Reply = { succeeded: boolean; data: Hex } | undefined;
 
-/** The default gas limit of a call. A transfer of one of Circle's proxied tokens needs 60,000. */
+/**
+ * The default gas limit of a call. A transfer of one of Circle's proxied tokens needs 60,000 gas.
+ */
 const questionGas = 200_000;
 
 type Replies = {
   /** One result per question, in order. */
   replies: Reply[];
-  /** Whether each question ran on the state after the previous ones. */
+  /** Whether each question ran on the state that the previous questions left. */
   isSequence: boolean;
 };
 

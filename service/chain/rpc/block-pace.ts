@@ -1,5 +1,5 @@
-// Measures the interval between the blocks of a chain, to predict when the next block can be
-// requested and the lowest timestamp that it can have.
+// Measures the interval between the blocks of a chain, to predict when to request the next block,
+// and the lowest timestamp that this block can have.
 
 type Seen = { number: number; hash: string; timestamp: number; atMs: number };
 

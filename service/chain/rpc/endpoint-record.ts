@@ -223,7 +223,7 @@ export function recordChain(state: NetworkState, record: EndpointRecord, found: 
   return false;
 }
 
-/** Returns the time since which the endpoint has shown this head without interruption. */
+/** Returns the time at which the endpoint began to show this head. */
 export function recordHead({ clock }: NetworkState, record: EndpointRecord, block: Block): number {
   const own = write(record);
   if (own.head?.block.hash !== block.hash) own.head = { block, sinceMs: clock() };
@@ -365,7 +365,7 @@ export function recordWithoutGasUse(record: EndpointRecord, untilMs: number): vo
   write(record).estimates.withoutGasUseUntilMs = untilMs;
 }
 
-/** The number of accounts that are stored per endpoint. The oldest is removed first. */
+/** The maximum number of accounts that are stored per endpoint. The oldest is removed first. */
 const accountsMax = 1000;
 
 /** Records the duration of a simulation; undefined removes the account's entry. */

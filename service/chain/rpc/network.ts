@@ -46,7 +46,7 @@ import { agreed, type View, viewOf } from "./view.ts";
 export type Network = {
   /**
    * Asks every endpoint for its head.
-   * @throws {ChainUnavailable} if none is on this chain
+   * @throws {ChainUnavailable} if no endpoint is on this chain
    */
   openView(): Promise<View>;
   /**

@@ -83,7 +83,7 @@ describe("waits that follow a chain's new heads", () => {
   });
 });
 
-/** Returns whether a wait lasts longer than its usual time. Mines a block to end the wait. */
+/** Starts a wait of 1 ms, and returns whether it lasts longer. Mines a block to end the wait. */
 async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promise<boolean> {
   await heads.wait(1);
   const waiting = heads.wait(1);
@@ -94,8 +94,8 @@ async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promi
 }
 
 /**
- * Returns whether the wait, whose usual time is 1 ms, lasts longer than several waits that start
- * later.
+ * Returns whether a wait of 1 ms is extended: it then lasts longer than ten timers of 1 ms, one
+ * after another.
  */
 async function outlastsPlain(waiting: Promise<void>): Promise<boolean> {
   let isOver = false;

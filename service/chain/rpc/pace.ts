@@ -17,8 +17,8 @@ export type Pace = {
   /** Returns the time to wait until the first of the `open` calls can be sent. */
   pauseMs(open: readonly { call: Call }[]): number;
   /**
-   * Returns whether the provider has required fewer of these calls and has not answered any of them
-   * since then. Ignores the operator's own limit.
+   * Returns whether the provider throttles these calls: it required fewer of them and has not
+   * answered any of them since then. Ignores the operator's own limit.
    */
   isThrottled(open: readonly { call: Call }[]): boolean;
   /**

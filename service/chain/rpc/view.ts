@@ -170,8 +170,8 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
 const isResult: Usable = (answer) => "result" in answer;
 
 /**
- * Returns the endpoints in the order for this turn. Endpoints with less than one penalty point come
- * first, starting with a different endpoint each turn.
+ * Sorts the endpoints for a turn. Endpoints with less than one penalty point come first, starting
+ * with a different endpoint in each turn.
  */
 function inTurn(order: readonly EndpointRecord[], turn: number, nowMs: number): EndpointRecord[] {
   const isGood = (record: EndpointRecord) => scoreOf(record, nowMs) < 1;

@@ -33,7 +33,7 @@ export type Measured = {
 export const pairsMax = 100;
 /**
  * The default gas limit of the measured call. EIP-7825 limits a transaction to 2^24 gas. Nodes
- * allow 30 million or more for an eth_call.
+ * allow 30 million gas or more for an eth_call.
  */
 export const callGas = 15_000_000;
 /** The encoding of {@link Measured} in Meter.sol. */

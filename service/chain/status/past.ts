@@ -72,7 +72,8 @@ const spansMax = 64;
  * Returns all events of `vault`, oldest first. The vault must have code at the view's block.
  *
  * Makes one call for all blocks that are not known yet. If the node refuses the call, finds the
- * first block at which the vault has code, and reads the blocks from that block on in spans.
+ * first block at which the vault has code, and reads the logs from that block on, in spans of
+ * limited size.
  *
  * @throws {ChainUnavailable} if more spans remain than one read can request
  */

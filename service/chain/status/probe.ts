@@ -24,7 +24,7 @@ const holdingBytes = 128;
 /**
  * The maximum number of holders per call. The result of creation code has the same limit as
  * deployed code: 24,576 bytes, at 200 gas per byte. That is enough for 191 holders. With proxied
- * tokens, a call takes 7 million gas. Nodes allow 25 million or more per call.
+ * tokens, a call takes 7 million gas. Nodes allow at least 25 million gas per call.
  */
 export const holdersMax = 150;
 
