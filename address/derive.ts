@@ -54,7 +54,7 @@ function factoryBytes(factory: Hex | undefined, keccak: Keccak): Uint8Array {
 }
 
 /**
- * Parses a factory, with the default {@link factoryAddress}.
+ * Parses the address of a factory, by default {@link factoryAddress}.
  * @throws {InvalidError}
  */
 export function parseFactory(factory: Hex | undefined, keccak: Keccak): Hex {

@@ -20,7 +20,7 @@ export type Shape<T = unknown> = {
   readonly items?: Shape;
   readonly properties?: Fields;
   readonly anyOf?: readonly Shape[];
-  /** Only for the compiler. No shape has this field at run time. */
+  /** Exists only for the compiler. No shape has this field at run time. */
   readonly like?: T;
 };
 

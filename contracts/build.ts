@@ -10,7 +10,9 @@ import { foundryBinary } from "./anvil.ts";
 
 const root = import.meta.dirname;
 
-/** An absolute path: solc finds no relative import in a source whose name starts with "..". */
+/**
+ * An absolute path, because solc finds no relative import in a source whose name starts with "..".
+ */
 const openzeppelin = dirname(
   dirname(fileURLToPath(import.meta.resolve("@openzeppelin/contracts/package.json"))),
 );

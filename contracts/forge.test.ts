@@ -14,7 +14,7 @@ const runs = isLong || process.env.FOUNDRY_FUZZ_RUNS ? {} : shortRuns;
 const callsMin = isLong ? 10_000 : 500;
 
 describe("forge", () => {
-  // One run, because each run compiles the tests that it finds and starts the compiler again.
+  // Runs forge once for all tests, because each run starts the compiler and compiles the tests.
   const { exitCode, output } = runForge("test", ["test"], runs);
 
   test("reports the canary, a test that always fails, as failing", () => {

@@ -7,8 +7,8 @@ import { snapshotFiles } from "./snapshots/files.ts";
 const vaultCode = `${import.meta.dirname}/periphery/VaultCode.sol`;
 
 /**
- * Runs again if the factory changed, because the periphery contains the factory's address and
- * hashes.
+ * Compiles again if the factory has changed, because the periphery contains the factory's address
+ * and hashes.
  */
 for (let before: string | undefined; before !== readFileSync(vaultCode, "utf8"); ) {
   before = readFileSync(vaultCode, "utf8");

@@ -3,8 +3,8 @@
 // the number of entries and the length of keys are bounded.
 //
 // An address is found by its text or by its bytes, and a function also by its bytes in an intent's
-// terms, so the decoder does not have to create text first. The decoder is at least three times as
-// fast for an intent with two calls if all its addresses and functions are cached
+// terms, so the decoder does not have to create text first. If all addresses and functions of an
+// intent with two calls are cached, this makes the decoder at least three times as fast
 // (test/derive.bench.ts).
 
 import type { Keccak } from "../keccak/keccak.ts";
@@ -39,9 +39,9 @@ export type Cache = {
   readonly addresses: (Address | undefined)[];
   /** 20 bytes for each used slot. */
   readonly addressBytes: Uint8Array;
-  /** Functions by their text. */
+  /** The cached functions, by the text in which an intent spells them. */
   readonly functions: Map<string, AbiFunction>;
-  /** The latest function in each slot ({@link slotOfSignature}). `functions` contains them too. */
+  /** The latest function in each slot ({@link slotOfSignature}). Each is also in `functions`. */
   readonly carried: (AbiFunction | undefined)[];
 };
 

@@ -1,6 +1,6 @@
 // Parses functions. An intent spells a function as `name(type name, type name)`. Its terms contain
-// the signature, whose hash gives the selector, and, separately, the parameter names. In both
-// forms, a function has exactly one spelling.
+// the signature, whose hash gives the selector, and, separately, the parameter names. A function
+// has exactly one spelling as text, and one in terms.
 
 import { addFault, addFaults, type Fault, type Faults, quoted } from "../errors.ts";
 import { type AbiFunction, type Cache, remember, slotOfSignature } from "./cache.ts";
@@ -19,8 +19,8 @@ import {
 export function readFunction(faults: Faults, text: string, cache: Cache): AbiFunction | undefined {
   const known = cache.functions.get(text);
   if (known) return known;
-  // The terms contain the signature and the names. Together, they are shorter than the text only by
-  // the space before each name.
+  // In the terms, the signature and the names contain all of the text except the space before each
+  // name.
   if (text.length > termsBytesMax) {
     addFault(
       faults,
@@ -92,7 +92,7 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
-/** The maximum length of text in a message, because readers do not compare longer text. */
+/** The maximum length of a suggestion, because people cannot compare longer texts. */
 const textLengthMax = 200;
 
 /**
@@ -188,7 +188,7 @@ const example = '"approve(address spender, uint256 amount)"';
 
 type Parser = { readonly text: string; at: number; readonly faults: Fault[] };
 
-/** Stops the parser after it has added a fault that prevents further parsing. */
+/** Thrown to stop the parser, after the fault that makes further parsing impossible was added. */
 class Stuck extends Error {}
 
 /**

@@ -14,9 +14,7 @@ for (let value = 0; value < 16; value++) {
   nibbles["0123456789ABCDEF".charCodeAt(value)] = value;
 }
 
-/**
- * The two digits of each byte: in the first half of a word in memory, and in the last half.
- */
+/** The two digits of each byte, as the first or the last two characters of a 4-byte word. */
 const firstPairs = new Uint32Array(256);
 const lastPairs = new Uint32Array(256);
 for (let byte = 0; byte < 256; byte++) {

@@ -81,8 +81,8 @@ function addSpellingFault(faults: Faults, text: string): void {
 }
 
 /**
- * Replaces the suggestion for `25.0`, which can mean 25 whole tokens. The token's decimals are
- * unknown here.
+ * Shown instead of a suggestion for `25.0`: the author may mean 25 whole tokens, and the token's
+ * decimals are unknown here.
  */
 const baseUnits = "amounts are in base units (one token is 10^decimals base units)";
 

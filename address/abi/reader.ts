@@ -1,6 +1,6 @@
 // Reads ABI-encoded bytes that may be hostile. Accepts only the canonical encoding, in which each
-// part is at its canonical offset. So the reader reads each byte once, no two offsets can share
-// bytes, and the result cannot become larger than its encoding.
+// part is at its canonical offset. So each byte is decoded only once, and the result cannot become
+// larger than its encoding.
 
 import { type Fault, InvalidError, type Path } from "../errors.ts";
 import type { Cache } from "./cache.ts";
@@ -56,7 +56,9 @@ export function takeOffset(reader: Reader, at: number, base: number): void {
     malformed(reader, `expected offset ${reader.at - base} at byte ${at}`);
 }
 
-/** Takes a length. That number of items, each of `unit` bytes, must fit in the remaining bytes. */
+/**
+ * Takes a length, and checks that this number of items of `unit` bytes fits in the remaining bytes.
+ */
 export function takeLength(reader: Reader, unit: number): number {
   const at = take(reader, 32);
   const length = readSmall(reader.view, at);

@@ -2,7 +2,7 @@
 
 import { quoted } from "../errors.ts";
 
-/** The maximum length of a suggestion, because readers do not compare longer text. */
+/** The maximum length of a suggestion, because people cannot compare longer texts. */
 const textLengthMax = 200;
 
 /** The maximum number of items in a suggestion. */
@@ -11,9 +11,9 @@ const itemsMax = 64;
 type Spelled = string | Spelled[];
 
 /**
- * Suggests the string that `value` most likely means as an argument, quoted as JSON. For an array,
- * the string is the JSON text of nested arrays of strings. Returns undefined if the meaning is
- * unclear or the suggestion is too long.
+ * Suggests the string to write instead of the argument `value`, quoted as JSON. For an array, the
+ * string is the JSON text of nested arrays of strings. Returns undefined if the meaning is unclear
+ * or the suggestion is too long.
  *
  * @param value not a string
  */

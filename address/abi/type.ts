@@ -27,7 +27,7 @@ type ListType = {
 };
 type TupleType = { readonly kind: "tuple"; readonly components: readonly AbiType[] };
 
-/** The maximum length of terms. No value of a type with a longer head would fit. */
+/** The maximum length of terms. A value whose head is longer than this cannot fit. */
 export const termsBytesMax = 24_576;
 
 /** The maximum depth of nested arrays and tuples. */

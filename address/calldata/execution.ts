@@ -1,5 +1,5 @@
 // Encodes and decodes the factory's calldata. The arguments of `execute(Intent)` are the terms.
-// `recover` and `rescue` take the same intent and further arguments. `batch` takes a list of
+// `recover` and `rescue` take the intent, followed by other arguments. `batch` takes a list of
 // calldata.
 
 import { getCache } from "../abi/cache.ts";
@@ -46,13 +46,13 @@ export function encodeExecution(intent: Intent, options: TermsOptions = {}): Uin
   return executeCalldata(encodeTerms(intent, options));
 }
 
-/** A call of the factory and its intent, or an error if the call cannot be decoded. */
+/** A call to the factory and its intent, or an error if the call cannot be decoded. */
 export type DecodedCall =
   | { readonly name: "execute" | "recover" | "rescue"; readonly intent: Intent }
   | { readonly error: InvalidError };
 
 /**
- * Decodes the factory's calldata: a single call of `execute`, `recover`, or `rescue`, or every item
+ * Decodes the factory's calldata: a single call to `execute`, `recover`, or `rescue`, or every item
  * of a `batch`. An invalid item of a batch becomes an error in the result. {@link makeRecord}
  * returns the record of an intent.
  *

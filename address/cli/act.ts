@@ -14,7 +14,7 @@ import { openKeystore } from "./keystore.ts";
 
 export type Action = "execute" | "recover" | "rescue";
 
-/** The parts of the process that a command needs to act on a chain. */
+/** The parts of the process that a command uses to sign and send a transaction. */
 export type Actor = {
   readonly readFile: (path: string) => string;
   readonly password: string | undefined;

@@ -46,7 +46,8 @@ export function nodesOf({ factory, options }: Pick<OnChain, "factory" | "options
 
 /**
  * Returns the record of `input`: a record, a receipt, an intent, terms, an address (with `--url`),
- * or the hash of a transaction to the factory. `--address` selects one of a transaction's records.
+ * or the hash of a transaction to the factory. If the transaction has several records, `--address`
+ * selects one.
  */
 export async function recordOf(given: OnChain): Promise<AddressRecord> {
   const { input, factory, options, client } = given;

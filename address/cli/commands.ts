@@ -200,7 +200,10 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
   },
 };
 
-/** Derives the returns of a record. With `--url`, asks the service whether it has an executor. */
+/**
+ * Derives how the money of mistaken payments to a record's address is returned. With `--url`, asks
+ * the service whether it has an executor.
+ */
 async function readReturns(given: Given): Promise<PaymentReturns> {
   const record = await recordOf(given);
   const baseUrl = given.options.one.url;
@@ -238,7 +241,7 @@ const ofRecords = (records: readonly AddressRecord[]): Answer => ({
   intents: records.map(({ intent }) => intent),
 });
 
-/** Returns the named part of a record, or `input` itself if it is not a record. */
+/** Returns the field `name` of a record, or `input` itself if it is not a record. */
 function partOf(input: unknown, name: "address" | "intent" | "terms"): unknown {
   const isRecord =
     typeof input === "object" &&

@@ -106,8 +106,8 @@ describe("commands without the service, if one of three nodes lies", () => {
   const isLong = process.env.TESTS === "long";
   let turns = 0;
   /**
-   * The long form runs each command with the false node at each position. The short form runs it
-   * once, and moves the false node to the next position for each command.
+   * With TESTS=long, runs each command with the false node at each position. Otherwise runs each
+   * command once, and moves the false node to the next position for the next command.
    */
   const everywhere = async (args: string[], check: (found: never) => void) => {
     for (const place of isLong ? [0, 1, 2] : [turns++ % 3])
@@ -273,7 +273,7 @@ describe("commands without the service, if one of three nodes lies", () => {
 
   describe("with each kind of lie by each of the nodes", () => {
     const all = Object.keys(lies);
-    // The long form tries each lie separately, and the short form all together.
+    // With TESTS=long, each kind of lie is tried separately. Otherwise the nodes combine all kinds.
     const kindsOf = (kinds: string[]) => (isLong ? kinds.map((kind) => [kind]) : [kinds]);
     after(() => {
       lying = new Set(all);

@@ -60,7 +60,8 @@ export const finding = object({
 export type Finding = TypeOf<typeof finding>;
 
 /**
- * Something that others can change before the address is paid. It is not a mistake in the intent.
+ * A circumstance that others can change before the address is paid. It is not a mistake in the
+ * intent.
  */
 export const note = object({
   /** The path in the intent. */

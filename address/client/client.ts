@@ -107,7 +107,7 @@ export type Client = Account & {
   reportSent(address: Hex, sent: SentQuery, options?: CallOptions): Answered<SentMoney | undefined>;
   /**
    * Yields the current status and then each change, until the caller stops reading. Uses
-   * server-sent events. If these do not work, polls every `pollMs`.
+   * server-sent events. If the stream of events does not work, polls every `pollMs`.
    *
    * @throws {ServiceError} `not_found` if the service has no record of the address
    */

@@ -15,15 +15,19 @@ import { ClientError, UnprovenError } from "./errors.ts";
 import type { Settings, Trust } from "./options.ts";
 import { send, writeQuery } from "./request.ts";
 
-/** An intent to create. If it has no salt, a random salt is generated. */
+/**
+ * The intent of a new address. If it has no salt, the salt is random, unless `reference` determines
+ * it ({@link CreateOptions}).
+ */
 export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
 
 /**
  * `reference`: the account's own ID for the address, 1 to 128 printable characters. With an API
  * key, the reference determines the salt of an intent that has none, so a repeated call returns the
  * same address. If you pass the salt from `saltFor`, you know the address before the service
- * answers. `again`: allows a reference that another address already has. `signature`: the result of
- * `signatureFor`, for a client ID that requires signatures.
+ * answers. `again`: allows a reference that another address already has, which then does not
+ * determine the salt. `signature`: the result of `signatureFor`, for a client ID that requires
+ * signatures.
  */
 export type CreateOptions = CallOptions & {
   readonly reference?: string;
@@ -31,7 +35,7 @@ export type CreateOptions = CallOptions & {
   readonly signature?: Hex;
 };
 
-/** Creates the address of an intent, as `Client.create` promises. */
+/** Implements `Client.create`. */
 export async function createAddress(
   settings: Settings,
   call: Call,
@@ -54,7 +58,7 @@ export async function createAddress(
   );
 }
 
-/** Checks an intent, as `Client.check` promises. */
+/** Implements `Client.check`. */
 export function checkIntent(settings: Settings, call: Call, intent: NewIntent): Promise<Check> {
   return submitSalted(settings, call, "/address/check", intent, (answer, address) =>
     proveCheck(answer, address, settings.trust),

@@ -147,16 +147,19 @@ export type ReplayQuery =
   | { readonly eventId: string }
   | { readonly from: string | Date; readonly until: string | Date };
 
-/** A request that creates something is sent once, so it has no `retries`. */
+/**
+ * The options of a request that changes something. It is sent only once, so it has no `retries`.
+ */
 export type WriteOptions = Omit<CallOptions, "retries">;
 
 /**
- * Every method needs an API key with the scope `webhooks`, and rejects like the client's methods.
+ * Every method needs an API key with the scope `webhooks`, and rejects with the same errors as the
+ * client's methods.
  */
 export type Endpoints = {
   list(options?: CallOptions): Answered<Endpoint[]>;
   /**
-   * The `secret` is only in this response.
+   * Only this response contains the `secret`.
    *
    * @throws {ServiceError} if the URL is already used
    */
@@ -173,8 +176,8 @@ export type Endpoints = {
   rotate(id: string, options?: WriteOptions): Answered<TypeOf<typeof newSecret>>;
   test(id: string, options?: WriteOptions): Answered<TypeOf<typeof sentTest>>;
   /**
-   * Sends the selected events again, the oldest 1,000 at most. If there are more, `next` is the
-   * `from` value of the next request.
+   * Sends the selected events again, starting with the oldest, up to 1,000. If there are more, pass
+   * `next` as `from` in the next request.
    */
   replay(id: string, which: ReplayQuery, options?: WriteOptions): Answered<TypeOf<typeof replayed>>;
   /** Returns the newest 50 deliveries, each with its attempts. */
@@ -182,10 +185,10 @@ export type Endpoints = {
   remove(id: string, options?: WriteOptions): Answered<void>;
 };
 
-/** Sends the endpoints' requests for account.ts. */
+/** The functions with which this file sends its requests. account.ts provides them. */
 export type Sending = {
   /**
-   * @param read calls the function that it receives to request the answer, and checks the answer
+   * @param read calls `ask` to request the answer, and checks the answer
    */
   read<Answer>(
     path: string,

@@ -42,9 +42,7 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
   },
 };
 
-/**
- * The number of bytes that endless responses have sent. This number shows how much the client read.
- */
+/** The number of bytes sent in endless responses, which shows how much the client read. */
 let writtenBytes = 0;
 
 function flood(response: ServerResponse, chunk: Buffer): void {
@@ -189,7 +187,7 @@ const newClient = () =>
   });
 
 /**
- * Calls all methods simultaneously. Each must throw a ClientError, at its timeout at the latest.
+ * Calls all methods simultaneously. Each must throw a ClientError, no later than at its timeout.
  */
 async function expectTyped(kind: Lie, asked = Object.keys(methods)): Promise<void> {
   lie = kind;
@@ -213,7 +211,7 @@ describe("every method throws a ClientError for", () => {
     test(name, async () => {
       writtenBytes = 0;
       await expectTyped(kind);
-      // The limit allows each method to read 4 MB twice, and includes the network buffers.
+      // This is enough for each method to read 4 MB twice and for the network buffers.
       assert.ok(writtenBytes < 256 << 20, `${writtenBytes} bytes were taken`);
     });
   for (const [name, text] of Object.entries(bodies)) test(name, () => expectTyped(body(text)));

@@ -50,7 +50,7 @@ export type AddressQuery = {
   readonly state?: AddressState;
   readonly token?: Hex;
   readonly chainId?: number | bigint;
-  /** The reference that an API key set. References of client IDs do not match. */
+  /** The reference that an API key set. References that were set with a client ID do not match. */
   readonly reference?: string;
   readonly claimedReference?: string;
   readonly createdBy?: CreatedBy;
@@ -190,8 +190,9 @@ export const paymentNews = object({
    */
   isLate: flag,
   /**
-   * True if later payments of this kind or size have no events, unless they are among the largest
-   * payments in their token. The status includes later payments in its sums.
+   * True if the number of events about payments of this kind or size has reached its limit. Later
+   * payments cause events only if they are among the largest payments in their token. The balances
+   * in the status include all payments.
    */
   isLast: flag,
 });
@@ -225,8 +226,8 @@ export const eventData = object({
   /** The payment of an `address.payment` event; null in all other events. */
   payment: orNull(paymentNews),
   /**
-   * In `address.executed`: the payments of the token before the execution. In `address.recovered`:
-   * all payments. In all other events, the list is empty.
+   * In `address.executed`: the payments in the intent's token before the execution. In
+   * `address.recovered`: all payments. In all other events, the list is empty.
    *
    * @maxItems 8
    */
@@ -285,7 +286,7 @@ export const testEvent = object({
 });
 export type TestEvent = TypeOf<typeof testEvent>;
 
-/** @throws {UnprovenError} also for a row of another address */
+/** @throws {UnprovenError} if the row is malformed or about a different address */
 export function proveListed(answer: unknown, address: Hex): ListedAddress {
   return expectAddress(shaped(listedAddress, answer, "row of an address"), address);
 }
@@ -298,7 +299,7 @@ export const proveAddressPage = (answer: unknown): AddressPage =>
 export const proveEventPage = (answer: unknown): EventPage =>
   shaped(eventPage, answer, "page of events");
 
-/** @throws {UnprovenError} also for an event with another ID */
+/** @throws {UnprovenError} if the event is malformed or has a different ID */
 export function proveEventById(answer: unknown, id: string): ServiceEvent {
   return expectId(shaped(serviceEvent, answer, "event"), id, "event");
 }

@@ -14,7 +14,7 @@ import { within } from "./within.ts";
 /** If the preferred source does not answer within this time, the others are requested. */
 const slowMs = 2_000;
 
-/** Requests a proved result from a source, and rejects otherwise. */
+/** Requests a result from a source and proves it. Rejects if there is no proved result. */
 type Ask<Found> = (baseUrl: string, signal: Signal) => Promise<Found>;
 
 /**

@@ -128,7 +128,7 @@ const ownHeaders = /^(accept|authorization|content-type|cookie|host|last-event-i
 /**
  * Parses headers and converts their names to lowercase.
  *
- * @throws {TypeError} that shows no values
+ * @throws {TypeError} whose message contains no values
  */
 export function parseHeaders({ headers = {} }: { readonly headers?: object }) {
   return Object.fromEntries(

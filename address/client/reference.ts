@@ -16,7 +16,10 @@ import { verifyRecord } from "../record.ts";
 /** The visible Unicode categories: letters, marks, digits, punctuation, symbols, and spaces. */
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,128}$/u;
 export const referenceKeyPattern = /^svc_ref_[0-9a-f]{64}$/;
-/** The number of MAC bytes in a salt: 128 bits cannot be guessed, and the zeros save gas. */
+/**
+ * The number of MAC bytes in a salt. 128 bits cannot be guessed, and the zeros in the rest of the
+ * salt save gas.
+ */
 const saltBytesKept = 16;
 
 /**
@@ -53,8 +56,8 @@ function cutSalt(mac: Uint8Array): Hex {
 /**
  * Signs the permission for a page to create `address` with a client ID that requires signatures.
  * The signature is HMAC-SHA256 under the key's 32 bytes. Its message is `create`, the lowercase
- * address, and the reference, separated by line feeds. A reference has no line feed, so the message
- * of a signature never equals the message of a salt.
+ * address, and the reference, separated by line feeds. A reference has no line feed, so this
+ * message never equals a message from which a salt is derived.
  *
  * @param address derived with the intent's own salt; it commits to every byte of the intent
  * @param reference the reference that the page may use, if any
@@ -77,8 +80,8 @@ function underKey(key: string, text: string): Uint8Array {
  * Derives a salt that binds an order's whole intent to its reference: the first 16 bytes of
  * HMAC-SHA256 with the key's 32 bytes, then 16 zero bytes. The message is `order`, the hex of the
  * intent's terms with a salt of zeros, and the reference, separated by line feeds. Salts are
- * public, so a salt that proves only the reference can be reused with a lower amount. The salt of
- * this function cannot.
+ * public, so anyone can reuse a salt that proves only the reference in an intent with a lower
+ * amount. The salt from this function is not valid in any other intent.
  *
  * @throws {InvalidError} on a malformed reference or intent, {TypeError} on a malformed key
  */

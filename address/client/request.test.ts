@@ -24,7 +24,7 @@ const record = makeRecord(sample);
 const isService = (status: number, code: string) => (error: unknown) =>
   error instanceof ServiceError && error.status === status && error.code === code;
 
-/** Counts the waits of `waitMs` milliseconds in this test, and ends them immediately. */
+/** Ends each wait of `waitMs` milliseconds in this test immediately, and counts these waits. */
 function hasten({ mock }: TestContext, waitMs: number) {
   const waits = { count: 0 };
   const { setTimeout: wait } = globalThis;

@@ -64,7 +64,10 @@ export const simulation = object({
    * printable ASCII and can contain text that a contract returned.
    */
   reason: orNull(text),
-  /** The index in `calls` of the call that failed, if the failure identifies one. */
+  /**
+   * The index in `calls` of the call that failed. Null if no call failed, or if the failure does
+   * not identify the call.
+   */
   failedCall: orNull(integer(0, 31)),
   /**
    * True if the balance is less than the requested amount. The simulation then assumes that the

@@ -175,7 +175,7 @@ export async function waitForState(
           status,
         );
     }
-    // A watch does not end, so this line is unreachable, but the compiler does not know that.
+    // Unreachable, because a watch does not end, but the compiler does not know that.
     throw new UnprovenError(`the stream of ${address} ended`);
   } finally {
     bound.end();
@@ -191,7 +191,7 @@ type StreamRequest = {
   readonly path: string;
   /** The ID of the last event that was read. The new stream continues after this event. */
   readonly lastId: string | undefined;
-  /** If no byte arrives for this time, the stream counts as lost. Heartbeats count as bytes. */
+  /** The stream counts as lost if nothing arrives for this time, not even a heartbeat. */
   readonly silenceMs: number;
   readonly signal: Signal | undefined;
 };

@@ -1,5 +1,5 @@
-// Compares the lists in the rules for new intents with their sources. Also tests the rules, and the
-// suggestions for functions that are spelled differently.
+// Tests the rules for new intents, and the suggestions for misspelled functions. Also checks the
+// rules' lists of names and functions with solc and viem.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";

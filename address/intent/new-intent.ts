@@ -308,7 +308,7 @@ export function findSelectorOwner(selector: string): string | undefined {
   return bySelector.get(selector);
 }
 
-/** Takes about a millisecond, once, for the first new intent. */
+/** Takes about a millisecond. Only the first new intent needs it. */
 function hashAll(): Map<string, string> {
   const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
   return new Map(signatures.map((text) => [computeSelector(text), text]));

@@ -172,7 +172,7 @@ describe("encodeExecution", () => {
   });
 });
 
-/** Returns the intents of valid calldata. */
+/** Decodes calldata and returns its intents. Throws if a call is invalid. */
 const intentsOf = (calldata: Uint8Array): Intent[] =>
   library.decodeExecutions(calldata).map((call) => {
     if ("error" in call) throw call.error;
@@ -334,8 +334,8 @@ describe("decodeExecutions", () => {
 });
 
 /**
- * Checks that the bytes are rejected or equal the terms of the decoded intent, so no intent has two
- * encodings.
+ * Checks that the decoder rejects the bytes, or that they are the encoding of the decoded intent.
+ * So no intent has two encodings.
  */
 function expectStrict(terms: Uint8Array): void {
   let intent: library.Intent;

@@ -49,8 +49,8 @@ export function encodeTerms(intent: Intent, options: TermsOptions = {}): Uint8Ar
 }
 
 /**
- * Decodes terms. `encodeTerms(decodeTerms(terms))` equals `terms`, so terms that decode and derive
- * the requested address prove the intent.
+ * Decodes terms. `encodeTerms(decodeTerms(terms))` equals `terms`. So if terms can be decoded and
+ * derive the requested address, they prove its intent.
  *
  * @throws {InvalidError} with the first fault, for any bytes that {@link encodeTerms} cannot
  *   return. The code is `malformed_terms` if the layout is not canonical, and otherwise the code of
@@ -159,7 +159,7 @@ function parseFunction(reader: Reader, signature: Uint8Array, names: Uint8Array)
   return found ?? malformed(reader, "the signature and the names have different shapes");
 }
 
-/** Takes the length of the arguments, and the arguments. */
+/** Takes the arguments, which follow their length. */
 function takeArguments(reader: Reader, found: AbiFunction): string[] {
   const end = takeLength(reader, 1) + reader.at;
   const head = take(reader, found.headBytes);

@@ -139,7 +139,7 @@ function writeAmount(context: Context, value: unknown): string | undefined {
   return acceptUnless(context, value as string, value === "0" ? zeroAmount : undefined, "amount");
 }
 
-/** Writes an integer of at least `least` that a JSON number represents exactly. */
+/** Writes an integer, which must be at least `least` and exactly representable as a JSON number. */
 function writeSmall(
   context: Context,
   raw: RawIntent,
@@ -252,7 +252,7 @@ export function writeCall(context: Context, raw: RawCall): Call | undefined {
   return { target, function: found.text, args };
 }
 
-/** Writes the length of `abi.encode` of the arguments, and the encoding. */
+/** Writes `abi.encode(arguments)`, after its length. */
 function writeArguments(
   context: Context,
   parameters: readonly AbiType[],

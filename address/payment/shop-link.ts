@@ -136,7 +136,7 @@ export async function proveShop(
   return { shop, name, order, logo: resolveLogo(logo, shop) };
 }
 
-/** Of the token's functions, only these identify a party. */
+/** The only functions of the token whose arguments identify a party. */
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
 
 /**

@@ -15,7 +15,8 @@ export type AgreementOptions = {
   /** The number of nodes that must report the same hash. Default: more than half. */
   readonly quorum?: number;
   /**
-   * The number of blocks that must follow the block. Default 0: returns the newest agreed block.
+   * The number of blocks that must follow the returned block. Default: 0, which returns the newest
+   * agreed block.
    */
   readonly confirmations?: number;
 };

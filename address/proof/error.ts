@@ -8,7 +8,7 @@
  */
 export type ProofErrorCode = "invalid_proof" | "wrong_chain" | "no_quorum" | "unproved";
 
-/** Nothing is proved. No code says anything about the address. */
+/** Nothing is proved. Regardless of its code, this error says nothing about the address. */
 export class ProofError extends Error {
   override readonly name = "ProofError";
   readonly code: ProofErrorCode;

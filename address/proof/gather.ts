@@ -66,8 +66,8 @@ export async function proveAt(
 }
 
 /**
- * Proves the execution in a block on which the nodes also agree. This block is `agreed` or an
- * earlier block.
+ * Proves the execution. The nodes must also agree on its block, which is `agreed` or an earlier
+ * block.
  *
  * @throws {ProofError} `unproved`
  */

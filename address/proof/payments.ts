@@ -67,8 +67,8 @@ export async function findPayments(
   const before = known?.payments ?? [];
   const from = known ? known.block.number + 1 : 0;
   const { reports, disputed } = await readReports(rpcs, record, from, agreed.number);
-  // Uses the largest payments that each node reports, so that payments that one node invents cannot
-  // displace real payments that another node reports.
+  // Takes the largest payments from each report separately, so that one node's invented payments
+  // cannot displace real payments in another node's report.
   const candidates = distinct(reports.flatMap((report) => largest(report, readAmount)));
   const proved: PaymentProof[] = [];
   let unproved = 0;
@@ -80,8 +80,7 @@ export async function findPayments(
     if (found) proved.push(found);
   }
   const payments = largest([...before, ...proved], sumPayment);
-  // Counts with a map instead of comparing all pairs, because anybody can pay an address any number
-  // of times.
+  // A map keeps the time linear, because anybody can pay an address any number of times.
   const counts = new Map<string, number>();
   for (const { place } of reports.flat())
     counts.set(makeKey(place), (counts.get(makeKey(place)) ?? 0) + 1);

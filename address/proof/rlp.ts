@@ -95,7 +95,7 @@ export function decodeCount(item: Rlp | undefined, what: string): number {
 }
 
 /**
- * Returns `item` if it is bytes (of `length` if given).
+ * Returns `item` if it is a byte string, and has `length` bytes if a length is given.
  * @throws {ProofError} otherwise
  */
 export function expectBytes(item: Rlp | undefined, what: string, length?: number): Uint8Array {

@@ -50,7 +50,7 @@ async function make(): Promise<Vectors> {
   await world.mineAt(late.intent.expirationTimestamp + 1);
   const options = { rpcs: [world.rpcUrl] };
   const receipts = [await makeReceipt(executed, options), await makeReceipt(late, options)];
-  // Also makes a receipt with all headers from the execution's block to the newest block.
+  // The third receipt contains all headers from the execution's block to the outcome's block.
   const deep = structuredClone(receipts[0]!) as { proof: { execution: { proof: object } } };
   const { number } = receipts[0]!.proof.execution!.block;
   const rpc = httpRpc(world.rpcUrl);

@@ -25,7 +25,9 @@ export type SavedReceipt = {
   readonly record: AddressRecord;
   readonly proof: AddressProof;
   readonly payments: readonly PaymentProof[];
-  /** The nodes reported different payments when the receipt was made, so some may be missing. */
+  /**
+   * True if the nodes reported different payments when the receipt was made. Some may be missing.
+   */
   readonly paymentsDisputed?: true;
 };
 

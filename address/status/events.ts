@@ -7,7 +7,7 @@ import type { Hex } from "../intent/intent.ts";
 import { parseVaultEvents, type VaultEvent, vaultEventFilter } from "./factory-events.ts";
 import { parseHex, type Rpc, RpcError, StatusError } from "./rpc.ts";
 
-/** The vault, and an inclusive range of blocks. */
+/** The vault whose events are searched, and an inclusive range of blocks. */
 type Search = { factory: Hex; vault: Hex; from: number; to: number };
 
 /** The maximum number of calls of one search: 64 ranges of 10,000 blocks, and some retries. */

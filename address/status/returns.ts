@@ -18,7 +18,7 @@ import {
   uint256,
 } from "../shape.ts";
 
-/** Every mistake, in the order in which it is shown. The list may grow. */
+/** All kinds of mistakes, in display order. The list may grow. */
 export const mistakes = [
   "late",
   "too_much",
@@ -119,7 +119,7 @@ export const returnPolicy = object({
 });
 export type ReturnPolicy = TypeOf<typeof returnPolicy>;
 
-/** The returns of money that the address cannot use. */
+/** The rules by which money that the address cannot use is returned. */
 export const paymentReturns = object({
   address,
   chainId,
@@ -143,7 +143,10 @@ export const paymentReturns = object({
 });
 export type PaymentReturns = TypeOf<typeof paymentReturns>;
 
-/** Returns the executor's rules from a service's response; null if it has none or is invalid. */
+/**
+ * Returns the executor's rules from a service's response. Returns null if the response is invalid
+ * or contains no rules.
+ */
 export const policyIn = (answer: unknown): ReturnPolicy | null =>
   fits(paymentReturns, answer) ? answer.executor : null;
 

@@ -84,7 +84,7 @@ export const sentMoney = object({
   problem: orNull(among("unknown_transaction", "failed_transaction", "pays_nothing_here")),
   /** @maxItems 4 */
   tokens: list(sentToken),
-  /** The number of further tokens that the transaction moved to the address. */
+  /** The number of tokens that the transaction moved to the address but that `tokens` omits. */
   omitted: count,
 });
 export type SentMoney = TypeOf<typeof sentMoney>;

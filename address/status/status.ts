@@ -109,7 +109,7 @@ async function readSettled(record: AddressRecord, options: StatusOptions & { rpc
     const block = await findBlock(rpc, blockHash ?? "latest");
     if (!block) throw new StatusError("block_unknown", `no block ${blockHash ?? "latest"}`);
     const reading = await readAt(record, { rpc, block, previous }).catch((error) => ({ error }));
-    // Logs are requested by number, so they are valid only if the chain still has this block.
+    // Logs are requested by block number, so they are valid only if the chain still has this block.
     if (await isCanonical(rpc, block)) {
       if ("error" in reading) throw reading.error;
       return reading;
@@ -134,8 +134,8 @@ async function readHolding(
   const byHash = { blockHash: block.hash, requireCanonical: true };
   let at: unknown = byHash;
   const code = await rpc("eth_getCode", [address, byHash]).catch((error: unknown) => {
-    // A node without EIP-1898 refuses the object, so the block is named by its number instead. In
-    // that case isCanonical detects reorganizations.
+    // A node without EIP-1898 does not accept a block hash here, so the requests use the block's
+    // number instead. isCanonical then detects reorganizations.
     if (!(error instanceof RpcError) || error.rpcCode !== invalidParameters) throw error;
     at = toQuantity(block.number);
     return rpc("eth_getCode", [address, at]);
@@ -197,8 +197,9 @@ async function isCanonical(rpc: Rpc, { number, hash }: BlockReference) {
 }
 
 /**
- * Returns parameters of an `eth_call` that reads the `token` balance of `vault` as if `vault` had
- * no native coin. Nobody can change the result by sending coins or tokens to other accounts.
+ * Returns the parameters of an `eth_call` that reads the vault's balance of `token`, and overrides
+ * the vault's native balance with zero. Coins or tokens that are sent to other accounts do not
+ * change the result.
  *
  * @param at a block parameter of `eth_call`
  */

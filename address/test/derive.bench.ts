@@ -1,12 +1,12 @@
 // Measures how many records per second the library derives from intents, and how many viem derives
-// in the same way. The work begins with the result of JSON.parse, and ends with checked fields with
-// checksums, and with the terms and the address as hex. The output also shows for how many records
-// per second the library's keccak can compute the hashes, which is the upper bound for any library.
-// "noble's keccak" is the library with noble's complete keccak instead of its own sponge. A second
-// benchmark decodes terms to intents, as a lookup does. It runs once with terms that share
-// addresses and functions, and once with terms that share none, so that the caches do not help.
-// Results are medians. `npm run bench` builds the package first, because users run the built
-// package, and not the TypeScript sources.
+// in the same way. Each derivation starts from the result of JSON.parse, and results in validated
+// fields with checksummed addresses, and in the terms and the address as hex. The output also shows
+// the rate if only the hashes are computed, with the library's keccak. This is the upper bound for
+// any library that uses this keccak. "noble's keccak" is the library with noble's complete keccak
+// instead of its own sponge. A second benchmark decodes terms to intents, as a lookup does. It runs
+// once with terms that share addresses and functions, and once with terms that share none, so that
+// the caches do not help. Results are medians. `npm run bench` builds the package first, because
+// users run the built package, and not the TypeScript sources.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -179,7 +179,7 @@ function strangers(calls: number): Intent[] {
 }
 
 type Run = (intent: Intent) => unknown;
-/** Returns the measured pieces of work of one contender. */
+/** Returns the functions whose time is measured for one contender. */
 type Contender = (calls: number) => (() => unknown)[];
 
 const ofSamples =
@@ -196,8 +196,8 @@ const decoding =
     });
 
 /**
- * Returns a function that computes only the hashes that `makeRecord` computes. It hashes the inputs
- * that were recorded while records were derived.
+ * Returns a function that computes only the hashes that `makeRecord` computes. The inputs of the
+ * hashes are recorded in advance.
  */
 function hashesAlone(keccak: Keccak): Run {
   const inputs = new Map<number, Uint8Array[]>();

@@ -282,7 +282,8 @@ const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | u
   },
   async "address.reverted"(input) {
     const { state } = await readStateAt(input);
-    // The event says that an execution or recovery was reverted, so these states contradict it.
+    // The event says that an execution or recovery was reverted, so both states contradict the
+    // event.
     if (state === "executed" || state === "recovered") return undefined;
     if (state !== input.claimed.status.state) return undefined;
     return { fact: "reverted", state, depth: computeDepth(input) };

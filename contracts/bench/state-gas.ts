@@ -10,7 +10,7 @@ const gasPerByte = 1530;
 const accountBytes = 120;
 const slotBytes = 64;
 
-/** The gas for CREATE2, a byte of code, and a new slot before EIP-8037. */
+/** Before EIP-8037: the gas for CREATE2, for each byte of code, and for a new slot. */
 const today = { create: 32_000, codeByte: 200, slot: 20_000 };
 /** The gas that EIP-8037 charges in addition to the state. */
 const work = { create: 9_000, codeWord: 6, slot: 2_900 };

@@ -10,7 +10,8 @@ import { deterministicDeployer } from "../deployer.ts";
 export const saltOf = (count: number): Hex => numberToHex(count, { size: 32 });
 
 /**
- * @returns the lowest count from `from` and below `to` whose salt gives such an address
+ * @returns a function that returns the lowest count, at least `from` and below `to`, whose salt
+ *   gives such an address
  * @param to at most 2^53
  */
 export async function newSearch(

@@ -126,7 +126,8 @@ describe("the gas that a call beside the factory adds to an execution", () => {
           1n,
         ]),
       ]),
-      // Instead of the transfer: an approval, and the collection of the whole balance of the vault.
+      // The additional gas if, instead of a transfer, the vault approves the Collector, which then
+      // collects the vault's whole balance.
       collect: (await execute([approval, collection])).gas - plain,
     };
     assert.deepEqual(
@@ -218,8 +219,9 @@ describe("OutcomeProof", () => {
     coin = await paid([transfer]);
     await client.setBalance({ address: coin.vault, value: 1n });
     await client.mine({ blocks: 1 });
-    // The number comes from the block itself: `getBlockNumber` returns a cached number, which may
-    // be the previous one, and anvil's proofs of that block contain the balances set after it.
+    // Reads the number from the block, because `getBlockNumber` can return the cached number of the
+    // previous block. anvil's proofs of the previous block contain the balances that were set after
+    // that block.
     blockNumber = (await client.getBlock()).number;
     evidence = await evidenceOf(executedVault, blockNumber);
     await client.mine({ blocks: 3 });

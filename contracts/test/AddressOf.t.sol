@@ -38,7 +38,7 @@ contract AddressOfTest is Fixture {
         check(!ok && keccak256(answer) == keccak256(wanted), "NotCanonical");
     }
 
-    /// @dev The words at such an offset decode as well, because each word fits the type of the
+    /// @dev The decoder accepts the words at such an offset, because each word fits the type of the
     /// previous field.
     function test_NotCanonical_ifTheOffsetIsBelow32() public {
         Intent memory intent = plainIntent();
@@ -192,8 +192,8 @@ contract AddressOfTest is Fixture {
         equal(vault.code.length, 0, "code");
     }
 
-    /// @dev Valid calldata with one replaced word is rejected, has the same effect, or has no
-    /// effect.
+    /// @dev If one word of valid calldata is replaced, the call reverts, has the same effect, or
+    /// has no effect.
     function test_anyChangedWord_paysTheMerchantOrNoOne(uint256 index, uint256 word, bool small)
         public
     {

@@ -160,7 +160,7 @@ contract BatchTest is Fixture {
         check(factory.batch(list(execution(intent)))[0] == vault, "done");
     }
 
-    /// @dev The execution is part of the history that both chains share.
+    /// @dev The execution happens before the fork, so both chains contain it.
     function test_anExecutionBeforeAFork_countsAsDoneOnBothChains() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);

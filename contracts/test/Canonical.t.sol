@@ -19,8 +19,8 @@ contract CanonicalTest is Fixture {
 
     function test_NotCanonical_ifTheTermsAreEmpty_forRecover() public {
         address vault = fundedCut("");
-        // The intent is read from the place of the tokens: one token, and then words that the thief
-        // chooses.
+        // The intent and the tokens have the same offset. The words there encode one token,
+        // followed by words that the thief chooses.
         bytes memory words = abi.encode(1, address(token), 0, 0, THIEF, 0, 0);
         bytes memory data = bytes.concat(factory.recover.selector, abi.encode(64, 64), words);
         refused(data, RECOVER_START, RECOVER_START);
@@ -30,7 +30,8 @@ contract CanonicalTest is Fixture {
     function test_NotCanonical_ifTheTermsAreEmpty_forRescue() public {
         address vault = fundedCut("");
         bytes memory theft = abi.encodeCall(token.transfer, (THIEF, AMOUNT));
-        // The intent and the data are read from one place: 68 bytes, and the thief in word 4.
+        // The intent and the data have the same offset. The data is the 68 bytes of a transfer, and
+        // word 4, the intent's `recovery`, is the thief.
         bytes memory words = abi.encodePacked(
             uint256(68), theft, bytes28(0), uint256(uint160(THIEF)), bytes32(0), bytes32(0)
         );
@@ -48,8 +49,8 @@ contract CanonicalTest is Fixture {
                 part[i] = seed[i % 32];
             }
             address vault = fundedCut(part);
-            // After the end of the terms: no token, and the thief in every word that could be read
-            // as recovery.
+            // The words after the terms encode no tokens, and contain the thief wherever `recovery`
+            // could be read.
             bytes memory words = abi.encode(0, 0, 0, 0, THIEF, THIEF, THIEF, THIEF, THIEF);
             refused(
                 bytes.concat(factory.recover.selector, abi.encode(64, 64 + cut), part, words),
@@ -99,7 +100,7 @@ contract CanonicalTest is Fixture {
         Intent memory intent = plainIntent();
         bytes memory terms = abi.encode(intent);
         assembly {
-            // After the length, the offset, and three words.
+            // Adds 2^64 to the expiration time, which is the fifth word of the terms.
             mstore(add(terms, 160), add(shl(64, 1), mload(add(terms, 160))))
         }
         address vault = factory.addressOf(terms);

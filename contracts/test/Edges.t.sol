@@ -100,8 +100,9 @@ contract EdgesTest is Fixture {
         equal(RECOVERY.balance, 40, "coin");
     }
 
-    /// @dev The calldata is of an expired intent whose arguments contain an open intent. The offset
-    /// points to the open intent, so a faulty factory would check one intent and create the other.
+    /// @dev The calldata contains an expired intent, whose arguments contain an open intent. The
+    /// offset points to the open intent, so a faulty factory would check one intent and create the
+    /// other.
     function test_anOffsetIntoTheArguments_closesNoVault() public {
         Intent memory open = intentOf(new Call[](0));
         open.amount = 0;

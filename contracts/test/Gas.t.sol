@@ -69,8 +69,8 @@ contract GasTest is Fixture {
         }
     }
 
-    /// @dev The executor chooses the gas limit. Regardless of the limit, the factory never reports
-    /// a balance that it did not read.
+    /// @dev The caller chooses the gas limit. Regardless of the limit, the factory never reports a
+    /// balance that it did not read.
     function test_lowGas_duringTheSecondBalanceRead_neverResultsInAWrongBalance() public {
         SlowToken slow = new SlowToken();
         token = slow;

@@ -180,7 +180,7 @@ contract RecoverTest is Fixture {
         }
     }
 
-    /// @dev Half of all the gas would not be enough for the second token.
+    /// @dev The second token needs more than half of the gas.
     function test_gasThatOneTokenDoesNotUse_isAvailableToTheNext() public {
         SlowToken slow = new SlowToken();
         Intent memory intent = plainIntent();

@@ -23,7 +23,8 @@ contract StarvedTest is Fixture {
 
     function test_TooLittleGas_at360Limits_beforeATargetCanSwallowAnInnerFailure() public {
         uint256[8] memory items = [uint256(1), 2, 5, 10, 20, 40, 70, 100];
-        // 360 limits; fewer if every mutant is tested.
+        // The default stride tests 360 gas limits. Mutation runs and `npm test` use a larger
+        // stride.
         uint256 stride = vm.envOr("LADDER_STRIDE", 5_000);
         for (uint256 gas = 200_000; gas < 2_000_000; gas += stride) {
             uint256 step = gas / stride;
@@ -37,7 +38,8 @@ contract StarvedTest is Fixture {
         check(refused > 20 && executed > 20, "both happened");
     }
 
-    /// @dev The fraction determines the depth: 1 - (63/64)^18 is less than a quarter.
+    /// @dev 17 is the largest depth that the gas floor covers: 1 - (63/64)^18 is less than a
+    /// quarter, but 1 - (63/64)^19 is not.
     function test_TooLittleGas_coversWork17FramesDeep() public {
         uint256 stride = 3 * vm.envOr("LADDER_STRIDE", 5_000) / 2;
         for (uint256 gas = 200_000; gas < 1_500_000; gas += stride) {
@@ -49,7 +51,7 @@ contract StarvedTest is Fixture {
         check(refused > 20 && executed > 20, "both happened");
     }
 
-    /// @dev The gas floor does not cover this case, as the interface documents.
+    /// @dev The gas floor does not cover these cases, as the interface documents.
     function test_deeperWork_orWorkWithAShareOfTheGas_canBeStarved() public {
         for (uint256 gas = 200_000; gas < 1_500_000; gas += 7_919) {
             _try(gas, _top(60, 20), 20);

@@ -29,13 +29,17 @@ const prover = await openProver();
 after(() => prover.close());
 
 /**
- * The bytes at these offsets can change to these opcodes without any difference. Like the original
- * opcodes, these opcodes push zero (because there is no result yet), duplicate a word on the stack,
- * or distinguish two words (SUB, 03, instead of XOR).
+ * The opcodes that can replace the byte at each offset without changing the behavior. Most of these
+ * opcodes have the same effect as the original: they push zero (RETURNDATASIZE, 3d, before there is
+ * a result; or a DUP opcode, 80 to 84, of a zero), or distinguish two words (SUB, 03, instead of
+ * XOR).
  */
 type Free = Record<number, string>;
 
-/** 8 and 9 set the position of the result, before RETURNDATACOPY overwrites everything. */
+/**
+ * Offsets 8 and 9 push the size and the position of the call's result in memory. Any value works,
+ * because RETURNDATACOPY overwrites the result.
+ */
 const freeInStub: Free = {
   0: "03",
   5: "3d",
@@ -46,14 +50,17 @@ const freeInStub: Free = {
   17: "80",
 };
 /**
- * The last byte only marks closed vaults for readers of the code. It can be any opcode that ends,
- * reads, or pushes.
+ * The last byte only shows readers of the code that the vault was closed. JUMPDEST, and these
+ * opcodes that only push a word, can replace it.
  */
 const looksAndPushes = [0x30, 0x33, 0x34, 0x36, 0x38, 0x3d, 0x58, 0x5a, 0x5b]
   .concat(Array.from({ length: 33 }, (_, bytes) => 0x5f + bytes))
   .map((opcode) => opcode.toString(16))
   .join(" ");
-/** 0 and 1 have the same purpose as 8 and 9 above. */
+/**
+ * Offsets 0 and 1 correspond to offsets 8 and 9 of the stub. CODESIZE at offset 6 copies more bytes
+ * than the code uses.
+ */
 const freeInPrefix: Free = {
   0: "36 38 3d 58",
   1: "30 33 34 36 38 3d 58 5a 80",

@@ -18,7 +18,10 @@ import {
   type Word,
 } from "./terms.ts";
 
-/** The laws by name. Each returns the condition on `at` under which `paths` violate the law. */
+/**
+ * The laws by name. Each function returns the condition under which `paths` violate the law in the
+ * case `at`.
+ */
 export type Laws = Record<string, (paths: Path[], at: Case) => Bool>;
 
 /** The conditions under which `opcodes` violate each law. */
@@ -27,7 +30,7 @@ export const broken = (laws: Laws, opcodes: Uint8Array, at: Case): Record<string
   return Object.fromEntries(Object.entries(laws).map(([name, law]) => [name, law(paths, at)]));
 };
 
-/** The condition that some path is taken although `claim` is false for this path. */
+/** The condition that the code takes a path for which `claim` is false. */
 const unless = (paths: Path[], claim: (path: Path) => Bool): Bool =>
   any(...paths.map((path) => all(path.given, not(claim(path)))));
 

@@ -36,7 +36,7 @@ export async function openProver(): Promise<Prover> {
         answers.set(text, answer === "sat");
         return answer === "sat";
       } finally {
-        // Otherwise the garbage collector frees the solver while Z3's thread checks the next
+        // Without this, the garbage collector frees the solver while Z3's thread checks the next
         // condition in the same memory, and the thread fails or never ends.
         solver.release();
       }
@@ -73,7 +73,7 @@ const unknownBytes = (name: string, bytes: Word) => (index: Word) =>
   chooseByte(less(index, bytes), `(${name}Byte ${smtWord(index)})`, 0n);
 
 /**
- * Returns a case with free variables.
+ * Returns a case whose values are free variables, so that it represents all cases.
  * @param codeBytes the length of the code, if known
  */
 export const everything = (codeBytes: Word = "codeBytes"): Case => ({

@@ -17,7 +17,7 @@ contract Life {
     /// @dev The length of the vault's code on the chain.
     uint256 private codeBytes;
 
-    // The outcome, which the assertion uses.
+    // The history, which the assertion checks.
     uint256 private executions;
     bool private allInTimeAndFull = true;
     bool private closed;
@@ -44,7 +44,7 @@ contract Life {
         codeBytes = 41;
     }
 
-    /// @dev Also rescue, if `recovery` is the caller.
+    /// @dev Also represents rescue, which only the recovery address can call.
     function recover() external {
         if (codeBytes == 0) {
             require(!IS_ITS_CHAIN || time > EXPIRY); // NotRecoverable
@@ -55,7 +55,7 @@ contract Life {
         sentToRecovery = true;
     }
 
-    /// @dev A single assertion, so that each part can use the others.
+    /// @dev A single assertion, so that the solver can use each part to prove the other parts.
     function sound() external view {
         bool once = executions == (codeBytes == 41 ? 1 : 0);
         bool closedNeverExecutes = closed == (codeBytes == 42) && allClosedInTime;

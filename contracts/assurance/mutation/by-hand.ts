@@ -128,7 +128,7 @@ const shortcuts: Shortcut[] = [
 ];
 
 /**
- * Distinguished from the operators' mutants by `in`.
+ * Returns the handwritten mutants. Their `in` is "by hand", unlike that of the operators' mutants.
  *
  * @throws if the text of a mutant is missing in the sources, or occurs more than once
  */

@@ -54,7 +54,7 @@ function narrowEvent(node: Node, where: Surroundings): Change[] {
   }));
 }
 
-/** Lists conditions that are true only in some cases, made from the names in scope at a place. */
+/** Lists conditions that are true only in some cases. They use the names that are in scope. */
 function kindsAt({ parents, variables, text }: Surroundings, guard: string): string[] {
   const kinds: string[] = [];
   const loop = parents.findLast((parent) => parent.nodeType === "ForStatement");
@@ -77,7 +77,7 @@ function kindsAt({ parents, variables, text }: Surroundings, guard: string): str
     if (name === "least") kinds.push("least < most", "least == most", "least > 1");
     if (name === "size") kinds.push("size == 0", "size != 0");
   }
-  // A guard that requires a kind already applies to that kind only.
+  // If the guard contains one of these conditions, adding the condition again changes nothing.
   const required = guard.split(" && ");
   return kinds.filter((kind) => !required.includes(kind));
 }

@@ -6,7 +6,8 @@ import { below, type Node, parse, place, typeOf } from "./source-tree.ts";
 
 /**
  * One change. `file`, `in`, `operator`, `from`, `to`, and `nth` identify the change as long as the
- * surrounding text stays the same. `nth` (from 0) distinguishes equal places within a function.
+ * surrounding text stays the same. `nth` (from 0) distinguishes places with the same text in a
+ * function.
  */
 export type Mutant = {
   file: string;

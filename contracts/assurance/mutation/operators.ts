@@ -62,8 +62,7 @@ const solidity: Record<string, Operator> = {
         ...replace(
           "zero passes",
           node,
-          // Where zero already passes, because of the original or of another change, this change
-          // adds nothing.
+          // Omits each side for which the original or another change already accepts zero.
           ...measures
             .filter((side) => !alternatives.some((each) => each.includes(`${text(side)} == 0`)))
             .map((side) => zeroPasses(side, node, text)),
@@ -170,7 +169,8 @@ const yul: Record<string, Operator> = {
   YulLiteral(node, { parents }) {
     const caller = parents.at(-1)!;
     const name = "functionName" in caller ? String(at(caller, "functionName").name) : "";
-    // A call states the memory for its return data, if any. An additional byte is never read.
+    // Omits constant arguments of calls: they are the sizes of return data in memory, and an
+    // additional byte is never read.
     if (node.kind !== "number" || /call$|^create2$|^mcopy$/.test(name)) return [];
     return replace("constant", node, next(String(node.value)));
   },

@@ -26,7 +26,10 @@ export type Outcome =
 const leftOut = ["Vectors.t.sol", "Demo.t.sol", "canary", "periphery"];
 
 const collectorTest = "test/periphery/Collector.t.sol";
-/** The test creates the mutant instead of the Collector that the test was compiled with. */
+/**
+ * For a mutant, this expression of the test is replaced, so that the test creates the mutant
+ * instead of the Collector with which it was compiled.
+ */
 const collectorOfTest = "new Collector()";
 const mutantOfTest = `Collector(
         created(vm.parseJsonBytes(vm.readFile("snapshots/deployment.json"), ".collector"))

@@ -106,7 +106,7 @@ contract EveryIntentTest is Fixture {
             emit IPaymentFactory.RecoveryFailed(vault, NOTHING, reason);
             factory.recover(intents[i], list(NOTHING));
             equal(vault.code.length, executedCode().length + 1, "closed");
-            // Repeated, because a vault that is over is not created again.
+            // Recovers again, which must not create the vault again.
             check(factory.recover(intents[i], new address[](0)) == vault, "over");
             vm.expectRevert(abi.encodeCall(Errors.AlreadyOver, (vault)));
             factory.execute(intents[i]);
@@ -134,7 +134,7 @@ contract EveryIntentTest is Fixture {
         Intent[] memory intents = _ofAllChains();
         for (uint256 i = 0; i < intents.length; ++i) {
             bytes memory body = withoutOffset(abi.encode(intents[i]));
-            // A word between the offset and the intent.
+            // Inserts a word between the offset and the intent.
             bytes memory moved = bytes.concat(
                 bytes4(keccak256(bytes(string.concat("addressOf(", INTENT, ")")))),
                 abi.encode(64, 0),
@@ -142,7 +142,7 @@ contract EveryIntentTest is Fixture {
             );
             bytes memory reason = abi.encodeCall(Errors.NotCanonical, (4 + 64, moved.length));
             _refused(moved, reason);
-            // The empty list of tokens, before the intent.
+            // Puts the empty list of tokens before the intent.
             bytes memory mixed =
                 bytes.concat(abi.encodeWithSelector(factory.recover.selector, 96, 64, 0), body);
             _refused(mixed, abi.encodeCall(Errors.NotCanonical, (4 + 96, 4 + 64)));

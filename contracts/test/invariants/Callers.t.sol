@@ -46,8 +46,9 @@ contract CallerInvariants is World {
         check(!ok, "takes no coin");
     }
 
-    /// @dev Calldata with one word replaced. The model does not know its effect on other vaults, so
-    /// {Undo} executes it, checks whether this vault paid anybody else, and reverts it.
+    /// @dev Replaces one word of the calldata. The model does not know the effect of the changed
+    /// call on other vaults, so {Undo} makes the call, checks whether this vault paid anybody
+    /// else, and reverts the call.
     function spoil(uint256 seed, uint256 index, uint256 word, bool toRecover) external {
         Life storage life = _pick(seed);
         bytes memory data = toRecover

@@ -51,7 +51,7 @@ abstract contract World is Fixture {
         }
     }
 
-    /// @dev The form in which Foundry reads the functions to call.
+    /// @dev The format in which Foundry expects the functions to call.
     struct FuzzSelector {
         address addr;
         bytes4[] selectors;
@@ -66,7 +66,7 @@ abstract contract World is Fixture {
         return list(address(this));
     }
 
-    /// @dev The suite's own moves.
+    /// @dev Returns the functions that the suite offers to the fuzzer.
     function _moves() internal pure virtual returns (bytes4[] memory);
 
     function _beget(uint256 i) private {

@@ -14,7 +14,8 @@ contract ExecutableCallerTest is Fixture {
 
     uint256 private constant ORDER = 42;
     bytes32 private constant SALT = bytes32(uint256(7));
-    /// @dev Callers per run of the fuzzer. The long form has 256 runs and tests 102,400 callers.
+    /// @dev The number of callers that each run of the fuzzer tests. With 256 runs, the long test
+    /// covers 102,400 callers.
     uint256 private constant FORGED_PER_RUN = 400;
 
     function setUp() public override {
@@ -31,7 +32,8 @@ contract ExecutableCallerTest is Fixture {
         }
     }
 
-    /// @dev Vaults of other intents. Each differs from the intended one in one field or call.
+    /// @dev Tests vaults of other intents, each of which differs from the expected intent in one
+    /// field or call.
     function test_NotVaultOfIntent_forTheVaultOfADifferentIntent() public {
         address vault = vaultOfOrder();
         for (uint256 kind = 0; kind < 9; ++kind) {

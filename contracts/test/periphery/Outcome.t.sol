@@ -27,8 +27,8 @@ contract OutcomeTest is Fixture {
         check(Outcome.outcomeOf(address(factory)) == Fate.Never, "the factory");
     }
 
-    /// @dev Repetitions of five codes per run of the fuzzer. The long form has 256 runs and tests
-    /// 102,400 codes.
+    /// @dev The number of times that each run of the fuzzer tests five codes. With 256 runs, the
+    /// long test covers 102,400 codes.
     uint256 private constant CODES_PER_RUN = 80;
 
     function test_anyOtherCode_hasNoOutcome(bytes calldata code, uint256 seed) public {

@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 /// @notice A target that continues if its inner work fails, as multicalls, bridges, hooks, and
-/// aggregators do. The work is `depth` calls deeper, and writes a new slot per item.
+/// aggregators do. The work runs `depth` calls below the target, and writes a new slot per item.
 contract Tolerant {
     uint256 public visits;
     uint256[] private shelf;

@@ -138,7 +138,8 @@ contract SlowToken is HalfToken {
     }
 }
 
-/// @notice Calls `hook` before it moves, and returns false if the balance is then too low.
+/// @notice Calls `hook` before it moves the amount, and returns false if the balance is then too
+/// low.
 contract ForgivingHookToken is HookToken {
     function transfer(address to, uint256 amount) public override returns (bool) {
         if (hook != address(0)) IHook(hook).onMove(msg.sender, to, amount, false);
