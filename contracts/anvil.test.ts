@@ -1,4 +1,4 @@
-// Tests why anvilChain is needed, with an RPC whose block arrives at the worst moment.
+// Tests the problem that anvilChain solves, with an RPC whose block arrives at the worst moment.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

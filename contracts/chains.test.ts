@@ -33,7 +33,10 @@ describe("on Osaka, which limits init code to 49,152 bytes and transactions to 2
   const gasMax = 16_777_216n;
   const termsBytesMax = 24_576;
 
-  /** An intent of `calls` to the token, with terms of the maximum length, full of ones. */
+  /**
+   * An intent of `calls` to the token, with terms of the maximum length, whose arguments have all
+   * bits set.
+   */
   async function largest(calls: number, expirationTimestamp: bigint) {
     const token = await osaka.deploy(demoToken.abi, demoToken.bytecode, ["Dollar", "DUSD", 6]);
     const call = (bytes: number): CallTerms => ({

@@ -127,7 +127,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
   });
 });
 
-/** Starts an endpoint before `rpcUrl` that returns `gas` for every estimate. */
+/** Starts an endpoint in front of `rpcUrl` that returns `gas` for every estimate. */
 async function startExpensive(rpcUrl: string, gas: Hex) {
   const server = createServer(async (request, response) => {
     let body = "";

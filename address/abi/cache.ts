@@ -1,11 +1,11 @@
 // Caches checksums and parsed functions, which many intents share. Each keccak function has its own
-// cache, so one caller's wrong keccak does not affect other callers. Strangers choose the keys, so
-// the number of entries and the length of keys are bounded.
+// cache, so one caller's wrong keccak does not affect other callers. Untrusted input determines the
+// keys of the cache, so the number of entries and the length of keys are limited.
 //
-// An address is found by its text or by its bytes, and a function also by its bytes in an intent's
-// terms, so the decoder does not have to create text first. If all addresses and functions of an
-// intent with two calls are cached, this makes the decoder at least three times as fast
-// (test/derive.bench.ts).
+// The cache finds an address by its text or its bytes, and a function by its text or by its bytes
+// in an intent's terms, so the decoder does not have to create text first. If all addresses and
+// functions of an intent with two calls are cached, this makes the decoder at least three times as
+// fast (test/derive.bench.ts).
 
 import type { Keccak } from "../keccak/keccak.ts";
 import type { Hex } from "./hex.ts";
@@ -13,7 +13,7 @@ import type { AbiType } from "./type.ts";
 
 /** A parsed function string. All text fields are ASCII. */
 export type AbiFunction = {
-  /** The text as in the intent: `approve(address spender, uint256 amount)`. */
+  /** The function's text, as in the intent: `approve(address spender, uint256 amount)`. */
   readonly text: string;
   /** `approve(address,uint256)` */
   readonly signature: string;
@@ -37,7 +37,7 @@ export type Cache = {
    * The latest address in each slot. {@link slotOfText} and {@link slotOfBytes} choose the slot.
    */
   readonly addresses: (Address | undefined)[];
-  /** 20 bytes for each used slot. */
+  /** The 20 bytes of the address in each used slot. */
   readonly addressBytes: Uint8Array;
   /** The cached functions, by the text in which an intent spells them. */
   readonly functions: Map<string, AbiFunction>;
@@ -88,7 +88,10 @@ export function slotOfBytes(bytes: Uint8Array, at: number): number {
   return ((bytes[at + 18]! << 8) | bytes[at + 19]!) % slots;
 }
 
-/** Returns the value of a hex digit in either case, or any small number for other text. */
+/**
+ * Returns the value of a hex digit in either case. For any other character, returns an arbitrary
+ * small number.
+ */
 function digitAt(text: string, index: number): number {
   const code = text.charCodeAt(index);
   return (code & 0x0f) + 9 * ((code >> 6) & 1);

@@ -36,7 +36,7 @@ export function parseAddress(text: unknown, options: { path?: Path; keccak?: Kec
   throwFaults(faults);
   return address!;
 }
-/** Receives the bytes of an address when the caller needs only the text. */
+/** A buffer for the bytes of an address if the caller needs only the text. */
 const spare = new Uint8Array(32);
 
 /** Returns whether `value` is hex of 20 bytes, in either case. Does not check the checksum. */

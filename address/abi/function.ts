@@ -1,6 +1,6 @@
 // Parses functions. An intent spells a function as `name(type name, type name)`. Its terms contain
-// the signature, whose hash gives the selector, and, separately, the parameter names. A function
-// has exactly one spelling as text, and one in terms.
+// two parts: the signature, whose hash gives the selector, and the parameter names. A function has
+// exactly one spelling as text, and one in terms.
 
 import { addFault, addFaults, type Fault, type Faults, quoted } from "../errors.ts";
 import { type AbiFunction, type Cache, remember, slotOfSignature } from "./cache.ts";
@@ -71,7 +71,7 @@ export function findFunction(
 
 /**
  * Parses a function from the two parts that an intent's terms contain: its `signature` and its
- * `names`. Returns undefined if invalid.
+ * `names`. Returns undefined if they are invalid.
  */
 export function joinFunction(
   faults: Faults,

@@ -45,7 +45,7 @@ export function writeDigits(into: Digits, bytes: Uint8Array): void {
   if (bytes.length % 2 === 1) words[whole] = firstPairs[bytes[2 * whole]!]!;
 }
 
-/** Reused for every text that fits. */
+/** The buffer is reused for every text that fits. */
 const scratch = newDigits(termsBytesMax);
 const ascii = new TextDecoder();
 
@@ -114,8 +114,8 @@ export function countBytes(text: string): number {
 }
 
 /**
- * Decodes the digits of `text` to `into` from `at`. Returns false if a character is not a hex
- * digit; `into` can then contain any bytes.
+ * Decodes the digits of `text` into `into`, starting at offset `at`. Returns false if a character
+ * is not a hex digit; `into` can then contain any bytes.
  */
 export function writeHex(text: string, into: Uint8Array, at: number): boolean {
   let bad = 0;

@@ -2,9 +2,9 @@
 // Source: https://docs.soliditylang.org/en/latest/abi-spec.html
 
 /**
- * `dynamic`: whether values are in the tail, and the head contains only their offset. `headBytes`:
- * the size of a value in its parent's head. `depth`: the number of nested lists and tuples; 0 for
- * other types.
+ * `dynamic`: whether the values are in the tail, so that the head contains only an offset.
+ * `headBytes`: the size of a value in its parent's head. `depth`: the number of nested lists and
+ * tuples; 0 for other types.
  */
 export type AbiType = (
   | { readonly kind: "uint" | "int"; readonly bits: number }
@@ -19,7 +19,7 @@ export type AbiType = (
   readonly depth: number;
 };
 
-/** `length` is undefined for a list of any length. */
+/** `length` is undefined if the list can have any length. */
 type ListType = {
   readonly kind: "list";
   readonly element: AbiType;
@@ -27,7 +27,7 @@ type ListType = {
 };
 type TupleType = { readonly kind: "tuple"; readonly components: readonly AbiType[] };
 
-/** The maximum length of terms. A value whose head is longer than this cannot fit. */
+/** The maximum length of terms. A value with a longer head cannot fit. */
 export const termsBytesMax = 24_576;
 
 /** The maximum depth of nested arrays and tuples. */

@@ -127,8 +127,8 @@ function readRescue(calldata: Uint8Array, options: TermsOptions): Intent {
 }
 
 /**
- * Takes the intent from the calldata and returns it as terms. The intent ends at the offset that is
- * written `next` bytes after `head`.
+ * Takes the intent from the calldata and returns it as terms. The offset at which the intent ends
+ * is written `next` bytes after `head`.
  */
 function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
   takeOffset(reader, head, 0);

@@ -72,8 +72,8 @@ export const requireBalance = (token: Hex, holder: Hex, min: bigint): Call => ({
 });
 
 /**
- * Reads the requirement of a call. Returns undefined unless the call goes to Conditions or Guards.
- * Ignores the names of parameters.
+ * Reads the requirement that a call checks. Returns undefined unless the call goes to Conditions or
+ * Guards. Ignores the names of parameters.
  */
 export function requirementOf({ target, function: text, args }: Call): Requirement | undefined {
   const [first, second, third] = args.map((each) => each.toLowerCase()) as [Hex, Hex, Hex];
@@ -109,7 +109,7 @@ export function tipOf({ target, function: text, args }: Call): Tip | undefined {
 
 /**
  * A call that forwards the balance of `token`, at most `most` base units. The call reverts if the
- * balance is below `least`.
+ * vault's balance is below `least`.
  */
 export type Collection = { token: Hex; recipient: Hex; least: bigint; most: bigint };
 
@@ -162,10 +162,10 @@ export function payWithTolerance({
 }
 
 /**
- * Returns the amount that a payer is asked for, in base units. It is the sum of the `most` values
- * of all calls that collect the intent's token, or the intent's amount if the amount is higher. A
- * sum of 2^255 or more means that the calls collect everything; then the payer is asked for the
- * intent's amount.
+ * Returns the amount that a payer is asked for, in base units. The amount is the sum of the `most`
+ * values of all calls that collect the intent's token, or the intent's amount if that is higher. If
+ * the sum is 2^255 or more, the calls collect everything, so the payer is asked for the intent's
+ * amount.
  */
 export function askedAmount({ token, amount, calls }: Pick<Intent, "token" | "amount" | "calls">) {
   const most = calls.reduce((sum, call) => {

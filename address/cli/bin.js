@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The program `executable-address` in a clone of the repository. It starts like the npm scripts,
-// because the machine's Node can be too old for the sources. The published package contains cli.js
-// instead.
+// because the machine's version of Node can be too old to run the sources. The published package
+// contains cli.js instead.
 
 import { fileURLToPath } from "node:url";
 

@@ -1,5 +1,5 @@
-// The commands of `executable-address`. They read JSON from an argument or stdin and print JSON to
-// stdout, so that one command can read the output of another.
+// The commands of `executable-address`. Every command reads JSON from an argument or stdin and
+// prints JSON to stdout, so that one command can read the output of another.
 
 import { decodeExecutions } from "../calldata/execution.ts";
 import { shaped } from "../client/answers.ts";

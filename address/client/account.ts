@@ -1,6 +1,6 @@
-// The methods that need an API key: the account's addresses, events, and webhook endpoints. Only
-// servers have API keys, so pages do not load the code that checks these answers: the first call
-// loads it.
+// The methods that need an API key: the account's addresses, events, and webhook endpoints. Pages
+// do not load the code that checks these answers, because only servers have API keys. The first
+// call loads the code.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { refuseUnknown } from "../errors.ts";
@@ -36,8 +36,8 @@ export type Account = {
    */
   addresses(query?: AddressQuery, options?: CallOptions): Paged<AddressPage>;
   /**
-   * Returns the account's row of `address`, or undefined if the account did not create the address.
-   * Needs an API key.
+   * Returns the account's row for `address`, or undefined if the account did not create the
+   * address. Needs an API key.
    */
   mine(address: Hex, options?: CallOptions): Answered<ListedAddress | undefined>;
   /**
@@ -47,7 +47,7 @@ export type Account = {
   events(query?: EventQuery, options?: CallOptions): Paged<EventPage>;
   /** Returns the account's event with this ID, or undefined if there is none. Needs an API key. */
   event(id: string, options?: CallOptions): Answered<ServiceEvent | undefined>;
-  /** The account's webhook endpoints. They need an API key with the scope `webhooks`. */
+  /** The account's webhook endpoints. These methods need an API key with the scope `webhooks`. */
   readonly webhooks: Endpoints;
 };
 
@@ -125,7 +125,7 @@ function openSending({ credential, transport }: Settings): Sending {
   };
 }
 
-/** Returns the methods of endpoints.ts. The first call loads that file. */
+/** Returns the methods of endpoints.ts. The first call of a method loads that file. */
 function loadOnCall(sending: Sending): Endpoints {
   const later =
     (name: string) =>

@@ -7,7 +7,7 @@ import { limitMsMax, parseCount, parseHeaders } from "./options.ts";
 import type { ResponseInfo, Signal, Transport } from "./request.ts";
 import { startBound } from "./within.ts";
 
-/** The options of one call. They override the client's options. */
+/** The options of one call, which override the client's options. */
 export type CallOptions = {
   readonly signal?: Signal;
   /** The maximum time of one attempt. */

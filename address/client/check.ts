@@ -1,6 +1,6 @@
 // The shape of the answer of `POST /v1/address/check`: the record that a create request would
-// return, a simulation, findings, and notes. Only the record can be verified. The other parts are
-// computed with one node.
+// return, a simulation, findings, and notes. Only the record can be verified. The service computes
+// the other parts with one node.
 
 import type { AddressRecord } from "../intent/intent.ts";
 import { list, matching, object, path, proved, type TypeOf, text } from "../shape.ts";
@@ -51,7 +51,8 @@ export const finding = object({
   /** The kind of finding. spec/service.md, "Check", lists the codes, and new codes can be added. */
   code: matching<FindingCode>(codePattern),
   /**
-   * A description of the finding in printable ASCII. It can contain text that a contract returned.
+   * A description of the finding in printable ASCII. The description can contain text that a
+   * contract returned.
    */
   message: text,
   /** The suggested change. */
@@ -60,7 +61,7 @@ export const finding = object({
 export type Finding = TypeOf<typeof finding>;
 
 /**
- * A circumstance that others can change before the address is paid. It is not a mistake in the
+ * A circumstance that others can change before the address is paid. A note is not a mistake in the
  * intent.
  */
 export const note = object({

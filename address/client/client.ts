@@ -97,7 +97,7 @@ export type Client = Account & {
    * @throws {ProofError} `no_quorum`, or `unproved` if there is no valid proof
    */
   prove(address: Hex | AddressRecord, options: ProveOptions): Promise<Proved>;
-  /** Simulates the execution of `address` with the service's node. The result is not proved. */
+  /** Simulates the execution of `address` with the service's node. The result has no proof. */
   simulation(address: Hex, options?: CallOptions): Answered<Simulation | undefined>;
   /**
    * Reports a token or a transaction that a payer sent to `address` by mistake. Returns the tokens
@@ -113,8 +113,8 @@ export type Client = Account & {
    */
   watch(address: Hex, options?: WatchOptions): AsyncGenerator<ClaimedStatus, void, undefined>;
   /**
-   * Returns the first reported status with one of the states. With `proof`, the caller's nodes must
-   * also prove the status, so a false report only delays the result.
+   * Returns the first reported status whose state is one of the given states. With `proof`, the
+   * caller's nodes must also prove the status, so a false report only delays the result.
    *
    * @throws {WaitError} if the state can no longer be reached, or is not reached within `timeoutMs`
    * @throws the errors of {@link watch}
@@ -167,7 +167,7 @@ export function createClient(options: ClientOptions): Client {
     waitForState(transport, parse(address), states, options);
 
   return {
-    // Loaded when needed, because most pages only look up and follow addresses.
+    // Loaded only when it is needed, because most pages only look up and follow addresses.
     create: (intent, options) =>
       call(
         options,
@@ -207,7 +207,7 @@ type Claimed = (
   options: WaitOptions,
 ) => Promise<ClaimedStatus>;
 
-/** Returns `prove` and `waitFor`. The first call loads the code that proves. */
+/** Returns `prove` and `waitFor`. The first call loads the code for proofs. */
 function openProofs(source: ProofSource, claimed: Claimed): Pick<Client, "prove" | "waitFor"> {
   return {
     prove: async (of, options) => {

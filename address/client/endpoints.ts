@@ -49,7 +49,7 @@ const secret = matching(/^whsec_[A-Za-z0-9+/]{43}=$/);
 /** A new webhook endpoint, with its secret. */
 export const newEndpoint = object({
   ...endpoint.properties,
-  /** The secret. It is returned only once. */
+  /** The secret, which only this response contains. */
   secret,
 });
 
@@ -124,7 +124,7 @@ export const delivery = object({
   /** The ID of the event. */
   eventId: text,
   type: text,
-  /** The chain of an event about a chain other than the intent's; otherwise null. */
+  /** The chain of the event if it is not the intent's chain; otherwise null. */
   otherChainId: optional(orNull(chainId)),
   state: among("waiting", "held", "delivered", "failed"),
   createdAt: time,

@@ -26,7 +26,7 @@ export class ServiceError extends ClientError {
   readonly status: number;
   /** A code of spec §7, such as `rate_limited`: at most 64 characters of `a-z`, `0-9`, and `_`. */
   readonly code: string;
-  /** At most 100 well-formed issues. Their text comes from the service. */
+  /** At most 100 well-formed issues, with the text that the service sent. */
   readonly issues: readonly Issue[];
   /** The delay that the service requested, if any. */
   readonly retryAfterSeconds: number | undefined;
@@ -68,7 +68,8 @@ export class UnprovenError extends ClientError {
 export class WaitError extends ClientError {
   override readonly name = "WaitError";
   /**
-   * `never`: an address with this `status` can no longer reach the state. `timeout`: it still can.
+   * `never`: an address with this `status` can never reach the state. `timeout`: the address can
+   * still reach the state.
    */
   readonly reason: "never" | "timeout";
   /** The last known status, if any. */

@@ -34,8 +34,8 @@ import { expectAddress, expectId, shaped } from "./answers.ts";
 import { UnprovenError } from "./errors.ts";
 
 /**
- * A field that an earlier version of the service omits. It is not in `shape.ts`, because pages load
- * that file, and only servers need these fields.
+ * A field that an earlier version of the service omits. This field is not in `shape.ts`, because
+ * pages load that file, and only servers need this field.
  */
 export const optional = <S extends Shape>(shape: S): Shape<TypeOf<S> | undefined> =>
   either(shape, { type: "undefined" } as Shape<undefined>);
@@ -89,8 +89,8 @@ export const listedAddress = object({
   /** The requested amount in base units of `token`. */
   amount: uint256,
   /**
-   * The amount that payers are asked for. It is more than `amount` if the calls also accept a
-   * payment that is slightly too small.
+   * The amount that payers are asked for. This amount is more than `amount` if the calls also
+   * accept a payment that is slightly too small.
    */
   askedAmount: uint256,
   /** The last second, in Unix time, in which the calls can be executed. */
@@ -179,7 +179,7 @@ export const paymentNews = object({
    * `surplus`: the amount was already complete. `other_token`: the payment is in a different listed
    * token. `wrong_token`: the payment is in a look-alike of a listed token, such as bridged USDC.
    * `other_chain`: the payment is on the chain `chainId` of the event instead of the intent's
-   * chain. The last three do not count toward the amount. New kinds may be added.
+   * chain. Payments of the last three kinds do not count toward the amount. New kinds may be added.
    *
    * @values paymentKinds
    */
@@ -251,8 +251,8 @@ export const serviceEvent = object({
   id: text,
   type: eventType,
   /**
-   * The version of the format: 1. It increases when a field is removed or changes its meaning, but
-   * not when fields or types are added.
+   * The version of the format: 1. The version increases when a field is removed or changes its
+   * meaning, but not when fields or types are added.
    */
   version: integer(1),
   /** The time at which the service recorded the event. */

@@ -11,7 +11,7 @@ import type { Settings } from "./options.ts";
 import { type Signal, send } from "./request.ts";
 import { within } from "./within.ts";
 
-/** If the preferred source does not answer within this time, the others are requested. */
+/** If the preferred source does not answer within this time, all other sources are requested. */
 const slowMs = 2_000;
 
 /** Requests a result from a source and proves it. Rejects if there is no proved result. */

@@ -26,7 +26,7 @@ export const balanceChange = object({
   account: address,
   /**
    * The roles of the account in the intent. `named` means that the account is an argument of a
-   * call. The list is empty if the account appears only in transfers of the simulation.
+   * call. The list is empty if the account appears only in the transfers of the simulation.
    */
   roles: list(role),
   /** The token contract. The zero address means the native coin. */
@@ -44,8 +44,8 @@ export const balanceChange = object({
 export type BalanceChange = TypeOf<typeof balanceChange>;
 
 /**
- * The effects that an execution would have now, as computed by one node. It is an estimate and not
- * evidence.
+ * The effects that an execution would have now, as computed by one node. The result is an estimate
+ * and not evidence.
  */
 export const simulation = object({
   address,
@@ -60,8 +60,8 @@ export const simulation = object({
    */
   outcome: among("succeeds", "fails", "impossible", "unknown"),
   /**
-   * The reason if the outcome is not `succeeds`, otherwise null. It has at most 200 characters of
-   * printable ASCII and can contain text that a contract returned.
+   * The reason if the outcome is not `succeeds`, otherwise null. The text has at most 200
+   * characters of printable ASCII, and can contain text that a contract returned.
    */
   reason: orNull(text),
   /**

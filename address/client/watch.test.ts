@@ -16,7 +16,7 @@ const type = { "Content-Type": "text/event-stream; charset=utf-8" };
 
 let server: Served;
 let seen: { url: string; lastId: string | undefined }[] = [];
-/** The responses to the next requests, in order. The last response repeats. */
+/** The responses to the next requests, in order. The last response is repeated. */
 let turns: ((response: ServerResponse, request: IncomingMessage) => void)[] = [];
 
 before(async () => {

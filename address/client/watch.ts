@@ -34,8 +34,8 @@ export type WaitOptions = WatchOptions & {
 };
 
 /**
- * A message about an address. It is a status, a ping, or a notice that the chain is unavailable. A
- * ping contains the `timestamp` of the chain's newest block (Unix seconds, undefined if unknown).
+ * A message about an address: a status, a ping, or a notice that the chain is unavailable. A ping
+ * contains the `timestamp` of the chain's newest block (Unix seconds, undefined if unknown).
  */
 export type StreamMessage =
   | { readonly kind: "status"; readonly status: ServiceStatus }

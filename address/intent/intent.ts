@@ -48,7 +48,7 @@ export const intent = immutable(
     /** The requested amount in base units of the token, below 2^256. */
     amount: matching(/^[1-9][0-9]{0,77}$/),
     /**
-     * The calls to make, in this order. They run once, and either all succeed or none do.
+     * The calls to make, in this order. The calls run once, and either all succeed or none do.
      *
      * @minItems 1
      * @maxItems 32

@@ -1,5 +1,5 @@
 // Tests the bijection between intents and terms with random intents of all types, and compares the
-// terms with viem's. Also tests that no other terms are accepted.
+// terms with viem's. Also tests that the decoder rejects all other terms.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -59,7 +59,7 @@ const places = {
   end: 256,
 } as const;
 
-/** Offsets from the beginning of a call. The strings and the bytes follow. */
+/** Offsets from the beginning of a call. The strings and the bytes follow these four words. */
 export const callPlaces = { target: 0, signature: 32, names: 64, args: 96, end: 128 } as const;
 
 /**

@@ -51,7 +51,7 @@ export type ProvedShop = {
 type LinkOptions = {
   /** The shop's domain, such as `shop.example`. */
   readonly shop: string;
-  /** The order as its payer knows it, 1 to 64 characters. */
+  /** The order's name or number, as the payer knows it, 1 to 64 characters. */
   readonly order: string;
   /** An Ed25519 key, PKCS #8 in base64, whose public key is in the shop's manifest. */
   readonly privateKey: string;

@@ -48,8 +48,8 @@ export type PaymentsUpTo = {
 /**
  * Returns the transactions up to `agreed` that paid `record` the most, oldest first. A large
  * payment is listed regardless of how many small payments follow. Every node is asked, and each
- * reported payment is proved. So if one node is honest, nodes that hide or invent payments have no
- * effect.
+ * reported payment is proved. So if one node is honest, the other nodes cannot hide payments or add
+ * payments that do not exist.
  *
  * @param since an earlier result; if its block is still part of the chain, only later logs are read
  * @throws {ProofError} `unproved` if no node returns its logs
@@ -150,8 +150,8 @@ const sumPayment = ({ payments }: PaymentProof) =>
 const readAmount = ({ amount }: Candidate) => amount;
 
 /**
- * Returns the `paymentsMax` largest items in their original order. Among equal items, prefers later
- * ones.
+ * Returns the `paymentsMax` largest items in their original order. Prefers later items if items are
+ * equal.
  */
 const largest = <T>(all: readonly T[], sizeOf: (each: T) => bigint): T[] => {
   const ranks = all.map((each, at) => ({ amount: sizeOf(each), at }));

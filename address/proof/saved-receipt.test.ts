@@ -1,5 +1,6 @@
 // Tests valid receipts and tampered receipts (spec/receipt-vectors.json). The library and the
-// scripts in docs/receipt must accept and refuse the same receipts. They share no code.
+// scripts in docs/receipt must accept and refuse the same receipts. The library and the scripts
+// share no code.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

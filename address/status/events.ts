@@ -18,8 +18,8 @@ const firstRangeBlocks = 10_000;
  * Reads the events of `search.vault`, oldest first. The vault's code must exist at block `to`.
  *
  * If the node refuses the whole range, finds the first block with code by bisection, which needs
- * old state. Then reads only this block and later blocks, starting with the newest. The search ends
- * at an `Executed` event, because no other event can precede it.
+ * old state. The search then reads only this block and later blocks, starting with the newest. The
+ * search ends at an `Executed` event, because no other event can precede it.
  *
  * @throws {StatusError} `evidence_unavailable` if {@link callsMax} calls do not cover the range
  */

@@ -227,9 +227,9 @@ const grantPattern = /^(transfer|approve)\(address [\w$]+, uint256 [\w$]+\)$/;
 const sumMax = 2n ** 128n;
 
 /**
- * Returns the most that the calls can use of the intent's token, in base units. It is the sum of
- * their transfers and approvals, because other contracts can take only approved amounts. Null if
- * there is no limit, or if the calls use another function of the token.
+ * Returns the most that the calls can use of the intent's token, in base units. This amount is the
+ * sum of the calls' transfers and approvals, because other contracts can take only approved
+ * amounts. Null if there is no limit, or if the calls use another function of the token.
  */
 function spentBy({ token, calls }: Pick<Intent, "token" | "calls">): string | null {
   const own = calls.filter(({ target }) => isSame(target, token));

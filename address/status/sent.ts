@@ -75,7 +75,7 @@ export const sentMoney = object({
   /**
    * The reason why a transaction shows no token:
    *
-   * - `unknown_transaction`: the transaction is not on the intent's chain. It is not mined yet, or
+   * - `unknown_transaction`: the transaction is not on the intent's chain: it is not mined yet, or
    *   it is on a different chain
    * - `failed_transaction`: the transaction was mined but failed, so it moved nothing
    * - `pays_nothing_here`: the transaction moves no ERC-20 token and no coin to this address. NFTs

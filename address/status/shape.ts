@@ -116,7 +116,7 @@ export const addressStatus = object({
 });
 export type AddressStatus = TypeOf<typeof addressStatus>;
 
-/** The progress of the service's executor. It is information and not evidence. */
+/** The progress of the service's executor, which is information and not evidence. */
 export const executorProgress = object({
   /** The action that the executor has chosen. Null until it has decided. */
   purpose: orNull(among("execute", "recover")),
@@ -151,7 +151,10 @@ export const wrongToken = object({
 });
 export type WrongToken = TypeOf<typeof wrongToken>;
 
-/** Money that arrived at the same address on another chain. It does not count toward the amount. */
+/**
+ * Money that arrived at the same address on another chain. This money does not count toward the
+ * amount.
+ */
 export const elsewhere = object({
   chainId,
   ...tokenAmount.properties,
@@ -160,9 +163,9 @@ export const elsewhere = object({
    */
   state: among("held", "returned"),
   /**
-   * If the money was returned, the transaction of the recovery. It is null if the receipt is not
-   * final yet, or if someone else sent the recovery. If the money is held, the largest known
-   * transfer that does not exceed `amount`, or null if no log shows one.
+   * If the money was returned, the transaction of the recovery, or null if the receipt is not final
+   * yet or if someone else sent the recovery. If the money is held, the largest known transfer that
+   * does not exceed `amount`, or null if no log shows a transfer.
    */
   transactionHash: orNull(hash),
 });
@@ -187,14 +190,14 @@ export const serviceStatus = object({
    */
   explorer: orNull(matching(/^https?:\/\//)),
   /**
-   * Native coin and other listed tokens at an open address. They do not count toward the amount and
-   * can be sent to `recovery` later. Null if the chain could not be read.
+   * Native coin and other listed tokens at an open address. This money does not count toward the
+   * amount and can be sent to `recovery` later. Null if the chain could not be read.
    */
   strays: orNull(list(tokenAmount)),
   /**
-   * Look-alikes of listed tokens, such as bridged USDC, at an address in any state. They do not
-   * count toward the amount and go to `recovery` after the execution or the expiration time. Null
-   * if the chain could not be read.
+   * Look-alikes of listed tokens, such as bridged USDC, at an address in any state. These tokens do
+   * not count toward the amount and go to `recovery` after the execution or the expiration time.
+   * Null if the chain could not be read.
    */
   wrongTokens: orNull(list(wrongToken)),
   /** Listed tokens, look-alikes, and native coins at the address on other chains. */

@@ -1,6 +1,5 @@
-// Reads the status of an address from a node of its chain. This does not use the service, so you
-// can compare the result with the service's answer. spec/service.md, "Status", describes the
-// states.
+// Reads the status of an address from a node of its chain. The status is read without the service,
+// so you can compare it with the service's answer. spec/service.md, "Status", describes the states.
 
 import { countBytes, toQuantity } from "../abi/hex.ts";
 import { encodeBalanceOf } from "../abi/token.ts";
@@ -71,7 +70,7 @@ export type StatusOptions = {
   rpc: string | Rpc;
   /** Reads at this block instead of the newest, for example to check a status of the service. */
   blockHash?: Hex;
-  /** An earlier status of this record, whose events are not requested again. */
+  /** An earlier status of this record. Its events are not requested again. */
   previous?: AddressStatus;
 };
 
@@ -159,8 +158,8 @@ async function readHolding(
   };
 
   /**
-   * Returns whether the token is the native coin. A node that does not support state overrides
-   * cannot answer. In that case, both balances are reported.
+   * Returns whether the token is the native coin. Returns false if the node does not support state
+   * overrides. The status then contains both balances.
    */
   async function isOneBalance(balance: bigint) {
     const params = withoutCoinParams(intent.token, address, at);

@@ -3,10 +3,10 @@
 // fields with checksummed addresses, and in the terms and the address as hex. The output also shows
 // the rate if only the hashes are computed, with the library's keccak. This is the upper bound for
 // any library that uses this keccak. "noble's keccak" is the library with noble's complete keccak
-// instead of its own sponge. A second benchmark decodes terms to intents, as a lookup does. It runs
-// once with terms that share addresses and functions, and once with terms that share none, so that
-// the caches do not help. Results are medians. `npm run bench` builds the package first, because
-// users run the built package, and not the TypeScript sources.
+// instead of its own sponge. A second benchmark decodes terms to intents, as a lookup does. This
+// benchmark runs once with terms that share addresses and functions, and once with terms that share
+// none, so that the caches do not help. Results are medians. `npm run bench` builds the package
+// first, because users run the built package, and not the TypeScript sources.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";

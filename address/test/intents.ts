@@ -35,7 +35,7 @@ const same = <T extends string>(values: fc.Arbitrary<T>): fc.Arbitrary<Both> =>
 const integer = (bits: number, signed: boolean): fc.Arbitrary<Both> => {
   const size = 1n << BigInt(signed ? bits - 1 : bits);
   const range = { min: signed ? -size : 0n, max: size - 1n };
-  // viem accepts numbers up to 48 bits and bigints above.
+  // viem uses numbers for integers of up to 48 bits, and bigints for larger integers.
   return fc
     .oneof(fc.bigInt(range), fc.constantFrom(range.min, range.max, 0n, 1n))
     .map((value) => ({ text: String(value), plain: bits <= 48 ? Number(value) : value }));

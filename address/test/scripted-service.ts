@@ -1,5 +1,5 @@
-// A service for tests of the client. It answers honestly unless a test scripts a different answer,
-// and records every request.
+// A service for tests of the client. The service answers honestly unless a test scripts a different
+// answer, and records every request.
 
 import type { IncomingMessage } from "node:http";
 import { factoryAddress, makeRecord } from "../index.ts";

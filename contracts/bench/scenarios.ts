@@ -1,4 +1,4 @@
-// The measured intents, and how each is run.
+// The measured intents, and how each intent is executed.
 
 import {
   type Address,
@@ -123,8 +123,8 @@ async function mint(chain: Chain, token: Address, to: Address, amount: bigint) {
 }
 
 /**
- * Expiration times in Unix seconds. They are fixed, because a zero byte of calldata costs 12 gas
- * less, and figures must not depend on the clock.
+ * Expiration times in Unix seconds. The times are fixed, because a zero byte of calldata costs 12
+ * gas less, and the figures must not depend on the clock.
  */
 const expiry = { open: 0xffff_ffffn, expired: 0x1111_1111n };
 

@@ -1,6 +1,7 @@
-// The gas of a transaction under EIP-8037, which charges new state by the byte. It is computed from
-// the transaction's effects under Prague's rules, because no chain here runs Amsterdam's rules yet.
-// Other prices that the same fork may change (EIP-8038, EIP-7976) are not considered.
+// Computes the gas of a transaction under EIP-8037, which charges new state by the byte. The
+// computation uses the transaction's effects under Prague's rules, because no chain here runs
+// Amsterdam's rules yet. Other prices that the same fork may change (EIP-8038, EIP-7976) are not
+// considered.
 
 import type { Address, Hex } from "viem";
 import type { Chain } from "../testing/local-chain.ts";

@@ -193,8 +193,8 @@ contract EdgesTest is Fixture {
         check(factory.execute(intent) == vault, "executed");
     }
 
-    /// @dev Assumption 5, EIP-7702: code is `0xef0100` and the account whose code runs, which here
-    /// has none.
+    /// @dev Assumption 5, EIP-7702: the account's code is `0xef0100` and the address whose code
+    /// runs. Here, this address has no code.
     function test_aCallToAnAccountDelegatedToNoCode_countsAsSuccess() public {
         address account = address(0xACC07702);
         vm.etch(account, abi.encodePacked(hex"ef0100", address(0xDEAD7702)));
@@ -277,8 +277,8 @@ contract EdgesTest is Fixture {
         equal(dear.held(vault), 0, "recovered");
     }
 
-    /// @dev If such a token uses all its gas, a 64th remains, which is not enough to move another
-    /// token.
+    /// @dev If a token that burns all its gas received all the remaining gas, only a 64th would
+    /// remain, which is not enough to move another token.
     function test_tokensThatBurnAllTheirGas_leaveTheNextTokenItsShare() public {
         vm.warp(EXPIRY + 1);
         for (uint256 burning = 1; burning <= 3; ++burning) {

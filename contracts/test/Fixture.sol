@@ -8,7 +8,8 @@ import {Shop} from "./targets/Shop.sol";
 import {vm} from "./Vm.sol";
 
 /// @dev The deployed factory: its committed code, created by the deterministic deployer, so that
-/// the tests run the same bytes as on a real chain. Also a token, a shop, and an intent to pay.
+/// the tests run the same bytes as on a real chain. The fixture also contains a token, a shop, and
+/// an intent to pay.
 abstract contract Fixture is Deployed {
     IPaymentFactory internal factory;
     PlainToken internal token;

@@ -23,8 +23,7 @@ contract StarvedTest is Fixture {
 
     function test_TooLittleGas_at360Limits_beforeATargetCanSwallowAnInnerFailure() public {
         uint256[8] memory items = [uint256(1), 2, 5, 10, 20, 40, 70, 100];
-        // The default stride tests 360 gas limits. Mutation runs and `npm test` use a larger
-        // stride.
+        // The default stride tests 360 gas limits. Mutation runs use a larger stride.
         uint256 stride = vm.envOr("LADDER_STRIDE", 5_000);
         for (uint256 gas = 200_000; gas < 2_000_000; gas += stride) {
             uint256 step = gas / stride;
@@ -102,8 +101,8 @@ contract StarvedTest is Fixture {
         equal(tolerant.done(), 40, "done with more");
     }
 
-    /// @dev The required fraction needs a third more gas, and each of the two frames above the call
-    /// keeps a 64th.
+    /// @dev The gas floor requires a third more gas than the call uses, and each of the two frames
+    /// above the call keeps a 64th.
     function test_twoFifthsMoreGasThanTheCallsUse_isEnough() public {
         for (uint256 items = 1; items <= 100; items += 9) {
             uint256 before = gasleft();

@@ -262,7 +262,7 @@ function swap(stack: Word[], depth: number): void {
   [stack[top], stack[other]] = [stack[other]!, stack[top]!];
 }
 
-/** Records when the gas is not enough for memory up to this byte. */
+/** Adds the condition that the gas is not enough for memory up to this byte. */
 function touch(machine: Machine, at: Word, bytes: Word, world: World): void {
   const affordable = all(world.affordable(at), world.affordable(bytes));
   machine.halts = any(machine.halts, all(not(same(bytes, 0n)), not(affordable)));

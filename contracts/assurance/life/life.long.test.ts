@@ -1,6 +1,6 @@
-// Runs solc's model checker (CHC with its built-in z3) on Life.sol. The result is safe for any
-// number of steps, violated (with the steps), or unknown. An unknown result fails the test too. The
-// check takes most of a minute, so only `npm run test:long` runs it.
+// Runs solc's model checker (CHC with its built-in z3) on Life.sol. The result is "safe" for any
+// number of steps, "violated" (with the steps), or "unknown". An unknown result fails the test too.
+// The check takes most of a minute, so only `npm run test:long` runs it.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -22,7 +22,7 @@ function check(contract: "Life" | "Money", content: string): { code: string; mes
     contracts: { "Life.sol": [contract] },
     showProvedSafe: true,
     showUnproved: true,
-    // No timeout, because the solver returns unknown with its default.
+    // Disables the timeout, because the solver returns "unknown" if its default timeout ends.
     timeout: 0,
   };
   const sources = { "Life.sol": { content } };

@@ -1,5 +1,5 @@
 // Mutants that weaken one guard. The weakened guard still works in most cases, but not in one
-// position, for one kind of target, or above or below some amount. Such mutants are generated for
+// position, for one kind of target, or above or below some amount. These mutants are generated for
 // every guard, condition, and event of the contracts, because a handwritten list would contain only
 // the mistakes that its author knows.
 

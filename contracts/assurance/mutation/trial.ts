@@ -47,7 +47,7 @@ const quickTests = "test/guards/Every*.t.sol";
 
 const secondsMax = 600;
 
-/** Cases of each fuzzed test, sequences of each invariant, and calls of each sequence. */
+/** The number of cases per fuzzed test, of sequences per invariant, and of calls per sequence. */
 export const shortRuns = {
   FOUNDRY_FUZZ_RUNS: "32",
   FOUNDRY_INVARIANT_RUNS: "10",

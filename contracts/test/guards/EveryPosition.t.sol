@@ -116,7 +116,7 @@ contract EveryPositionTest is Fixture {
         }
     }
 
-    /// @dev `call` at one position of 32 that are otherwise valid.
+    /// @dev Puts `call` at one position of 32 calls that are otherwise valid.
     function _refused(uint256 position, Call memory call, bytes memory reason) private {
         Call[] memory calls = new Call[](CALLS);
         for (uint256 i = 0; i < CALLS; ++i) {

@@ -14,7 +14,7 @@ contract BatchInvariants is World {
         _wait(seed);
     }
 
-    /// @dev A bit of `recovering` selects each item's request.
+    /// @dev Each bit of `recovering` selects whether an item recovers or executes.
     function batch(uint256 seed, uint256 count, uint8 recovering) external {
         count = bounded(count, 1, 6);
         bytes[] memory items = new bytes[](count);

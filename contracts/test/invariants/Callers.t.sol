@@ -27,7 +27,7 @@ contract CallerInvariants is World {
         (bool ok,) = address(factory).call{gas: bounded(gas, 20_000, 300_000)}(
             abi.encodeCall(factory.execute, (_intent(life)))
         );
-        // Otherwise Foundry refunds the gas price to the sender of the next call.
+        // Without this, Foundry refunds the gas price to the sender of the next call.
         vm.txGasPrice(0);
         check(!ok || should, "executes only when it should");
         if (ok) life.state = State.Executed;

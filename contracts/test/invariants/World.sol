@@ -141,7 +141,7 @@ abstract contract World is Fixture {
         life.coinTotal += amount;
     }
 
-    /// @dev Often advances to the second before an expiration time, to it, or after it.
+    /// @dev Often advances the time to an expiration time, or to the second before or after it.
     function _wait(uint256 seed) internal {
         uint256 edge = lives[seed % LIVES].expiry + (seed / LIVES) % 3 - 1;
         if (edge > now_ && seed % 5 != 0) now_ = edge;

@@ -166,7 +166,7 @@ contract CollectorTest is Fixture {
             script.later = script.before + moves[i / 16 % 4];
             uint256 least = leasts[i / 64 % 4];
             assertAsModel(script, least, mosts[i / 4 % 4]);
-            // The recipient's balance falls.
+            // Also tries a transfer after which the recipient has less than before.
             script.later = script.before / 2;
             assertAsModel(script, least, mosts[i / 4 % 4]);
         }
@@ -237,7 +237,7 @@ contract CollectorTest is Fixture {
         return abi.encodeWithSelector(Collector.TooLittleArrived.selector, asked, to, least, found);
     }
 
-    /// @dev Pays the merchant from LEAST to MOST.
+    /// @dev Pays the merchant at least LEAST and at most MOST.
     function tolerant() private returns (Intent memory intent) {
         Call[] memory calls = new Call[](2);
         calls[0] = approveCall(address(token), address(collector), MOST);
@@ -290,7 +290,7 @@ contract OddAnswer {
     }
 }
 
-/// @dev The balance of the caller, and the recipient's before and after the transfer.
+/// @dev The balance of the caller, and the balances of the recipient before and after the transfer.
 struct Script {
     uint256 held;
     uint256 before;
