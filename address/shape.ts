@@ -30,7 +30,7 @@ type Fields = Readonly<Record<string, Shape>>;
 export type TypeOf<S> = S extends Shape<infer T> ? T : never;
 
 /**
- * An object in which every field is present. The type has a name so that editors show the doc
+ * An object in which every field is present. This type has a name so that editors show the doc
  * comments of the fields.
  */
 export type ObjectShape<F extends Fields> = Shape<{

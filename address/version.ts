@@ -1,2 +1,2 @@
-/** The package's version. A test compares it with package.json. */
+/** The package's version. A test compares this version with package.json. */
 export const version = "0.1.0";

@@ -1,4 +1,4 @@
-// A local chain for tests, benchmarks, and `npm start`: anvil from npm. Its program is started
+// A local chain for tests, benchmarks, and `npm start`: anvil from npm. The program is started
 // directly, because the npm wrapper loses signals and exit codes.
 
 import { type ChildProcess, spawn } from "node:child_process";

@@ -21,7 +21,7 @@ export type Artifact = {
   abi: Abi;
   bytecode: Hex;
   runtime: Hex;
-  /** Byte offsets in `runtime` at which the constructor writes a word, by AST node. */
+  /** The bytes of `runtime` into which the constructor writes words, by the ID of the AST node. */
   immutables: Record<string, { start: number; length: number }[]>;
 };
 

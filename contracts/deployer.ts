@@ -1,5 +1,5 @@
-// The keyless deterministic deployer (EIP-7997): CREATE2 of the calldata after a 32-byte salt. It
-// has the same address on nearly every chain, because no key signed its deployment: the
+// The keyless deterministic deployer (EIP-7997): CREATE2 of the calldata after a 32-byte salt. The
+// deployer has the same address on nearly every chain, because no key signed its deployment: the
 // transaction's v, r, and s below are chosen values, and the sender is the address that is
 // recovered from these values.
 
@@ -14,7 +14,8 @@ export const deterministicDeployer = {
   code: `0x${runtimeCode}`,
   creationCode: `0x${creationCode}`,
   /**
-   * The sender. Its balance must cover the cost of the transaction before the transaction is sent.
+   * The sender. The balance of the sender must cover the cost of the transaction before the
+   * transaction is sent.
    */
   sender: "0x3fAB184622Dc19b6109349B94811493BF2a45362",
   fundingWei: 10_000_000_000_000_000n,
@@ -26,7 +27,7 @@ export const deterministicDeployer = {
 } as const;
 
 /**
- * The salt that gives the factory its address. mine.ts found it as the lowest salt for which the
- * first four bytes of the address are zero. A different creation code needs a different salt.
+ * The salt that gives the factory its address. mine.ts found this salt as the lowest salt for which
+ * the first four bytes of the address are zero. A different creation code needs a different salt.
  */
 export const factorySalt = "0x0000000000000000000000000000000000000000000000000000000255f8edd8";

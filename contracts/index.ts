@@ -14,7 +14,9 @@ export { meter, probe } from "./snapshots/reading.ts";
 
 /** The PaymentFactory, on every chain. EIP-55. */
 export const factoryAddress = deployment.factory as Hex;
-/** Sent to the deterministic deployer after {@link factorySalt}, this deploys the factory. */
+/**
+ * To deploy the factory, send this code after {@link factorySalt} to the deterministic deployer.
+ */
 export const factoryCreationCode = deployment.creationCode as Hex;
 /** keccak256 of the code at {@link factoryAddress}. */
 export const factoryCodeHash = deployment.runtimeCodeHash as Hex;

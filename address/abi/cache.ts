@@ -3,9 +3,9 @@
 // keys of the cache, so the number of entries and the length of keys are limited.
 //
 // The cache finds an address by its text or its bytes, and a function by its text or by its bytes
-// in an intent's terms, so the decoder does not have to create text first. If all addresses and
-// functions of an intent with two calls are cached, this makes the decoder at least three times as
-// fast (test/derive.bench.ts).
+// in an intent's terms, so the decoder does not have to create text first. The cache makes the
+// decoder at least three times as fast for an intent with two calls if the cache contains all its
+// addresses and functions (test/derive.bench.ts).
 
 import type { Keccak } from "../keccak/keccak.ts";
 import type { Hex } from "./hex.ts";

@@ -108,7 +108,9 @@ export function parseBytes(value: unknown, path: Path = []): Uint8Array {
 const isForeignBytes = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]";
 
-/** Returns the number of bytes in `text`, or -1 if `0x` or half a byte is missing. */
+/**
+ * Returns the number of bytes in `text`, or -1 if `0x` is missing or the number of digits is odd.
+ */
 export function countBytes(text: string): number {
   return text.startsWith("0x") && text.length % 2 === 0 ? text.length / 2 - 1 : -1;
 }

@@ -21,7 +21,8 @@ type Output = {
   on(event: "error", listener: (error: { code?: string }) => void): void;
 };
 
-// A reader such as `| head` may close the pipe early, which is not an error.
+// A program that reads the output, such as `| head`, may close the pipe early, which is not an
+// error.
 for (const output of [process.stdout, process.stderr])
   output.on("error", (error) => {
     if (error.code !== "EPIPE") throw error;

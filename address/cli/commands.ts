@@ -121,7 +121,7 @@ type Given = OnChain & {
 type Answer = {
   readonly value: unknown;
   readonly intents?: readonly Intent[];
-  /** Errors of single items, printed after the value. */
+  /** The errors of single items, which are printed after the value. */
   readonly errors?: readonly (InvalidError | Doubtful)[];
   /** Warnings about a command that succeeded. */
   readonly notes?: readonly Error[];
@@ -201,8 +201,8 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
 };
 
 /**
- * Derives how the money of mistaken payments to a record's address is returned. With `--url`, asks
- * the service whether it has an executor.
+ * Derives who can return mistaken payments to a record's address, and when. With `--url`, asks the
+ * service whether it has an executor.
  */
 async function readReturns(given: Given): Promise<PaymentReturns> {
   const record = await recordOf(given);

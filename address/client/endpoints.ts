@@ -25,7 +25,7 @@ export const endpoint = object({
   /** @pattern ^whe_[0-9a-f]{24}$ */
   id: text,
   url: text,
-  /** The types of events that are sent. If empty, all types are sent. */
+  /** The types of events that are sent. If the list is empty, all types are sent. */
   types: list(eventType),
   state: among("active", "paused", "disabled"),
   /** The reason why the endpoint is disabled, otherwise null. */
@@ -91,9 +91,9 @@ export const endpointPage = object({
   chains: list(depth),
 });
 
-/** The endpoint's new secret. */
+/** The response to a rotation. */
 export const newSecret = object({
-  /** The secret. It is returned only once. */
+  /** The endpoint's new secret, which only this response contains. */
   secret,
 });
 
@@ -148,7 +148,8 @@ export type ReplayQuery =
   | { readonly from: string | Date; readonly until: string | Date };
 
 /**
- * The options of a request that changes something. It is sent only once, so it has no `retries`.
+ * The options of a request that changes something. Such a request is sent only once, so `retries`
+ * is not an option.
  */
 export type WriteOptions = Omit<CallOptions, "retries">;
 
@@ -206,7 +207,7 @@ export type Sending = {
   orUndefined<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined>;
 };
 
-/** The methods without the async iterator of `deliveries`, which account.ts adds. */
+/** The methods as this file returns them: account.ts adds the async iterator of `deliveries`. */
 type WithoutIterator = Omit<Endpoints, "deliveries"> & {
   deliveries(id: string, options?: CallOptions): Answered<Delivery[]>;
 };

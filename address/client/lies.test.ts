@@ -187,7 +187,8 @@ const newClient = () =>
   });
 
 /**
- * Calls all methods simultaneously. Each must throw a ClientError, no later than at its timeout.
+ * Calls all methods simultaneously. Each method must throw a ClientError, at the latest when its
+ * timeout ends.
  */
 async function expectTyped(kind: Lie, asked = Object.keys(methods)): Promise<void> {
   lie = kind;

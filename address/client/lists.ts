@@ -96,7 +96,7 @@ export const listedAddress = object({
   /** The last second, in Unix time, in which the calls can be executed. */
   expirationTimestamp: count,
   /**
-   * The state that the service observed last, at `block`. If no money was observed, the state is
+   * The last state that the service observed, at `block`. If no money was observed, the state is
    * `unfunded` or, after the expiration time, `expired`.
    */
   state,
@@ -112,7 +112,8 @@ export type ListedAddress = TypeOf<typeof listedAddress>;
 export const addressPage = object({
   items: list(listedAddress),
   /**
-   * The `cursor` for the next page, or null on the last page. With `order=oldest` it is never null.
+   * The `cursor` for the next page, or null on the last page. With `order=oldest`, the cursor is
+   * never null.
    */
   next: orNull(text),
 });

@@ -14,7 +14,7 @@ import { within } from "./within.ts";
 /** If the preferred source does not answer within this time, all other sources are requested. */
 const slowMs = 2_000;
 
-/** Requests a result from a source and proves it. Rejects if there is no proved result. */
+/** Requests a result from a source and proves it. Rejects if the source returns no valid result. */
 type Ask<Found> = (baseUrl: string, signal: Signal) => Promise<Found>;
 
 /**

@@ -10,7 +10,8 @@ import type { Fetch, RequestInfo, ResponseInfo, Transport } from "./request.ts";
 
 export type ClientOptions = {
   /**
-   * Includes the version: `https://pay.example/v1`. An API key needs `https`, except on localhost.
+   * The URL of the service's API, including the version: `https://pay.example/v1`. An API key needs
+   * `https`, except on localhost.
    */
   readonly baseUrl: string;
   /**
@@ -42,7 +43,10 @@ export type ClientOptions = {
   readonly timeoutMs?: number;
   /** The maximum total time of a call, including retries and delays. Default: a day. */
   readonly deadlineMs?: number;
-  /** Sent with every request. In a page, the service must allow them (CORS). */
+  /**
+   * Headers that are sent with every request. In a page, the service must allow these headers
+   * (CORS).
+   */
   readonly headers?: Readonly<Record<string, string>>;
   /** Called before each attempt. Exceptions of hooks are ignored. */
   readonly onRequest?: (request: RequestInfo) => void;
@@ -98,7 +102,8 @@ export function parseOptions(options: ClientOptions): Settings {
 }
 
 /**
- * Parses an integer from `least` to `most`, with a default.
+ * Parses an option that is an integer from `least` to `most`, or returns the default if the option
+ * is missing.
  * @throws {TypeError}
  */
 export function parseCount<Name extends string>(

@@ -79,7 +79,7 @@ async function proveWith(
     return await verified((await get(path)) as AddressProof);
   } catch (error) {
     if (!(error instanceof ClientError || error instanceof ProofError)) throw error;
-    // Usually the service's proof is valid, so the code to build one is loaded on demand.
+    // Usually the service's proof is valid, so the code to build a proof is loaded on demand.
     const { proveAt } = await loadCode(import("../proof/gather.ts"));
     return verified(await proveAt(record, agreed, options));
   }
@@ -100,7 +100,7 @@ async function readTrustedBlocks(
   return block ? [agreed, { ...block, chainId: agreed.chainId }] : [agreed];
 }
 
-/** The states that can be proved. States that depend on a balance cannot. */
+/** The states that can be proved. States that depend on a balance cannot be proved. */
 const outcomeByState: Readonly<Partial<Record<AddressState, ProvedAddress["outcome"]>>> = {
   executed: "executed",
   recovered: "closed",

@@ -55,9 +55,9 @@ function cutSalt(mac: Uint8Array): Hex {
 
 /**
  * Signs the permission for a page to create `address` with a client ID that requires signatures.
- * The signature is HMAC-SHA256 under the key's 32 bytes. Its message is `create`, the lowercase
- * address, and the reference, separated by line feeds. A reference has no line feed, so this
- * message never equals a message from which a salt is derived.
+ * The signature is HMAC-SHA256 under the key's 32 bytes. The signed message is `create`, the
+ * lowercase address, and the reference, separated by line feeds. A reference has no line feed, so
+ * this message never equals a message from which a salt is derived.
  *
  * @param address derived with the intent's own salt; it commits to every byte of the intent
  * @param reference the reference that the page may use, if any

@@ -21,7 +21,7 @@ export type Fetch = typeof globalThis extends { readonly fetch: infer Platform }
 export type RequestInfo = {
   readonly method: Request["method"];
   readonly url: string;
-  /** 1 for the first attempt. */
+  /** The number of the attempt, starting at 1. */
   readonly attempt: number;
 };
 
@@ -36,7 +36,7 @@ export type ResponseInfo = RequestInfo & {
 };
 
 export type Transport = {
-  /** Without a trailing slash. */
+  /** The base URL without a trailing slash. */
   readonly baseUrl: string;
   readonly fetch: Fetch;
   readonly retriesMax: number;

@@ -134,8 +134,7 @@ export const addressProof: Shape<
      */
     payments: list(provedPayment),
     /**
-     * The number of other transactions with payments. The node reported this number without a
-     * proof.
+     * The number of other transactions with payments. A node reported this number without a proof.
      */
     paymentsOmitted: count,
   }),

@@ -50,7 +50,7 @@ export type BalanceChange = TypeOf<typeof balanceChange>;
 export const simulation = object({
   address,
   chainId,
-  /** The simulation ran on this block's state. */
+  /** The block on whose state the simulation ran. */
   block: blockReference,
   /** The address's state at `block`. */
   state,

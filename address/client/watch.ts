@@ -29,7 +29,7 @@ export type WatchOptions = {
 };
 
 export type WaitOptions = WatchOptions & {
-  /** The maximum total wait. Default 600,000 (ten minutes). */
+  /** The maximum total waiting time. Default 600,000 (ten minutes). */
   readonly timeoutMs?: number;
 };
 
@@ -100,7 +100,7 @@ function parseMessage(name: string, data: string, address: Hex): StreamMessage |
   return { kind: "ping", timestamp: isTime ? (timestamp as number) : undefined };
 }
 
-/** A program can tolerate a silent stream for longer than a person can. */
+/** Programs can tolerate a silent stream for longer than people can. */
 const silenceMs = 60_000;
 
 /**

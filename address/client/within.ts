@@ -1,6 +1,6 @@
 // Limits the time of asynchronous work.
 
-// Types of the platform, from `lib: dom` or `@types/node`. A program that has neither gets types
+// Types of the platform, from `lib: dom` or `@types/node`. A program without these types gets types
 // with only the fields that the library uses.
 
 export type Found<Name extends string, Shape> = typeof globalThis extends {

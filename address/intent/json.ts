@@ -47,7 +47,7 @@ function countMembers(text: string): number {
   return count;
 }
 
-/** Counts the keys of a JSON value, including nested ones. */
+/** Counts the keys of a JSON value, including the keys of nested objects. */
 function countKeys(value: unknown): number {
   let count = 0;
   const waiting = [value];

@@ -125,7 +125,7 @@ export const isReserved = (word: string, kind: "function" | "parameter"): boolea
 export const reservedWords: readonly string[] = [...everywhere, ...ofParameters];
 
 // Well-known functions that move money or give access to it. A selector has four bytes, so an
-// attacker finds a harmless-looking name with the selector of `approve` after about 2^32 tries.
+// attacker can find a harmless-looking name with the selector of `approve` after about 2^32 tries.
 // This list cannot be complete, because a target can have functions that no list contains.
 
 const intent = "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";

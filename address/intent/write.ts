@@ -84,7 +84,10 @@ export function writeIntent(context: Context, raw: RawIntent, factory: Hex): Par
   return fields as Partial<Intent>;
 }
 
-/** Writes the address of a field. Returns undefined if it is missing or invalid. */
+/**
+ * Writes the value of a field that is an address. Returns undefined if the value is missing or
+ * invalid.
+ */
 function writeAddressField(
   context: Context,
   value: unknown,

@@ -49,5 +49,5 @@ export function chooseKeccak(options: { readonly keccak?: Keccak | undefined }):
   return keccak;
 }
 
-// Reused by every hash, which is safe because a hash never runs during another hash.
+// All hashes share this state, which is safe because a hash never runs during another hash.
 const state = new Uint32Array(50);

@@ -51,8 +51,8 @@ function splitUnits(amount: string, decimals: number) {
 
 /**
  * Shortens an address to "0xB9BD…41fe…99c9". People compare this text with a wallet's display, and
- * do not pay to it. An address with the same first and last characters is cheap to find, so the
- * text includes a group from the middle.
+ * do not send money to it. An address with the same first and last characters is cheap to find, so
+ * the text includes a group from the middle.
  */
 export const shortAddress = (address: string): string =>
   `${address.slice(0, 6)}…${address.slice(20, 24)}…${address.slice(-4)}`;

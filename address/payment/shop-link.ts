@@ -24,7 +24,7 @@ export type ShopManifest = {
    * party that receives all the money of such an address.
    */
   readonly accounts?: readonly string[];
-  /** The Ed25519 public keys that sign its links, 32 bytes in base64. */
+  /** The shop's Ed25519 public keys, 32 bytes each in base64, which verify its links. */
   readonly keys?: readonly string[];
 };
 
@@ -140,9 +140,9 @@ export async function proveShop(
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
 
 /**
- * Returns, for each call, the party that can receive the token, in lowercase. The party of a call
- * to the token is the recipient or spender, or undefined for an unknown function. The party of any
- * other call is the called contract.
+ * Returns, for each call, the party that the call lets receive the token, in lowercase. The party
+ * of a call to the token is the recipient or spender, or undefined for an unknown function. The
+ * party of any other call is the called contract.
  */
 export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   return calls.map(({ target, function: text, args }) => {

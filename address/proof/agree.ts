@@ -109,7 +109,7 @@ export function parseAgreement(rpcs: Rpcs, options: AgreementOptions) {
   if (!Array.isArray(rpcs))
     throw new TypeError(`rpcs: expected a list, found ${describeType(rpcs)}`);
   if (rpcs.length === 0) throw new TypeError("rpcs: expected at least one, found none");
-  // The message contains the index, because the URL of a node may contain a key.
+  // The message contains the node's index instead of its URL, because the URL may contain a key.
   const twice = rpcs.findIndex((rpc, place) => rpcs.indexOf(rpc) < place);
   if (twice > 0)
     throw new TypeError(`rpcs[${twice}]: is the same as rpcs[${rpcs.indexOf(rpcs[twice])}]`);

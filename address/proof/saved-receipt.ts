@@ -26,7 +26,8 @@ export type SavedReceipt = {
   readonly proof: AddressProof;
   readonly payments: readonly PaymentProof[];
   /**
-   * True if the nodes reported different payments when the receipt was made. Some may be missing.
+   * True if the nodes reported different payments when the receipt was made. Some payments may be
+   * missing.
    */
   readonly paymentsDisputed?: true;
 };

@@ -1,5 +1,6 @@
 // Verifies proofs in Merkle Patricia tries: the nodes from a trusted root to a key, or to the place
-// where the key would be. Source: Yellow Paper, appendix D; EIP-1186 defines the list.
+// where the key would be. Source: Yellow Paper, appendix D, and EIP-1186, which defines the list of
+// nodes.
 
 import { toHex } from "../abi/hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";

@@ -63,9 +63,9 @@ const readFirstCode = (rpc: Rpc, { vault, from, to }: Search): Promise<number> =
   });
 
 /**
- * Finds the first block at which something permanent exists, such as a vault's code. It must exist
- * at block `to`. Steps back in growing strides, because most vaults are recent, but never farther
- * than a bisection would.
+ * Finds the first block at which something permanent exists, such as a vault's code. Requires that
+ * it exists at block `to`. Steps back in growing strides, because most vaults are recent, but a
+ * stride is never longer than a step of a bisection.
  *
  * @param isThereAt whether it exists at a block; undefined if the node does not have the state of
  *   that block, and the result is then `from`

@@ -60,7 +60,7 @@ export const returnTriggers = [
 
 const codePattern = /^[a-z0-9_]{1,64}$/;
 
-/** The return of a payment after one mistake. */
+/** The return of a payment after one kind of mistake. */
 export const moneyReturn = object({
   /**
    * The payer's mistake. spec/service.md, "Returns", describes each code.
@@ -70,7 +70,7 @@ export const moneyReturn = object({
   mistake: matching<Mistake>(codePattern),
   /**
    * The part that is returned. `all`: the whole payment. `excess`: the amount that the calls do not
-   * use, which is at least everything above `spent`.
+   * use, which is at least the amount above `spent`.
    *
    * @values returnedParts
    */

@@ -73,7 +73,7 @@ const platform = globalThis as unknown as {
 
 /**
  * Returns JSON-RPC over HTTP POST. A call fails if there is no response within `timeoutMs` (10 s).
- * If the connection fails, for example because the node closed an idle connection, reads are
+ * If the connection fails, for example because the node closed an idle connection, a read is
  * retried once. Transactions are not retried.
  */
 export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: number } = {}): Rpc {
@@ -134,7 +134,7 @@ export function parseNumber(value: unknown, what: string): number {
   throw inconsistent(`${what}: expected at most 2^53 - 1, found ${count}`);
 }
 
-/** Reads a block by its hash or name. Returns undefined if the node does not have it. */
+/** Reads a block by its hash or name. Returns undefined if the node does not have the block. */
 export async function findBlock(
   rpc: Rpc,
   by: Hex | "latest" | "finalized",

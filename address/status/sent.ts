@@ -57,8 +57,8 @@ export const sentToken = object({
     "left_to_owner",
   ),
   /**
-   * The earliest time of the return, in Unix seconds by the chain's clock. Null if it is possible
-   * now.
+   * The earliest time of the return, in Unix seconds by the chain's clock. Null if the return is
+   * possible now.
    */
   notBefore: orNull(count),
 });

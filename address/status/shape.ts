@@ -118,7 +118,7 @@ export type AddressStatus = TypeOf<typeof addressStatus>;
 
 /** The progress of the service's executor, which is information and not evidence. */
 export const executorProgress = object({
-  /** The action that the executor has chosen. Null until it has decided. */
+  /** The action that the executor has chosen. Null until the executor has decided. */
   purpose: orNull(among("execute", "recover")),
   /**
    * `waiting`: a transaction will be sent later. `sent`: a transaction was sent and does not have
@@ -144,7 +144,9 @@ export const wrongToken = object({
   decimals: integer(0, 255),
   /** The symbol of the listed token that the payer probably wanted to send. */
   looksLike: text,
-  /** The newest transfer of the token to the address. Null if a reorganization undid it. */
+  /**
+   * The newest transfer of the token to the address. Null if a reorganization undid the transfer.
+   */
   transactionHash: orNull(hash),
   /** The sender of that transfer. */
   payer: orNull(address),
@@ -159,7 +161,8 @@ export const elsewhere = object({
   chainId,
   ...tokenAmount.properties,
   /**
-   * `held`: the money is still at the address. `returned`: it was sent to `recovery` on that chain.
+   * `held`: the money is still at the address. `returned`: the money was sent to `recovery` on that
+   * chain.
    */
   state: among("held", "returned"),
   /**
@@ -177,7 +180,7 @@ export type Elsewhere = TypeOf<typeof elsewhere>;
  */
 export const serviceStatus = object({
   ...addressStatus.properties,
-  /** The progress of the service's executor. It is information and not evidence. */
+  /** The progress of the service's executor, which is information and not evidence. */
   executor: orNull(executorProgress),
   /**
    * The time of the execution or, without an execution, of the first recovery, in Unix seconds by

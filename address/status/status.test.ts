@@ -58,7 +58,7 @@ const answers: [string, number, string, string][] = [
   ["wrong_chain", 200, '{"result":"0x2"}', "expected a node of chain 1, found 2"],
 ];
 
-/** A node's responses about an empty address. Each test sets the block. */
+/** A node's responses about an empty address. Each test sets the response about the block. */
 const ofNothing: Record<string, () => unknown> = {
   eth_chainId: () => "0x1",
   eth_getCode: () => "0x",

@@ -68,7 +68,10 @@ export { addressStates } from "./shape.ts";
 export type StatusOptions = {
   /** A node of the intent's chain: its URL or a function. */
   rpc: string | Rpc;
-  /** Reads at this block instead of the newest, for example to check a status of the service. */
+  /**
+   * Reads the status at this block instead of the newest block, for example to check a status of
+   * the service.
+   */
   blockHash?: Hex;
   /** An earlier status of this record. Its events are not requested again. */
   previous?: AddressStatus;
@@ -77,8 +80,8 @@ export type StatusOptions = {
 const attemptsMax = 3;
 
 /**
- * Reads the status at one block. Requests name the block by its hash. Retries if the chain
- * reorganizes during the read.
+ * Reads the status at one block. Requests name the block by its hash. The read is repeated if the
+ * chain reorganizes.
  *
  * @param record from `verifyRecord`; it is not verified again
  * @throws {StatusError} if the status cannot be read

@@ -139,8 +139,9 @@ const pool = [
 let made = 0;
 
 /**
- * Creates intents as a server receives them, read from JSON. Each intent has a new salt and
- * recovery, so the checksum of a recovery is never cached. Tokens and functions repeat.
+ * Creates intents as a server receives them, parsed from JSON. Each intent has a new salt and
+ * recovery, so the checksum of a recovery is never cached. Tokens and functions occur in many
+ * intents.
  */
 function samples(calls: number): Intent[] {
   return Array.from({ length: batch }, () => {
@@ -230,8 +231,8 @@ const contenders: Record<string, () => Contender> = {
 };
 
 /**
- * Measures one contender in this process. Each contender has its own process, so that the garbage
- * and types of other contenders have no effect.
+ * Measures one contender in this process. Each contender runs in its own process, so that other
+ * contenders' garbage and types have no effect.
  */
 function contend(name: string): void {
   const contender = contenders[name]!();
@@ -259,9 +260,9 @@ function perSecond(contender: Contender, calls: number): number {
 const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
 
 /**
- * Alternates between the programs, so that other load on the machine affects all programs. Runs
- * several generations of processes, because V8's inlining changes the time by 10% from process to
- * process.
+ * Alternates between the programs, so that other load on the machine affects all programs equally.
+ * Runs several generations of processes, because V8's inlining changes the time by 10% from process
+ * to process.
  */
 async function compare(): Promise<void> {
   for (const intent of samples(5)) assert.deepEqual(viemRecord(intent), makeRecord(intent));

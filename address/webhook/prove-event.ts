@@ -165,8 +165,8 @@ export async function proveEvent(
 }
 
 /**
- * Returns the nodes of a chain. Returns undefined if there are none for a chain other than the
- * intent's.
+ * Returns the nodes of a chain. Returns undefined if the chain is not the intent's chain and has no
+ * nodes.
  */
 function chooseRpcs(rpcs: RpcsByChain, chainId: number, isElsewhere: boolean): Rpcs | undefined {
   const isOneList = typeof rpcs !== "object" || rpcs === null || Array.isArray(rpcs);

@@ -28,8 +28,8 @@ export type WebhookOptions = {
    */
   readonly secret?: string | readonly string[];
   /**
-   * The service's public key (`whpk_…`), which verifies `v1a` signatures. Pass it instead of a
-   * secret.
+   * The service's public key (`whpk_…`), which verifies `v1a` signatures. Pass this key instead of
+   * a secret.
    */
   readonly publicKey?: string | readonly string[];
   /** The maximum difference between the signature's time and now. Default 300. */

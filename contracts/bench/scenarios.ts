@@ -39,7 +39,7 @@ const recovery = "0x00000000000000000000000000000000000c0ffe";
 const unit = 1_000_000n;
 let salt = 0n;
 
-/** USDC's address on Base Sepolia. The number of its zero bytes changes the figures. */
+/** USDC's address on Base Sepolia. The number of zero bytes in this address changes the figures. */
 const usdc = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
 
 /** Measures the gas by scenario and token, and the parts of one call of USDC. */

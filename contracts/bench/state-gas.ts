@@ -6,7 +6,10 @@
 import type { Address, Hex } from "viem";
 import type { Chain } from "../testing/local-chain.ts";
 
-/** EIP-8037: gas for a byte of new state, and the bytes that are charged. */
+/**
+ * EIP-8037: the gas for a byte of new state, and the numbers of bytes that are charged for an
+ * account and for a slot.
+ */
 const gasPerByte = 1530;
 const accountBytes = 120;
 const slotBytes = 64;

@@ -13,17 +13,17 @@ import {FACTORY} from "./VaultCode.sol";
 /// - The target sets every field of the intent itself, from its arguments and its own data. An
 ///   intent that the caller passes as an argument proves nothing, because everyone has a vault of
 ///   some intent.
-/// - The caller must have no code, which {_onlyVaultOf} checks. THE TRAP: when a vault is over, its
-///   `recovery` can make any call from the vault with `rescue`, including a call to this target,
-///   without the intent's other calls. A vault has no code during its calls, and always has code
-///   afterwards.
+/// - The caller must have no code, which {_onlyVaultOf} checks. THE TRAP: after a vault was
+///   executed or closed, its `recovery` can make any call from the vault with `rescue`, including a
+///   call to this target, without the intent's other calls. A vault has no code during its calls,
+///   and always has code afterwards.
 /// - The arguments of a call cannot include the call's own encoding, so the target takes the fields
 ///   one by one and encodes the current call itself.
 abstract contract ExecutableCaller {
     /// @notice The caller is not the vault of the intent that the target expects.
     error NotVaultOfIntent(address wanted, address found);
-    /// @notice The caller is the vault, but the vault is over: this call is a `rescue` by its
-    /// `recovery`.
+    /// @notice The caller is the vault, but the vault was already executed or closed: this call is
+    /// a `rescue` by its `recovery`.
     error NotWithinExecution(address vault);
 
     /// @param intent as the target rebuilt it, in the standard encoding

@@ -16,8 +16,8 @@ contract Probe {
         uint256 balance;
     }
 
-    /// @dev The gas for reading one balance. This gas is enough for any proxied token. 150 hostile
-    /// tokens exceed a node's limit.
+    /// @dev The gas for reading one balance. This gas is enough for any proxied token. If 150
+    /// tokens burn all of it, the sum exceeds a node's limit.
     uint256 private constant BALANCE_GAS = 1_000_000;
 
     constructor(Holder[] memory holders) {

@@ -149,7 +149,7 @@ interface IPaymentFactory {
     error NotCanonical(uint256 start, uint256 end);
     /// @notice An item of a batch is neither {execute} nor {recover}.
     error NotAnItem(bytes4 selector);
-    /// @notice `wanted` is the most bytes that terms can have.
+    /// @notice `wanted` is the maximum length of terms in bytes.
     error TermsTooLong(uint256 wanted, uint256 found);
 
     /// @notice Runs the calls of `intent`, once, from its address. Anyone can call this.

@@ -21,7 +21,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         vault = _addressOf(initCode);
         // Creating the vault again would also fail, but would burn all the gas.
         if (vault.code.length != 0) {
-            // This is an item of a batch, and its vault was executed before the item's turn.
+            // An item of a batch does not fail if its vault was already executed.
             if (msg.sender == address(this) && vault.code.length == EXECUTED_BYTES) return vault;
             revert AlreadyOver(vault);
         }

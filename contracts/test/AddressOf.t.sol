@@ -23,7 +23,7 @@ contract AddressOfTest is Fixture {
         factory.addressOf(intent);
     }
 
-    /// @dev Such an address would execute, but its money could never be recovered.
+    /// @dev An address of such an intent would execute, but its money could never be recovered.
     function test_NotCanonical_ifTheIntentIsMovedInTheCalldata(bytes32 gap) public {
         Intent memory intent = plainIntent();
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, intent);
@@ -151,7 +151,7 @@ contract AddressOfTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    /// @dev The same values in another layout, with a gap before the calls.
+    /// @dev The same values in another layout, in which a gap precedes the calls.
     function test_aDifferentLayout_resultsInADifferentAddress() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);

@@ -151,7 +151,6 @@ contract BatchTest is Fixture {
         holds(vault, 2 * AMOUNT, AMOUNT);
     }
 
-    /// @dev An intent whose calls execute another intent, which is also a separate item.
     function test_anEarlierExecution_countsAsDone_alsoAfterExpiry() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);

@@ -59,8 +59,8 @@ contract ExecuteTest is Fixture {
         }
     }
 
-    /// @dev Also, an intent cannot execute on a chain whose ID shares only the low 32 bits with its
-    /// own.
+    /// @dev Also tests that an intent cannot execute on a chain whose ID shares only the low 32
+    /// bits with the intent's chain ID.
     function test_WrongChain_ifTheIntentHasOnlyTheLow32BitsOfThisChain() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);

@@ -118,7 +118,7 @@ contract InternalsTest is Fixture {
         "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
 }
 
-/// @dev Responds to the init code of a vault with the factory's code, like the factory.
+/// @dev Like the factory, runs the factory's code when the init code of a vault calls it.
 contract Impostor {
     address private immutable FACTORY;
 

@@ -39,12 +39,14 @@ contract RecoverTest is Fixture {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
-        // Offsets 128 and 64; the array of one token; then the intent, without its own offset.
+        // The offsets 128 and 64, the array of one token, and then the intent, without its own
+        // offset.
         bytes memory data = bytes.concat(
             abi.encodeWithSelector(factory.recover.selector, 128, 64, 1, address(token)),
             withoutOffset(abi.encode(intent))
         );
-        // Compared by hand, because Foundry accepts running out of gas as any expected revert.
+        // Compares the error itself, because Foundry accepts an out-of-gas error as any expected
+        // revert.
         (bool ok, bytes memory reason) = address(factory).call(data);
         bytes memory wanted = abi.encodeCall(Errors.NotCanonical, (132, 68));
         check(!ok && keccak256(reason) == keccak256(wanted), "refused");

@@ -90,7 +90,7 @@ contract ReentrancyTest is Fixture {
         address vault = funded(intent, 2 * AMOUNT);
         arm(intent);
         factory.execute(intent);
-        // A batch returns the error of a failed item.
+        // If an item fails, a batch returns the item's error.
         equal(attacker.succeeded(), BATCH, "succeeded");
         equal(attacker.count(), 4, "attempts");
         holds(vault, AMOUNT, AMOUNT);
@@ -110,7 +110,8 @@ contract ReentrancyTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    /// @dev Requesting an address that is being created burns only the gas of the target.
+    /// @dev If a target requests an address that is being created, only the gas that the target
+    /// gives is burned.
     function test_CreationFailed_burnsOnlyTheGasThatTheTargetGives() public {
         Intent memory intent = attackIntent(address(attacker));
         funded(intent, AMOUNT);
@@ -156,7 +157,7 @@ contract ReentrancyTest is Fixture {
         attacker.setWhenMoved(whenMoved);
         vm.recordLogs();
         factory.recover(intent, list(address(token)));
-        // If a hook recovers before its token has moved, that transfer fails, and the hook's
+        // If a hook recovers before its token has moved, the token's transfer fails, and the hook's
         // recovery is reverted.
         uint256 recovered = whenMoved ? AMOUNT : 0;
         equal(token.balanceOf(RECOVERY), recovered, "recovered");

@@ -7,8 +7,8 @@ import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 import {Tolerant} from "./targets/Tolerant.sol";
 
-/// @dev The executor chooses the gas limit. A target that tolerates the failure of an inner call
-/// must not continue if that call failed only because the limit was too low (assumption 3 of the
+/// @dev The caller chooses the gas limit. A target that tolerates the failure of an inner call must
+/// not continue if that call failed only because the limit was too low (assumption 3 of the
 /// interface).
 contract StarvedTest is Fixture {
     Tolerant private tolerant;
@@ -137,7 +137,7 @@ contract StarvedTest is Fixture {
     }
 }
 
-/// @notice Accepts coin, and tolerates a failure of its later work.
+/// @notice Accepts coin, and tolerates that its later work fails.
 contract TolerantTaker {
     Tolerant private immutable TOLERANT;
 

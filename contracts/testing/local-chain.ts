@@ -42,7 +42,7 @@ export async function openChain(args: string[] = ["--hardfork", "prague"]) {
     .extend(publicActions)
     .extend(walletActions);
 
-  /** Sends a transaction and returns the receipt. Throws if it reverted. */
+  /** Sends a transaction and returns the receipt. Throws if the transaction reverted. */
   async function send(to: Address | null, data: Hex) {
     const hash = await client.sendTransaction({ to, data, gas: 15_000_000n });
     const receipt = await client.waitForTransactionReceipt({ hash });

@@ -1,6 +1,6 @@
 // Encodes headers, receipts, and transactions from JSON-RPC as the bytes that a chain hashes. The
-// caller compares the hash of the bytes, so if this code guesses a layout wrongly, there is no
-// proof, but never a wrong proof.
+// caller compares the hash of the bytes, so a wrong guess of a layout can prevent a proof but never
+// cause a wrong proof.
 
 import { concatBytes } from "@noble/hashes/utils.js";
 import { fromHex } from "../../abi/hex.ts";

@@ -1,5 +1,5 @@
-// Builds complete Merkle Patricia tries to prove one of their entries. Verification does not need
-// this code, so a page that only verifies does not load it.
+// Builds complete Merkle Patricia tries in order to prove one of their entries. Verification does
+// not need this code, so a page that only verifies does not load it.
 
 import type { Keccak } from "../../keccak/keccak.ts";
 import { encodeRlp, type Rlp } from "../rlp.ts";

@@ -78,7 +78,10 @@ export const stubLaws = (factory: bigint): Laws => {
   };
 };
 
-/** The laws of init code's first bytes, which create a vault; {@link prefixBytes}, then terms. */
+/**
+ * The laws of the first {@link prefixBytes} bytes of a vault's init code, which create the vault.
+ * The selector and the terms follow these bytes.
+ */
 export const prefixLaws: Laws = {
   "the target of DELEGATECALL is the creator": (paths, at) =>
     unless(paths, ({ questions }) =>
@@ -106,8 +109,8 @@ export const prefixLaws: Laws = {
 };
 
 /**
- * The number of bytes of PREFIX that run. The four bytes of the selector after them belong to the
- * input.
+ * The number of bytes of PREFIX that run. The four bytes of the selector, which follow these bytes,
+ * belong to the input.
  */
 export const prefixBytes = 28n;
 

@@ -42,7 +42,7 @@ type World = {
   succeeds: Bool;
   answerBytes: Word;
   answer: Memory;
-  /** Returns whether there can be enough gas for memory up to this byte. */
+  /** Returns whether the gas can be enough for memory up to this byte. */
   affordable(bytes: Word): Bool;
 };
 
@@ -124,7 +124,7 @@ export function run(opcodes: Uint8Array, world: World): Path[] {
   return ended;
 }
 
-/** Exceptional halt: all gas is gone, and nothing is returned. */
+/** An exceptional halt, which uses up all gas and returns nothing. */
 class Halt extends Error {}
 
 const ending = (machine: Machine, end: End, at: Word = 0n, bytes: Word = 0n): Path => ({

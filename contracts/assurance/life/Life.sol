@@ -5,8 +5,8 @@ pragma solidity 0.8.37;
 // solc's model checker proves the assertions for all intents, all times, and any number of steps in
 // any order. The model checker checks each of the two contracts separately.
 
-/// @notice A vault executes once, in time and fully funded, or is closed. It then never executes
-/// again.
+/// @notice A vault executes once, in time and fully funded, or is closed. An executed or closed
+/// vault never executes again.
 /// @dev The vault's balance and the success of its calls are arbitrary.
 contract Life {
     uint256 private immutable AMOUNT;

@@ -1,4 +1,4 @@
-// Mutants that weaken one guard. The weakened guard still works in most cases, but not in one
+// Mutants that weaken one guard. The weakened guard still works in most cases, but not at one
 // position, for one kind of target, or above or below some amount. These mutants are generated for
 // every guard, condition, and event of the contracts, because a handwritten list would contain only
 // the mistakes that its author knows.
@@ -54,7 +54,10 @@ function narrowEvent(node: Node, where: Surroundings): Change[] {
   }));
 }
 
-/** Lists conditions that are true only in some cases. They use the names that are in scope. */
+/**
+ * Lists conditions that are true only in some cases. The conditions use the names that are in
+ * scope.
+ */
 function kindsAt({ parents, variables, text }: Surroundings, guard: string): string[] {
   const kinds: string[] = [];
   const loop = parents.findLast((parent) => parent.nodeType === "ForStatement");

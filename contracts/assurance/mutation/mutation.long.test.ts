@@ -1,4 +1,4 @@
-// Checks that a mutation run starts, and that the report of the last complete run is of these
+// Checks that a mutation run starts, and that the report of the last complete run is about these
 // contracts. A complete run, `npm run mutate -w contracts`, takes too long for every test run.
 
 import assert from "node:assert/strict";

@@ -222,7 +222,7 @@ const isMeasure = (node: Node) =>
 /** Returns whether a node is a word of bytes that is converted to a number. */
 const isConverted = (node: Node) => node.kind === "typeConversion" && typeOf(node) === "uint256";
 
-/** `node` with only the low bits of `side`. */
+/** The text of `node`, in which `side` is reduced to its low bits. */
 function cut(bits: number, side: Node, node: Node, text: Surroundings["text"]): string {
   const before = text(node).slice(0, place(side).start - place(node).start);
   const after = text(node).slice(place(side).end - place(node).start);
@@ -236,7 +236,7 @@ const next = (number: string) => String(BigInt(number.replaceAll("_", "")) + 1n)
 
 const pairs = <T>(items: T[]): [T, T][] => items.slice(1).map((item, i) => [items[i]!, item]);
 
-/** Swaps neighbors of the same type. In Yul, everything has the same type. */
+/** Swaps neighboring operands of the same type. In Yul, everything has the same type. */
 const swaps = (operands: Node[], text: (node: Node) => string): Change[] =>
   pairs(operands)
     .filter(([first, second]) => typeOf(first) === typeOf(second) && text(first) !== text(second))

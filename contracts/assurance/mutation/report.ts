@@ -22,7 +22,7 @@ export type Tally = {
    */
   changes: number;
   tried: number;
-  /** The number of mutants whose code differs from the original and from other mutants. */
+  /** The number of mutants whose code differs from the original's and from other mutants'. */
   compiled: number;
   killed: number;
   /** Maps each surviving mutant ({@link nameOf}) to the reason why no test has to fail. */

@@ -65,7 +65,7 @@ const environment = {
 };
 
 type Laboratory = {
-  /** Runs the tests on the code of a mutant of the factory or of the Collector. */
+  /** Runs the tests with the code of a mutant of the factory or of the Collector. */
   try(mutant: Pick<Mutant, "file" | "source">): Outcome;
 };
 

@@ -1,5 +1,5 @@
 // Tests that calldata-PaymentFactory.json (ERC-7730) is valid by its schema and consistent with the
-// ABI, and tests the text that it shows to a signer. The schema is version 2 from the ERC's
+// ABI. Also tests the text that it shows to a signer. The schema is version 2 from the ERC's
 // registry (CC0).
 
 import assert from "node:assert/strict";

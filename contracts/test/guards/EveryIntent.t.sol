@@ -184,7 +184,8 @@ contract EveryIntentTest is Fixture {
         return _of(chains);
     }
 
-    /// @dev With and without an amount, with no, one, and two calls, on each of the chains.
+    /// @dev Returns intents with and without an amount, with no, one, and two calls, on each of the
+    /// chains.
     function _of(uint256[] memory chains) private returns (Intent[] memory intents) {
         intents = new Intent[](6 * chains.length);
         for (uint256 i = 0; i < intents.length; ++i) {

@@ -38,7 +38,7 @@ contract EveryPositionTest is Fixture {
     }
 
     function test_CallFailed() public {
-        // The call reverts without data or with a reason, or returns anything but true.
+        // Tests calls that revert without data, revert with a reason, or return anything but true.
         address[3] memory wrong = [
             address(new Answering(0)),
             address(new Answering(2 ** 64 + 1)),

@@ -18,7 +18,8 @@ contract CallerInvariants is World {
         _wait(seed);
     }
 
-    /// @dev With too little gas, an execution that should succeed may fail, but never the reverse.
+    /// @dev With too little gas, an execution that should succeed may fail, but an execution that
+    /// should fail never succeeds.
     function execute(uint256 seed, address caller, uint64 price, uint256 gas) external {
         Life storage life = _pick(seed);
         bool should = _shouldExecute(life);

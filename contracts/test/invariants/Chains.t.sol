@@ -24,7 +24,7 @@ contract ChainInvariants is World {
     }
 
     function execute(uint256 seed) external {
-        // Foundry forgets the chain id between two calls.
+        // Foundry resets the chain ID between two calls.
         vm.chainId(chain);
         _execute(seed);
     }

@@ -118,7 +118,7 @@ abstract contract World is Fixture {
 
     function _fund(uint256 seed, uint256 amount) internal {
         Life storage life = _pick(seed);
-        // The exact amount, one unit less, one unit more, or any amount.
+        // Funds the exact amount, one unit less, one unit, or any amount.
         uint256[4] memory amounts = [AMOUNT, AMOUNT - 1, 1, amount % (2 * AMOUNT)];
         amount = amounts[amount % 4];
         token.mint(life.vault, amount);

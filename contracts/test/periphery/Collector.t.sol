@@ -152,7 +152,7 @@ contract CollectorTest is Fixture {
         equal(token.balanceOf(RECOVERY), 1_000_000, "returned");
     }
 
-    /// @dev Amounts around each bound, zero, and amounts that agree in their low 32 bits.
+    /// @dev Tests amounts around each bound, zero, and amounts that agree in their low 32 bits.
     function test_collect_movesAnyAmountWithinItsLimits() public {
         uint256[4] memory helds = [uint256(0), 1, 2, 2 ** 32 + 1];
         uint256[4] memory mosts = [uint256(0), 1, 2 ** 32, type(uint256).max];
@@ -301,7 +301,7 @@ struct Script {
     bool laterFails;
 }
 
-/// @dev Answers as in its script. A failing balance reverts with a word.
+/// @dev Answers as the script says. If reading a balance fails, the call reverts with one word.
 contract ScriptedToken {
     uint256 public asked;
     Script private script;

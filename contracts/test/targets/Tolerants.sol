@@ -71,8 +71,8 @@ contract Hooked is Tolerating {
     }
 }
 
-/// @notice Tries one venue after the other. The first venue always fails. Keeps the rest of the
-/// money if no venue accepts it.
+/// @notice Tries one venue after the other. The first venue always fails. Keeps the remaining money
+/// if no venue accepts it.
 contract Aggregator is Tolerating {
     event Unfilled(uint256 amount);
 

@@ -127,7 +127,7 @@ contract SlowToken is HalfToken {
         return word == 0 ? 0 : slots[account];
     }
 
-    /// @notice Returns the balance without using that gas.
+    /// @notice Returns the balance without the gas that balanceOf burns.
     function slotOf(address account) external view returns (uint256) {
         return slots[account];
     }
@@ -150,8 +150,8 @@ contract ForgivingHookToken is HookToken {
     }
 }
 
-/// @notice Calls `hook` before it moves, then moves `amount` or, if that is less, the whole
-/// balance, and returns true.
+/// @notice Calls `hook` before it moves the amount. Then moves `amount` or, if that is less, the
+/// whole balance, and returns true.
 contract ObligingHookToken is HookToken {
     function transfer(address to, uint256 amount) public override returns (bool) {
         if (hook != address(0)) IHook(hook).onMove(msg.sender, to, amount, false);
@@ -235,7 +235,7 @@ contract TwoFacedToken is PlainToken {
     }
 }
 
-/// @notice Makes a configured call, once, instead of moving.
+/// @notice Instead of moving an amount, makes a configured call, once.
 contract ReenteringToken is PlainToken {
     address public target;
     bytes public data;

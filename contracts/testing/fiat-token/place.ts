@@ -55,7 +55,7 @@ export async function placeFiatToken(
   token: Address,
 ): Promise<void> {
   const { SignatureChecker, FiatTokenV2_2, FiatTokenProxy } = code.runtimes;
-  // A deployed library contains its own address, which the compiler leaves empty.
+  // A deployed library contains its own address, for which the compiler leaves zeros.
   const ownAddress = SignatureChecker.replace(/^0x73(00){20}/, `0x73${library.slice(2)}`);
   const linked = FiatTokenV2_2.replaceAll(/__\$[0-9a-f]{34}\$__/g, library.slice(2));
   for (const [address, runtime] of [
