@@ -257,8 +257,8 @@ async function settle({ payments }: Deployment, addresses: readonly Hex[]): Prom
 const settlementSeconds = ({ paidIn, executedIn }: Settled) =>
   executedIn.timestamp - paidIn.timestamp;
 /**
- * The time from the moment when this client saw the execution's block to the webhook's arrival; 0
- * if the webhook arrived first.
+ * How long after the execution's block the webhook arrived at this client; 0 if the webhook arrived
+ * first.
  */
 const webhookMs = ({ executedIn, deliveredAtMs }: Settled) =>
   Math.max(0, deliveredAtMs - executedIn.seenAtMs);

@@ -74,8 +74,8 @@ function hazardsOfCall(index: number, intent: Intent): Hazard[] {
 }
 
 const approvedAmount = (signature: string, args: readonly string[]): bigint | undefined => {
-  // The Collector moves tokens only from its caller, so nobody else can use the part of an approval
-  // that the calls leave.
+  // The Collector moves tokens only from its caller, so nobody else can use an approval that the
+  // calls do not use up.
   if (isSame(args[0] ?? "", collectorAddress)) return undefined;
   const at = {
     "approve(address,uint256)": 1,

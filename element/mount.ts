@@ -1,7 +1,7 @@
 // Mounts the elements of this package in a page.
 
 // The empty class lets a server that renders pages import an element, although a server has no
-// HTMLElement. There, the import defines nothing.
+// HTMLElement. On a server, the import defines nothing.
 export const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
 /** Attaches a shadow root with the common style, unless the element already has a shadow root. */

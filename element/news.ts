@@ -16,8 +16,8 @@ export type News = {
    */
   readonly isSilent: boolean;
   /**
-   * True from the time when the device slept, or the page was frozen or offline, until the next
-   * status.
+   * True if the device slept, or the page was frozen or offline, and no status has arrived since
+   * then.
    */
   readonly isStale: boolean;
   /** True if the server does not know this address, so that no status will arrive. */

@@ -1,6 +1,6 @@
 // `executable-address-element/recovery`: <executable-recovery for="ID"> asks the customer's wallet
-// for an account and enters the account into the field with that ID. Late and excess payments can
-// then be returned to the account.
+// for an account and enters the account into the field with that ID. The shop can then use the
+// account as the address to which late and excess payments are returned.
 
 import { type Hex, parseAddress } from "executable-address";
 import { button, element } from "./drawing/draw.ts";

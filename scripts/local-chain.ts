@@ -49,7 +49,7 @@ export const shopAddress = create2Address(shopCode);
 export const localWallet = (rpcUrl: string, account: Account) =>
   createWalletClient({ account, chain: anvilChain, transport: http(rpcUrl) }).extend(publicActions);
 
-/** Deploys the missing contracts. Idempotent. */
+/** Deploys the contracts that the chain lacks. Idempotent. */
 export async function deployDemo(rpcUrl: string): Promise<void> {
   await bring(rpcUrl, () => deployerKey);
   const wallet = localWallet(rpcUrl, deployerAccount);

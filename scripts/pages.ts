@@ -11,8 +11,8 @@ const built = join(web, "dist/index.html");
 
 /**
  * Builds `web/dist` if it is missing or a source is newer. Keeps the existing pages if the sources
- * or the build tools (`--omit=optional`) are missing. Without pages, the service serves only the
- * API.
+ * or the build tools (`--omit=optional`) are missing. If there are no pages, the service serves
+ * only the API.
  *
  * @throws {Error} if the build fails
  */

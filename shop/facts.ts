@@ -23,8 +23,8 @@ export type FactParts = {
 };
 
 /**
- * Applies a fact. Can be called again with the same fact, because a recorded delivery or refund is
- * not repeated.
+ * Applies a fact. The function can be called again with the same fact, because it does not repeat a
+ * recorded delivery or refund.
  *
  * @param order the order as read before the fact was proved
  * @throws {Error} if the order has changed since then. Prove the event again.

@@ -1,6 +1,7 @@
 // A shop's store in PostgreSQL. Any number of servers can store and process its events. A server
 // claims an address by inserting a row, so only one server at a time processes the address's
-// events. All times are from the database's clock, because the servers' clocks may differ too much.
+// events. All times are from the database's clock, because the servers' clocks may differ by more
+// than the time of a claim.
 
 import { addressKey, type KeptEvent, type ShopOrder, type ShopStore } from "./store.ts";
 

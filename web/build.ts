@@ -35,7 +35,7 @@ await build({
     assetsInlineLimit: 0,
     rolldownOptions: {
       input: ["index.html", "pay.html"],
-      // "use client" has no meaning here.
+      // Silences warnings about "use client", which has no effect in this build.
       checks: { moduleLevelDirective: false },
     },
   },
@@ -48,7 +48,8 @@ await build({
   logLevel: "error",
   publicDir: false,
   resolve: resolveReact,
-  // A library build does not replace `process.env.NODE_ENV`, and a browser has no `process`.
+  // Vite does not replace `process.env.NODE_ENV` in a library build, and a browser has no
+  // `process`.
   define: { "process.env.NODE_ENV": '"production"' },
   build: {
     outDir,

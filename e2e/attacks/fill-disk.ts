@@ -1,5 +1,6 @@
-// Fills the disk that the servers and their database use, frees it, and prints how the servers
-// responded to clients. The folder for temporary files must be on a small disk, which is filled.
+// Fills the disk that the servers and their database use, frees space again, and prints how the
+// servers responded to clients. It fills the disk of the folder for temporary files, so this must
+// be a small disk.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
@@ -27,7 +28,9 @@ type Cycle = {
   lookups: Counted;
   /** The number of lines that each server logged during the cycle. */
   lines: number[];
-  /** The time from the freeing of the disk until every server has acknowledged a create request. */
+  /**
+   * How long it took, after the disk was freed, until every server acknowledged a create request.
+   */
   backMs: number;
   isPostgresRestarted: boolean;
 };

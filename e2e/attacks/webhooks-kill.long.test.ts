@@ -1,7 +1,7 @@
-// Kills two executors, which observe the chain and deliver events, alternately and simultaneously,
-// and sometimes stops their PostgreSQL. Tests that every event is delivered, that repeated
-// deliveries have the same webhook-id, and that an address's events arrive in order. TESTS=long
-// runs 200 rounds.
+// Repeatedly kills one or both of two executors, which observe the chain and deliver events, and
+// sometimes stops their PostgreSQL. Tests that every event is delivered, that repeated deliveries
+// have the same webhook-id, and that an address's events arrive in order. TESTS=long runs 200
+// rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

@@ -285,8 +285,8 @@ test("keeps the session and shows the reason if signing out fails", async () => 
 });
 
 test("signing out deletes the account's data from the page", async () => {
-  // Delays the page's request for the sessions until the user is signed out, so that the server
-  // rejects the request before the page receives the response to the sign-out.
+  // Delays the page's request for the sessions until the user is signed out. The server then
+  // rejects this request before the page receives the response to the sign-out.
   const signedOut = Promise.withResolvers<void>();
   const heading = page.getByRole("heading", { name: "Sign in" });
   let shownEarly: number | undefined;

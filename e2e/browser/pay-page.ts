@@ -220,8 +220,9 @@ export async function openFresh(
 export const readCode = (page: Page): Promise<string> => readCodeIn(page, page.locator(".qr"));
 
 /**
- * The pages that decode pictures. The tested page cannot do this, because it allows no foreign
- * scripts. All tests of a browser share one such page, because each page starts a process.
+ * For each browser, the page that decodes QR codes. The tested page cannot decode them, because it
+ * allows no foreign scripts. All tests of a browser share one such page, because each page starts a
+ * process.
  */
 const decoders = new WeakMap<Browser, Promise<Page>>();
 function decoderOf(browser: Browser): Promise<Page> {

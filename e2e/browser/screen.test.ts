@@ -99,8 +99,8 @@ describe("everything needed to pay is on one screen", () => {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
     test(`fits on 1280 x 800 and 360 x 740 (${language}, ${calls})`, async () => {
-      // The page unfolds at most three calls, so 32 calls need no more space than three. They are
-      // tested only in English.
+      // Tests 32 calls only in English, because the page unfolds at most three calls in every
+      // language.
       for (const record of isEnglish ? [many, order] : [order]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
         for (const viewport of screens) {
@@ -171,8 +171,9 @@ describe("the first view", () => {
         await sleep(200 * (at + 1));
         await route.continue();
       });
-    // The page of an executed address may move more, because the receipt replaces the payment
-    // options. Core Web Vitals rate a layout shift of up to 0.1 as good.
+    // `most` is the permitted layout shift. It is higher for an executed address, because the
+    // receipt replaces the payment options. Core Web Vitals rate a layout shift of up to 0.1 as
+    // good.
     const cases = [
       { record: order, shows: ".qr", most: 0.01 },
       { record: executed, shows: ".pay-card .timeline", most: 0.1 },

@@ -56,10 +56,7 @@ const react = `
     onExecuted: dispatched("executed"),
   }));`;
 
-/**
- * A strict policy, which permits only requests to the service, and nothing else from another
- * origin.
- */
+/** A strict policy. It permits requests to the service, but nothing else from another origin. */
 const policyOf = (serviceOrigin: string) =>
   `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${serviceOrigin}`;
 

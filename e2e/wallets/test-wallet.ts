@@ -8,7 +8,7 @@ import { localChainId } from "../../scripts/local-chain.ts";
 export type Fault =
   /** The user rejects. */
   | "rejects"
-  /** The user rejects requests to connect a page with an account. */
+  /** The user rejects requests to connect an account to a page. */
   | "hides"
   /** The user lowered the gas limit, so the payment fails in its block. */
   | "reverts"

@@ -124,7 +124,7 @@ export async function watchPayment(
  * Searches the blocks after the request for a transaction of the sender.
  *
  * @param progress the last block that was searched without success. The next call continues after
- *   this block, because a wallet may be slow to send
+ *   this block, because a wallet may send the transaction late
  * @returns the transaction if it was found. Otherwise, `isEnd` says whether all `blocksMax` blocks
  *   were searched
  */

@@ -174,7 +174,7 @@ function watchKept({
       const record = now()?.record;
       const kept = record && findKept(record.address);
       const provider = wallets.find(({ info }) => info.rdns === kept?.rdns)?.provider;
-      // If one hash replaces another, the same watch continues.
+      // If only the payment's hash changes, the page continues to follow the same payment.
       const isRequested = kept?.hash === undefined;
       const key =
         kept && provider ? `${kept.from} ${kept.nonce} ${kept.sinceMs} ${isRequested}` : "";

@@ -61,7 +61,8 @@ type PendingRequest = {
   /** Any tab of this browser has requested the payment. */
   isOpen: boolean;
   /**
-   * A block contains the same transfer by the same account, although the wallet's request is open.
+   * A block already contains the same transfer from the same account, although the wallet has not
+   * responded.
    */
   isMet: boolean;
   notes: Message[];

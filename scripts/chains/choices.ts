@@ -170,7 +170,7 @@ const coinIsUsdc = "USDC is its native coin as well, so money at an address woul
 
 /**
  * The chains that service/chains.json does not list although Circle's package has USDC on them,
- * each with the reason.
+ * each with the reason, by chain ID.
  */
 export const unlisted: Readonly<Record<number, string>> = {
   25: unknownFork,

@@ -12,8 +12,8 @@ export type Hands = {
   /** Makes the shop create an order. */
   order(): Promise<Made>;
   /**
-   * Creates an address as a stranger would, if `reference` is not null with that reference of the
-   * shop. The service stores the address like any other.
+   * Creates an address as a stranger would. A `reference` that is not null is the reference of one
+   * of the shop's orders. The service stores the address like any other.
    */
   strange(reference: string | null): Made;
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;

@@ -21,8 +21,8 @@ import { Shell } from "./shell.tsx";
 import { Reset, SignIn, SignUp } from "./sign-in.tsx";
 
 /**
- * The code of these pages is loaded separately, because no other page needs it and sign-in must not
- * wait for it.
+ * Loads the code of these pages separately, because no other page needs it and the sign-in form
+ * must not wait for it.
  */
 const AddressPage = lazy(async () => ({
   default: (await import("./addresses/detail.tsx")).AddressPage,

@@ -7,7 +7,7 @@ import { nativeCoin } from "../shown/simulation.ts";
 import type { Chain } from "./api.ts";
 import type { Say } from "./words/words.ts";
 
-/** The chain and token of an amount. Intents and totals have both fields. */
+/** The chain and the token of an amount, which are fields of intents and of totals. */
 export type TokenOnChain = Pick<Intent, "chainId" | "token">;
 
 export const findChain = (
@@ -32,7 +32,10 @@ export function sayAmount(
 const sayCoin = (wei: string, { chainId }: Pick<TokenOnChain, "chainId">, say: Say): string =>
   `${formatUnits(wei, coinDecimals)} ${coins[chainId] ?? say("nativeCoin")}`;
 
-/** Returns "USDC on Base", or its known parts. */
+/**
+ * Returns "USDC on Base". If the server does not list the token or the chain, the text contains the
+ * token's address or the chain's ID instead.
+ */
 export const sayToken = (place: TokenOnChain, chains: readonly Chain[], say: Say): string =>
   say("tokenOn", {
     token: findToken(place, chains, place.token)?.symbol ?? place.token,

@@ -31,8 +31,8 @@ export const queryClient = new QueryClient({
       retry: (count, error) => count < 1 && error instanceof Problem && error.status >= 500,
     },
     mutations: {
-      // Requests and responses can contain a password or a key, so the cache drops both when the
-      // form closes.
+      // The cache drops the request and the response when the form closes, because they may contain
+      // a password or a key.
       gcTime: 0,
       onError: (error) => {
         if (isUnauthorized(error) && isSignedIn()) endSession("ended");
@@ -53,8 +53,8 @@ function endSession(why: "ended" | "left") {
 const isPublic = (key: unknown) => ["session", "config", "session-ended"].includes(String(key));
 
 /**
- * Signs out. If the server rejects other requests during the sign-out, the page does not report
- * that the session ended.
+ * Signs out. If the server rejects another request during the sign-out, the page does not report an
+ * ended session.
  */
 export const useSignOut = () =>
   useMutation({
@@ -134,7 +134,7 @@ export function useOriginChange(change: (origin: string) => Promise<Origins>) {
   });
 }
 
-/** Returns the result for `text` after typing pauses, and the previous result until then. */
+/** Returns the server's verdict on `text`. While the user types, returns the previous verdict. */
 export function useVerdict<Answer>(
   of: "entry" | "origin",
   text: string,

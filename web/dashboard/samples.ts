@@ -48,7 +48,10 @@ type SampleInput = {
   apiBase: string;
   intent: ReturnType<typeof makeIntent>;
   clientId: string | undefined;
-  /** The key, if the page currently shows it. Otherwise the sample uses the shell variable. */
+  /**
+   * The API key, if the page is showing it. Otherwise, the sample reads the key from a shell
+   * variable.
+   */
   apiKey?: string;
 };
 

@@ -37,7 +37,7 @@ export function Shell({ account, children }: { account: Account; children: React
   const [path] = useLocation();
   const { say } = useSpeech();
   const [menuOpen, setMenuOpen] = useState(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the menu
+  // biome-ignore lint/correctness/useExhaustiveDependencies: opening a page closes the menu
   useEffect(() => setMenuOpen(false), [path]);
 
   const added = { path: "/addresses/new", name: "newAddress" } as const;

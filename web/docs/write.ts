@@ -138,7 +138,7 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
   return marked.parse(page.text, { async: false });
 }
 
-/** Creates the same anchors as GitHub, because the links in the Markdown use those anchors. */
+/** Creates the same anchors as GitHub, because links in the Markdown depend on GitHub's anchors. */
 const slugOf = (text: string): string =>
   text
     .toLowerCase()

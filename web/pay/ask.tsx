@@ -102,7 +102,7 @@ function Ways({ chosen, onChoose }: WaysProps) {
   );
 }
 
-/** Shows the return address, unless it is an account of this browser's wallets. */
+/** Shows the return address, unless it is an account of a wallet in this browser. */
 function GoesElse() {
   const { intent } = useAbout();
   const accounts = useAccounts();
@@ -114,7 +114,10 @@ function GoesElse() {
   );
 }
 
-/** Shows values to enter at an exchange. Copied text has the form that exchanges accept. */
+/**
+ * Shows the values that a payer enters at an exchange. The copied texts have the form that
+ * exchanges accept.
+ */
 function FromAnExchange({ owed }: { owed: string }) {
   const { intent, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();

@@ -22,7 +22,10 @@ type DetailsProps = {
   onRetry: () => void;
 };
 
-/** Memoized, because the calls depend only on the record and the page is drawn each second. */
+/**
+ * These components are memoized, because they depend only on the record, but the page is drawn
+ * every second.
+ */
 const StillCalls = memo(Calls);
 const StillOtherwise = memo(Otherwise);
 const StillEvidence = memo(Evidence);
@@ -33,7 +36,10 @@ const StillEvidence = memo(Evidence);
  */
 const besideFrom = "(width >= 72rem)";
 
-/** Shows everything except the payment options. Opens if it contains a warning or the outcome. */
+/**
+ * Shows everything except the payment options. The details are unfolded on a wide screen, or if
+ * they contain a warning or the outcome.
+ */
 export function Details(props: DetailsProps) {
   const { say } = useSpeech();
   const { standing, news, simulated, hazards, isFinal, onRetry } = props;
@@ -89,8 +95,8 @@ export function Details(props: DetailsProps) {
 const returnsId = "returns";
 
 /**
- * Shows in a folded card where the money goes after each mistake. The card is useful even after the
- * outcome.
+ * Shows in a folded card where the money goes after each mistake of a payer. The card is useful
+ * even after the outcome, for example if a payer pays again.
  */
 export function ReturnsCard({ isHidden }: { isHidden: boolean }) {
   const { say } = useSpeech();

@@ -282,7 +282,9 @@ async function readBlob(url: string, signal: AbortSignal): Promise<Blob> {
   }
 }
 
-/** Reads a picture as a data URL, because the policy of the page allows no other pictures. */
+/**
+ * Reads a picture as a data URL, because the page's policy permits no pictures from other origins.
+ */
 const readPicture = (blob: Blob): Promise<string | undefined> =>
   new Promise((resolve) => {
     const reader = new FileReader();

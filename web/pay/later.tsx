@@ -5,9 +5,8 @@ import { useSpeech } from "../shown/words/say.tsx";
 import { Button } from "../ui/button.tsx";
 
 /**
- * Starts to load a part together with the page, because the server may have newer files by the time
- * the part is needed. The page works without a part that cannot be loaded, and offers to load it
- * again.
+ * Starts to load a part immediately, because the server may have newer files by the time the part
+ * is needed. If a part cannot be loaded, the page works without it and offers to load it again.
  */
 function loadLater<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   const first = load().catch(() => undefined);

@@ -170,7 +170,7 @@ async function findPageRecord(source: Source, signal: AbortSignal): Promise<Page
   }
   let address: Hex;
   try {
-    // Accepts any letter case, because a link may have been typed.
+    // Accepts any letter case, because somebody may have typed the link.
     address = parseAddress(source.address.toLowerCase());
   } catch {
     return { kind: "malformed" };

@@ -148,7 +148,7 @@ function Body({ standing, hazards, receipt, children }: BodyProps) {
         </div>
       )}
       {receipt}
-      {/* Any further payment could only go to `recovery`. */}
+      {/* Money for an address that is over can only go to `recovery`. */}
       {!isOver(standing) && (
         <Doubts standing={standing} hazards={hazards}>
           {children}
@@ -202,7 +202,10 @@ function ReturnTo({ isFinal }: { isFinal: boolean }) {
   );
 }
 
-/** An executed or expired address has no payment options, so it needs no warning. */
+/**
+ * The doubts that the page shows as warnings. An executed or expired address needs no warning,
+ * because it has no payment options.
+ */
 type ShownDoubt = Exclude<Doubt, "executed" | "expired">;
 
 const texts: Record<ShownDoubt, Key> = {
@@ -223,7 +226,8 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
   const { secondsLeft } = standing;
   const doubts = standing.doubts.filter((doubt) => doubt in texts) as ShownDoubt[];
   const isHazardous = hazards.some(coversPayment);
-  // A new doubt hides the options again, because the user accepted only the doubts shown before.
+  // Another doubt hides the payment options again, because the user has accepted only the earlier
+  // doubts.
   const present = [...doubts, isHazardous].join();
   if (doubts.length === 0 && !isHazardous) return children;
   const isShown = shown === present;

@@ -231,15 +231,14 @@ export function OtherMoney({ status }: { status: ServiceStatus }) {
 type Verdict = { is: "unknown" } | { is: "contradicted" } | { is: "confirmed"; block: number };
 
 /**
- * The interval after which a contradiction is checked again, because a reorganization may have
- * replaced the block.
+ * The delay before a contradiction is checked again, because a reorganization may have caused it.
  */
 const againMs = 5_000;
 
 /**
- * Shows whether the payer's wallet, as a second witness, confirms a final state. The wallet's node
- * returns the block hash, and the service's proof must show the outcome in that block. Shows
- * nothing if no wallet is connected.
+ * Shows whether the payer's wallet confirms a final state, as a witness besides the service. The
+ * wallet's node reports the hash of a block, and the service's proof must show the outcome in that
+ * block. Shows nothing if no connected wallet can check the outcome.
  */
 export function Witness({ state }: { state: Standing["state"] }) {
   const { say } = useSpeech();

@@ -50,7 +50,7 @@ function CallList({ calls, from }: { calls: readonly Call[]; from: number }) {
   );
 }
 
-/** Describes a call in words if possible, and always shows the decoded call. */
+/** Describes a call in words if its function is known, and always shows the decoded call. */
 function CallCard({ call, number }: { call: Call; number: number }) {
   const { record, chains, facts } = useAbout();
   const { say } = useSpeech();

@@ -1,11 +1,17 @@
-// This file is separate from the code that subscribes to a status, because the dashboard loads only
-// this file.
+// This function has its own file, because the dashboard loads it without the code that subscribes
+// to a status.
 
-/** The server may read a block slightly older than the status. */
+/**
+ * The delay before another request. The server may have read a slightly older block than that of
+ * the status.
+ */
 const behindMs = 500;
 const triesMax = 4;
 
-/** Repeats a request while its result is older than the status that caused it. */
+/**
+ * Sends a request until its response is at least as new as the status that caused the request, but
+ * at most four times.
+ */
 export async function askUntilCaughtUp<T>(
   ask: () => Promise<T>,
   isBehind: (found: T) => boolean,

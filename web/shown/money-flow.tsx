@@ -75,13 +75,13 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
   );
 }
 
-/** Returns the recipients and their amounts in a successful simulation. */
+/** Returns the amounts that each account received in the simulation. */
 const shareChanges = (address: Hex, simulation: Simulation | undefined): Share[] =>
   (simulation?.changes ?? [])
     .filter(({ change, account }) => !change.startsWith("-") && !isSame(account, address))
     .map(({ account, token, change }) => ({ who: account, token, units: BigInt(change) }));
 
-/** @param moved transfers from the logs; by default, the transfers that the calls specify */
+/** @param moved the transfers in the logs. Default: the transfers among the intent's calls */
 function shareOutcome(
   intent: Intent,
   { execution, recoveries, recoverable }: ServiceStatus,
@@ -153,8 +153,8 @@ export function useMoments(known: Known): SaidMoment[] {
   const settled = settledAt
     ? [{ name: say(execution ? "stateExecuted" : "stateRecovered"), seconds: settledAt }]
     : [];
-  // For a later return, only its block is known, so its time is interpolated between two known
-  // times.
+  // The status contains only the block number of a later return, so the return's time is
+  // interpolated between two blocks whose times are known.
   const first = execution ?? recoveries[0];
   const secondsOf = (number: number) => {
     if (!first || !settledAt || !block || block.number === first.blockNumber) return settledAt;
@@ -176,7 +176,7 @@ export function useMoments(known: Known): SaidMoment[] {
     ...settled,
     ...returned,
   ];
-  // The clock may show the time of an earlier block than the latest status.
+  // The page's clock may be behind the latest status.
   const now = Math.max(nowSeconds, ...moments.map(({ seconds }) => seconds));
   return [
     ...moments,

@@ -17,7 +17,7 @@ export async function fetchProof(address: Hex): Promise<ServedProof | undefined>
 }
 
 /**
- * `paymentsOmitted`, the number of further payments, is not proven. All other fields are proven.
+ * All fields are proven except `paymentsOmitted`, the number of payments that the response omits.
  */
 type ProvedMoney = ProvedReceipt & { readonly paymentsOmitted: number };
 
@@ -31,7 +31,7 @@ export function useProved(record: AddressRecord, status: ServiceStatus | undefin
   const money = [...recoveries, ...recoverable].map(({ amount }) => amount);
   const isPaid = Boolean(execution) || money.length > 0 || balance !== "0";
   const state = isPaid ? `${status!.state} ${balance} ${money}` : undefined;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the block belongs to that state
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new block needs no new proof
   useEffect(() => {
     if (state === undefined) return;
     const stopping = new AbortController();

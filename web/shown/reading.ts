@@ -70,7 +70,7 @@ export function sayParty(
   return labels[address.toLowerCase()];
 }
 
-/** A text with the values of its placeholders: strings, or addresses. */
+/** A text and the values of its placeholders, which are strings or addresses. */
 export type Sentence = { as: Key; values: Record<string, string | { address: string }> };
 
 /** Describes the functions that every token has. Returns undefined for all others. */

@@ -15,12 +15,15 @@ export type Share = {
 };
 
 /**
- * The amount that the calls used, and its recipients. `moved` may lack some transfers, such as
- * native coin.
+ * The balances before and after the calls, and the transfers that the calls made. `moved` may lack
+ * some transfers, such as transfers of native coin.
  */
 type Taken = Pick<ProvedExecution, "held" | "left" | "moved">;
 
-/** @param returned amount of the intent's token that went to `recovery` or can only go there */
+/**
+ * @param returned the amount of the intent's token that went to `recovery`, or that can only go to
+ *   `recovery`
+ */
 export function sharesOut(intent: Intent, execution: Taken | null, returned: bigint): Share[] {
   const { token, recovery } = intent;
   const isOwn = (share: Share) => isSame(share.token, token);
@@ -33,7 +36,8 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
   );
   const taken = execution ? BigInt(execution.held) - BigInt(execution.left) : 0n;
   const rest = taken - sumShares(moved.filter(isOwn));
-  // The excess was recovered in the same transaction, so it is a return.
+  // If the transfers exceed the amount that the calls used, the excess was recovered in the same
+  // transaction, so it is a return.
   const given = moved.map((share) =>
     rest < 0n && isOwn(share) && isSame(share.who, recovery)
       ? { ...share, units: share.units + rest }
@@ -49,7 +53,10 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
 /** Maximum number of payers that are listed, because one transaction can contain hundreds. */
 const payersMax = 6;
 
-/** @param total the amount received; the part without a known payment is shown as other payers */
+/**
+ * @param total the total amount received. The part that is not from a listed payer becomes one
+ *   share
+ */
 export function sharesIn(
   { token }: Intent,
   payments: ProvedReceipt["payments"],

@@ -26,7 +26,8 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
   const [simulated, setSimulated] = useState<Simulated>({ kind: "loading" });
   const [attempt, setAttempt] = useState(0);
   const state = status && `${status.state} ${status.balance}`;
-  // The block of the status that changed. A later block with the same state needs no new request.
+  // `from` is the block in which the status last changed. A later block with the same status needs
+  // no new request.
   const known = useRef({ state, from: 0, changes: 0 });
   if (known.current.state !== state) {
     const from = status?.block.number ?? 0;
@@ -35,7 +36,7 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
     known.current = { state, from, changes: known.current.changes + (isNoNews ? 0 : 1) };
   }
   const { changes } = known.current;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: both cause a request
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change or attempt causes a request
   useEffect(() => {
     const stopping = new AbortController();
     const isBehind = (found: FoundSimulation) =>
@@ -43,7 +44,8 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
     const ask = async () => {
       const find = async () => {
         const next = await findSimulation("/v1", address, stopping.signal);
-        // A slightly outdated simulation is better than no simulation.
+        // Until an up-to-date simulation arrives, shows a slightly outdated simulation instead of
+        // none.
         if (!stopping.signal.aborted)
           setSimulated((last) => (last.kind === "loading" ? next : last));
         return next;

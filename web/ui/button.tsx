@@ -3,7 +3,10 @@ import type { ComponentProps, MouseEvent } from "react";
 export type ButtonProps = ComponentProps<"button"> & {
   look?: "primary" | "quiet" | "danger" | "bare";
   small?: boolean;
-  /** Shows that work is in progress. The button keeps its focus and ignores presses. */
+  /**
+   * True while the button's action is in progress. The button shows this, keeps its focus, and
+   * ignores presses.
+   */
   busy?: boolean;
 };
 

@@ -14,7 +14,10 @@ export function Dialog({ title, open, onClose, persistent = false, children }: D
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
 
-  /** True after `close()`. The `close` event arrives later, when the dialog may be open again. */
+  /**
+   * True after a call of `close()`. The `close` event arrives later, when the dialog may be open
+   * again.
+   */
   const hasNotified = useRef(false);
 
   useEffect(() => {

@@ -23,7 +23,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A decoration. The text beside it has the same meaning. */
+/** A decorative icon. Screen readers skip it, because the text beside it has the same meaning. */
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg

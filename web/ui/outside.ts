@@ -1,4 +1,5 @@
-// A value outside of components. Components that use the value are drawn again when it changes.
+// Keeps a value outside of React components. Components that use the value are drawn again when it
+// changes.
 
 import { useSyncExternalStore } from "react";
 

@@ -1,7 +1,7 @@
 import { drawQr } from "executable-address-element/page";
 import { useMemo } from "react";
 
-/** Dark on white in both themes, because many scanners read nothing else. */
+/** The code is dark on white in both color schemes, because many scanners read nothing else. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const { size, path } = useMemo(() => drawQr(text), [text]);
   return (

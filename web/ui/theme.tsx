@@ -12,8 +12,8 @@ const chosen = (): Theme =>
   themes.find((theme) => theme === document.documentElement.dataset.theme) ?? "device";
 
 /**
- * Cycles through system, light, and dark. public/theme.js applies the choice before the first
- * paint.
+ * A button that switches between the device's color scheme, light, and dark. public/theme.js
+ * applies the choice before the first paint.
  */
 export function ThemeButton() {
   const { say } = useUiSpeech();

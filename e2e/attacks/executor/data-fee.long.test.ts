@@ -149,7 +149,8 @@ describe("dust on a chain that charges a fee for bytes", () => {
     if (coin === 0n) await pay([record], 1n);
     else await world.client.setBalance({ address: record.address, value: coin });
     await world.mine();
-    // A payment in native coin emits no log, so the executor is informed as by a status request.
+    // A payment in native coin emits no log, so the test informs the executor, as the service does
+    // after a status request.
     const { number, timestamp } = await world.client.getBlock();
     const block = { number: Number(number), timestamp: Number(timestamp) };
     await hintJobs(store.db, 31_337, [{ address: record.address, block, isEnough: false }]);

@@ -1,5 +1,5 @@
-// Tests that an executor works, although slowly, with a provider that limits requests; that a
-// faulty endpoint does no harm beside a good endpoint; and that a payment needs few calls. The
+// Tests that a provider that limits requests only slows down an executor, and that a faulty
+// endpoint does no harm beside a good endpoint. Also tests that a payment needs few calls. The
 // simulator's idle.test.ts tests how many calls an idle chain needs.
 
 import assert from "node:assert/strict";
@@ -308,8 +308,8 @@ describe("a WebSocket that reports new blocks", () => {
   });
 });
 
-// This runs last, because a lying endpoint that is the only endpoint moves the executor's cursor
-// beyond the chain's head.
+// This runs last, because a lying endpoint moves the executor's cursor beyond the chain's head if
+// there is no other endpoint.
 describe("control: nothing is executed in ten passes", control, () => {
   test("if all calls are sent in one request, which is rejected", async (context) => {
     const good = await honest();

@@ -221,8 +221,8 @@ describe("intents with tips", () => {
   });
 
   /**
-   * Makes intents that pay a tip fail on chain, although they succeeded in the simulation. Returns
-   * the total cost that is charged to their accounts, `cheats`, in wei.
+   * Makes intents fail on chain that pay a tip and succeeded in the simulation. Returns the total
+   * cost that was charged to the accounts (`cheats`) in wei.
    */
   async function lostBy(context: TestContext, cheats: string[], limits: Partial<Limits>) {
     const fickle = await attack.contract("0x00");
@@ -297,7 +297,9 @@ describe("accounts that share a transaction", () => {
       return { result: { calls: calls.map((call) => ({ gasUsed: gasOf(call) })) } };
     };
 
-  /** Creates one endpoint for each function in `says`, which makes the endpoint's traces. */
+  /**
+   * Creates an endpoint for each function in `says`. The function returns the endpoint's traces.
+   */
   const tracedBy =
     (says: readonly Says[]) =>
     (core: Parts): Parts => ({
@@ -360,7 +362,8 @@ describe("accounts that share a transaction", () => {
     await world.client.setCode({ address: fickle, bytecode: burnsAll });
     world.startTicking(200);
     const together = await settled(beside!);
-    // Otherwise, each retry would burn all gas that a simulation may use, which takes hardhat 4 s.
+    // The target stops burning gas, because each retry would otherwise burn all gas that a
+    // simulation may use, which takes hardhat 4 s.
     await world.client.setCode({ address: fickle, bytecode: accepts });
     await running.stop();
     const single = startCore(store, world.chains());

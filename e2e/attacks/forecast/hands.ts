@@ -8,7 +8,9 @@ export const owner: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 export const friend: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 const customer: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
 
-/** Returns the calldata that makes a contract forward `amount` of the token to its owner. */
+/**
+ * Returns the calldata that makes a contract forward `amount` of the token to the contract's owner.
+ */
 type Mover = (token: Hex, amount: bigint) => Hex;
 
 export type Case = {

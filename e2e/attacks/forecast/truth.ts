@@ -1,6 +1,6 @@
 // Tries an intent on the chain: pays the address and executes it immediately. Then restores the
-// paid state twice, to test an execution in the last second before the expiry, by another account
-// with less gas, and a return of the money after the expiry.
+// paid state twice. The first time, another account executes the address in the last second before
+// the expiry with less gas. The second time, the money is returned after the expiry.
 
 import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "executable-address";
 import { demoToken } from "executable-address-contracts";

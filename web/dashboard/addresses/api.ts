@@ -23,7 +23,9 @@ export type AddressFilter = {
   createdUntil: string;
 };
 
-/** Rows per page: the number of statuses that the server returns in one request. */
+/**
+ * Rows per page. The server returns the statuses of at most this number of addresses per request.
+ */
 const pageRows = 20;
 const exportRows = 100;
 

@@ -2,7 +2,7 @@
 
 import type { AddressFilter } from "./api.ts";
 
-/** The filter as entered; dates are in the browser's time zone. */
+/** The filter as the user typed it. Dates are in the browser's time zone. */
 export type Typed = { text: string; token: string; state: string; from: string; until: string };
 export const untyped: Typed = { text: "", token: "", state: "", from: "", until: "" };
 
@@ -19,8 +19,9 @@ export const meansAddress = (text: string) => text.startsWith("0x");
 export const isBeginning = (text: string) => beginningPattern.test(text);
 
 /**
- * If the text is an address, keeps only the address and the token. Otherwise keeps all other
- * fields.
+ * Returns the filter of a request. If the text is an address or its beginning, the filter contains
+ * only the address and the token. Otherwise, the text is a part of a reference, and the filter
+ * contains all fields except the address.
  */
 export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
   const typed = text.trim();

@@ -307,7 +307,10 @@ const useAddresses = (filter: AddressFilter) =>
     placeholderData: keepPreviousData,
   });
 
-/** A search for a whole reference uses an index, so it also finds old addresses quickly. */
+/**
+ * Also searches for addresses whose whole reference is the text. This search uses an index, so it
+ * finds old addresses quickly.
+ */
 function useWhole(filter: AddressFilter): AddressPage[] {
   const { referenceContains: reference } = filter;
   const { data } = useQuery({

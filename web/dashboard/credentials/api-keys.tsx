@@ -98,7 +98,7 @@ export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
   );
 }
 
-/** @param hasRoom whether another key can be added */
+/** @param hasRoom whether the account can have another key */
 function CardHead({ hasRoom, onAdd }: { hasRoom: boolean; onAdd: () => void }) {
   const { say } = useSpeech();
   return (

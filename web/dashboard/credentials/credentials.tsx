@@ -147,7 +147,10 @@ function Setting({ text, action, change }: SettingProps) {
 
 type CardProps = { referenceKey: Credentials["referenceKey"] };
 
-/** Shows the reference key, which derives salts from references and signs for a bound client ID. */
+/**
+ * Shows the reference key. With this key, a shop's server derives salts from references, and signs
+ * the intents that pages may create with a bound client ID.
+ */
 function ReferenceKeyCard({ referenceKey }: CardProps) {
   const { say } = useSpeech();
   const [asking, setAsking] = useState(false);

@@ -60,7 +60,10 @@ function makePayment(draft: Draft, choice: Choice | undefined, amount: string | 
   return { chainId, token, amount, least, receiver, recovery, expirationTimestamp };
 }
 
-/** Returns one percent less, rounded up. An amount below 100 base units has no tolerance. */
+/**
+ * Returns the least amount that is accepted: one percent less than `amount`, rounded up. Below 100
+ * base units, this is `amount` itself.
+ */
 const leastOf = (amount: bigint) => `${amount - amount / 100n}`;
 
 type Typed = { target: { value: string } };

@@ -24,7 +24,10 @@ import { PaymentForm } from "./form.tsx";
 
 type NewPayment = { payment: SimplePayment; reference: string };
 
-/** Checks the payment. If the check finds no problem, the page creates the address immediately. */
+/**
+ * Lets the server check the payment. If the server finds no problem, the page creates the address
+ * immediately.
+ */
 const check = ({ payment }: NewPayment) =>
   request<Check>("POST", "/dashboard/api/check", makeIntent(payment));
 

@@ -48,8 +48,8 @@ export function makeBars(
 }
 
 /**
- * The parts of a column from bottom to top: executed; returned; paid, but neither executed nor
- * returned; requested, but not paid.
+ * The CSS class of each part of a column, from bottom to top. The parts are the amounts executed;
+ * returned; paid, but neither executed nor returned; and requested, but not paid.
  */
 export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-open"] as const;
 

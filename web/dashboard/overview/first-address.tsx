@@ -14,7 +14,10 @@ import { makeIntent, samplesFor } from "../samples.ts";
 import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 
-/** A placeholder that is not an address, so that a pasted example is rejected and never paid. */
+/**
+ * The placeholder is not an address, so the server rejects an example that is pasted without a
+ * change, and nobody can pay it.
+ */
 const placeholder = "YOUR_WALLET";
 const daySeconds = 86_400;
 

@@ -15,7 +15,7 @@ import { useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
 import { makeDayBars, moneyFills } from "./bars.ts";
 
-/** The color of the column part that only this amount contains. */
+/** The color of each amount, which is the color of the amount's topmost part in a column. */
 const swatches: Record<MoneyName, string> = {
   asked: "chart-open",
   paid: "chart-waits",
@@ -151,7 +151,8 @@ function MoneyChart({ rows, place, chains }: MoneyChartProps) {
 }
 
 /**
- * A day's amount is negative if a reorganization removes a payment that arrived on an earlier day.
+ * Formats a day's amount. It is negative if a reorganization removed a payment that was counted on
+ * an earlier day.
  */
 const saySigned = (units: string, place: TokenOnChain, chains: readonly Chain[], say: Say) =>
   units.startsWith("-")
@@ -202,8 +203,8 @@ function Step({ name, count, part, children }: StepProps) {
 }
 
 /**
- * Returns a percentage. Returns an empty text if `count` exceeds `of`, because addresses can be
- * paid on later days than they were created.
+ * Returns a percentage. Returns an empty text if `count` exceeds `of`, which happens if addresses
+ * are paid on a later day than they were created.
  */
 const sayPart = (count: number, of: number) =>
   of > 0 && count <= of ? `${Math.round((count / of) * 100)} %` : "";

@@ -27,8 +27,8 @@ export function Overview() {
   const config = useConfig();
   const newest = useNewest();
   const failed = [credentials, origins, config, newest].find((query) => query.isError);
-  // The figures load together with the other data, because late figures would move the content
-  // below. If figures fail to load, their card shows the error.
+  // The page waits for the figures too, because figures that arrive later would move the content
+  // below. If they fail to load, their card shows the error.
   const figures = [useMoney(), useUsage(firstSpan.hours)];
   const hasFigures = figures.every((query) => !query.isPending);
   const ready = credentials.data && origins.data && config.data && newest.data && hasFigures;

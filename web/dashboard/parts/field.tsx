@@ -29,9 +29,9 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
 }
 
 /**
- * Shows why the form cannot be sent, below the field instead of in the browser's bubble. The
- * listener that clears this message also calls `onChange`. With two listeners, the page would be
- * drawn with the old value between the two calls.
+ * Shows a field's error below the field instead of in the browser's bubble. One listener both
+ * clears the error and calls `onChange`, because between two listeners the page would be drawn with
+ * the old value.
  */
 function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
   const { say } = useSpeech();
@@ -43,7 +43,8 @@ function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
         event.preventDefault();
         const input = event.currentTarget;
         setRefused(sayFault(input, say));
-        // A fieldset that contains an invalid input is also invalid.
+        // Looks only for inputs, because a fieldset that contains an invalid input also matches
+        // `:invalid`.
         if (input.form?.querySelector("input:invalid") === input) input.focus();
       },
       onChange(event: ChangeEvent<HTMLInputElement>) {

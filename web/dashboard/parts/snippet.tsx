@@ -60,7 +60,7 @@ export function Snippet({ samples, label, canCopy = true }: SnippetProps) {
         role="tabpanel"
         id={`${id}-panel`}
         aria-labelledby={`${id}-${at}`}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs a key
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll
         tabIndex={0}
         className="snippet"
       >

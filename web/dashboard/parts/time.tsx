@@ -8,7 +8,10 @@ import { sayTime } from "./say-time.ts";
  */
 type TimeProps = { at: string | number | null; none?: string; nowSeconds?: number };
 
-/** Shows a time relative to now if it is near, with the exact time in a tooltip. */
+/**
+ * Shows a time relative to now, or the date if the time is 30 or more days away. A tooltip shows
+ * the exact time.
+ */
 export function Time({ at, none, nowSeconds = Date.now() / 1000 }: TimeProps) {
   const { say } = useSpeech();
   if (at === null) return <span className="text-soft">{none ?? say("never")}</span>;

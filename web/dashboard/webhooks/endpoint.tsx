@@ -111,8 +111,8 @@ function ConfirmDeletion({ id, open, onClose }: ConfirmProps) {
 }
 
 /**
- * Explains why no events are sent or accepted, and whether deliveries are also signed with an old
- * secret.
+ * Shows whether an endpoint is disabled or failing, and whether deliveries are also signed with an
+ * old secret.
  */
 function Condition({ endpoint }: { endpoint: Endpoint }) {
   const { say } = useSpeech();
@@ -185,7 +185,7 @@ function Deliveries({ endpointId }: { endpointId: string }) {
   );
 }
 
-/** Replays the events of a time range. */
+/** Sends the events of a time range to the endpoint again. */
 function ReplaySpan({ endpointId }: { endpointId: string }) {
   const { say } = useSpeech();
   const [span, setSpan] = useState({ from: "", until: "" });
@@ -198,7 +198,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
       {
         onSuccess({ replayed, next }) {
           toast(sayMany(say, "eventsSent", replayed));
-          // The rest of the range begins at `next`.
+          // The form now shows the rest of the range, which was not replayed.
           if (next) setSpan({ ...span, from: toLocalTime(next) });
         },
       },
@@ -236,7 +236,10 @@ function toLocalTime(iso: string): string {
   return local.toISOString().slice(0, 19);
 }
 
-/** Shows the event's type, and the chain of an event about a chain other than the intent's. */
+/**
+ * Shows the event's type and, if the event is not about the intent's chain, the name of the event's
+ * chain.
+ */
 function EventType({ delivery: { type, otherChainId } }: { delivery: Delivery }) {
   const { say } = useSpeech();
   const chains = useConfig().data?.chains;

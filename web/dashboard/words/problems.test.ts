@@ -1,5 +1,5 @@
-// Checks that the dashboard has a text for each of the service's sign-in errors. A page cannot
-// import the error codes.
+// Tests that the dashboard has a text for each of the service's sign-in errors. This needs a test,
+// because a page cannot import the service's error codes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

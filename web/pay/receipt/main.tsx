@@ -55,7 +55,10 @@ async function open(read: () => OpenedReceipt | Promise<OpenedReceipt>): Promise
   }
 }
 
-/** Names and decimals are not proven, so they pass the same checks as a server's chain list. */
+/**
+ * Names and decimals are not proven, so they must pass the same checks as a chain list from a
+ * server.
+ */
 function readNames({ shown }: OpenedReceipt, { record }: ProvedReceipt): Chain | undefined {
   const { chainId, token: address } = record.intent;
   const { chain: name, symbol, decimals } = shown ?? {};
@@ -184,8 +187,8 @@ type Answer = { readonly as: Key; readonly values?: Readonly<Record<string, numb
 type Result = Answer & { readonly name: string };
 
 /**
- * Checks whether a receipt's blocks belong to the chain, with endpoints that the reader enters and
- * with this browser's wallets.
+ * Checks whether a receipt's blocks belong to the chain. Asks endpoints that the reader enters, and
+ * wallets in this browser.
  */
 export function Witnesses({ proved }: { proved: ProvedReceipt }) {
   const { blocks, record } = proved;
@@ -244,7 +247,10 @@ export function Witnesses({ proved }: { proved: ProvedReceipt }) {
   );
 }
 
-/** Requests each of `blocks` by its number and compares the hashes. Never throws. */
+/**
+ * Requests each block by its number and compares its hash with the hash in the receipt. Never
+ * throws.
+ */
 async function requestBlocks(
   request: Request,
   chainId: number,

@@ -14,8 +14,8 @@ import zh from "./words/zh.json" with { type: "json" };
 type ReceiptKey = keyof typeof en;
 const catalogues: Readonly<Record<LanguageTag, Words<ReceiptKey>>> = { en, es, fr, de, ar, zh };
 
-// Receipts show none of the element's texts, so the script contains the element's texts only in
-// English.
+// The script contains the element's texts only in English, because receipts show none of these
+// texts.
 const english = { ...uiWords, ...en };
 export type Key = keyof typeof english;
 

@@ -1,5 +1,5 @@
-// Sends requests from the API reference's forms, or shows them as commands. The key stays in this
-// page.
+// Sends requests from the API reference's forms, or shows them as commands. The page does not store
+// the API key that a user enters.
 
 const base = new URL("/v1", location.href).href;
 const keyOf = () => document.querySelector("#key").value.trim();
@@ -39,7 +39,8 @@ function headersOf(hasBody) {
 
 async function send(form) {
   const { method } = form.dataset;
-  // The service would reject the request, and warn the account that its key was used in a browser.
+  // Otherwise, the service would reject the request, and warn the account that its API key was used
+  // in a browser.
   if (method !== "GET" && isServersKey(keyOf()))
     return "API keys work only on servers. Copy the command, or use a client ID.";
   const body = form.elements.body?.value;

@@ -5,8 +5,8 @@ import { type Shape, Shapes } from "./shapes.tsx";
 
 type Ribbon = {
   /**
-   * The amount, in the same unit for all ribbons. An amount of 0 means a different token, and is
-   * drawn as a thread.
+   * The amount, in the same unit for all ribbons. A ribbon with the amount 0 represents another
+   * token, and is drawn as a thin line.
    */
   readonly units: bigint;
   /** Money that does not go to its intended recipient. */
@@ -65,8 +65,8 @@ function Side({ streams }: { streams: readonly Stream[] }) {
 type FlowPicture = { box: string; rem: string; shapes: Shape[] };
 
 /**
- * Draws the ribbons. The picture's height (`rem`) has room for a row of text for each entry of the
- * longer list.
+ * Draws the ribbons. The picture is as high (`rem`) as the longer of the two lists, which has a row
+ * of text for each ribbon.
  */
 function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
   const height = Math.max(from.length, to.length) * rowHeight;

@@ -2,7 +2,7 @@
 
 import { createElement } from "react";
 
-/** The name of an SVG element, its attributes, and its text if it has one. */
+/** An SVG element: its name, its attributes, and its text if it contains text. */
 export type Shape = readonly [
   name: string,
   attributes: Readonly<Record<string, string | number>>,

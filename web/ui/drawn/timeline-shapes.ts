@@ -4,11 +4,12 @@
 import type { Shape } from "./shapes.tsx";
 
 /**
- * Everything after the `end` is late. A payment after the execution is late even before the `end`.
+ * A moment of the timeline. A payment after the execution is `late`, even if it is before the
+ * `end`.
  */
 export type Moment = { readonly seconds: number; readonly is?: "now" | "end" | "late" };
 
-/** The minimum share of the line after the end, so that late moments have room. */
+/** The minimum share of the line that is after the `end`, so that late moments have space. */
 const lateShare = 0.08;
 /** A label that is nearer to an edge than this distance is aligned with the edge. */
 const edgePercent = 15;

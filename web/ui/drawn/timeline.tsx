@@ -3,7 +3,8 @@ import { Shapes } from "./shapes.tsx";
 import { type Moment, timelineRem, timelineShapes } from "./timeline-shapes.ts";
 
 /**
- * `said` is the full time, `away` is its distance from now, and `by` is the cause of the moment.
+ * `said` is the full date and time, `away` is the time from now, and `by` shows what caused the
+ * moment.
  */
 export type SaidMoment = Moment & {
   name: string;

@@ -44,7 +44,7 @@ export const useUiSpeech = () => useContext(UiContext);
 
 /**
  * Creates the hooks for one set of texts. The language is English unless `Speaking` of {@link
- * makeSpeaking} provides a different language.
+ * makeSpeaking} provides another language.
  * @param en the set of texts, and the texts of ui/
  */
 export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {
@@ -112,7 +112,7 @@ export function makeSpeaking<Key extends string>(
   };
 }
 
-/** Selects a language by its own name, and remembers the choice. */
+/** Lists each language by its own name, and remembers the choice. */
 export function LanguageSelect() {
   const { say, language } = useUiSpeech();
   const choose = (tag: string) => {
