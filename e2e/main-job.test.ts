@@ -1,6 +1,6 @@
 // Tests the main job on a real chain: an intent becomes an address, the address is paid and runs
-// its calls, and all other money is returned. The executor is off, and the test takes each of its
-// steps, because anyone can.
+// its calls, and all other money is returned. The executor is off. The test itself takes each step,
+// because anyone can do this.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

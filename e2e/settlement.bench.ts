@@ -46,8 +46,8 @@ const soakSeconds = readNumber("SOAK_SECONDS", 120);
 const cohortMax = readNumber("COHORT_MAX", 6400);
 const cohortMin = 100;
 /**
- * A cohort has settled in time if no execution's block is more than this time after its payment's
- * block.
+ * A cohort has settled in time if each execution's block follows the payment's block within this
+ * time.
  */
 const cohortSecondsMax = 60;
 /** A payment that takes longer ends the bench with an error. */
@@ -257,8 +257,8 @@ async function settle({ payments }: Deployment, addresses: readonly Hex[]): Prom
 const settlementSeconds = ({ paidIn, executedIn }: Settled) =>
   executedIn.timestamp - paidIn.timestamp;
 /**
- * How long after the execution's block the webhook arrived at this client; 0 if the webhook arrived
- * first.
+ * How long after this client saw the execution's block the webhook arrived; 0 if the webhook
+ * arrived first.
  */
 const webhookMs = ({ executedIn, deliveredAtMs }: Settled) =>
   Math.max(0, deliveredAtMs - executedIn.seenAtMs);

@@ -1,5 +1,5 @@
-// Follows the status of an address for a page. In addition to the updates of the client's watch,
-// reports the chain's time and how long the server has been silent.
+// Follows the status of an address for a page. Reports the same updates as the client's `watch`,
+// and also the chain's time and how long the server has been silent.
 
 import type { Hex } from "executable-address";
 import {

@@ -37,8 +37,8 @@ export function findHazards(intent: Intent, isListed: boolean): Hazard[] {
 }
 
 /**
- * The service rejects these names when an address is created, but an address can also be derived
- * without the service.
+ * The service rejects misleading names when an address is created, but an address can also be
+ * derived without the service.
  */
 function misleadingNames(intent: Intent): Hazard[] {
   return findCautions(intent).map(({ path, code }) => {

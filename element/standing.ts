@@ -1,4 +1,4 @@
-// Decides the state that a payer sees, on every page. A payment that cannot execute is not offered,
+// Decides which state every page shows to a payer. A payment that cannot execute is not offered,
 // and a received payment that cannot execute is never shown as successful.
 
 import { askedAmount, type Intent } from "executable-address";
@@ -36,7 +36,7 @@ export type Standing = {
 export const isOver = ({ state }: Standing): boolean =>
   state === "executed" || state === "expired" || state === "recovered";
 
-/** Returns the name of the state's label in the element's words. */
+/** Returns the key of the element's text that names the state. */
 export const findStateWord = ({ state }: Pick<Standing, "state">) =>
   `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
 

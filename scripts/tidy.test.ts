@@ -108,7 +108,7 @@ const mayImport: Record<string, readonly string[]> = {
   "web/pay": ["address", "element", "web/ui", "web/shown"],
   web: [],
   scripts: ["address", "contracts", "service", "service/store", "service/chain"],
-  // e2e contains tests and their shared code, which no room may import.
+  // e2e contains tests and their shared code, which no other folder may import.
   e2e: [],
 };
 
@@ -129,7 +129,10 @@ const roomOf = (path: string) => {
 
 type Import = { room: string | undefined; file?: string };
 
-/** Returns the files and rooms that a source file imports, as paths from the root. */
+/**
+ * Returns the files and rooms (the folders in `mayImport`) that a source file imports, as paths
+ * from the root.
+ */
 const importsOf = (path: string): Import[] =>
   readSpecifiers(path).flatMap((specifier) => {
     if (specifier.startsWith(".")) {

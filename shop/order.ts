@@ -1,7 +1,7 @@
 // Creates the address of an order. The order is stored before anything is sent, and the salt binds
-// the order's intent to its reference. So a crash, a double click, and a lost database all lead to
-// the same address, and a stranger cannot create an address that is accepted as the order's
-// address.
+// the order's intent to its reference. So the order's address stays the same after a crash, a
+// double click, or the loss of the database, and a stranger cannot create an address that is
+// accepted as the order's address.
 
 import {
   type AddressRecord,

@@ -74,7 +74,8 @@ const claimEvent = `
   select body, attempts, exists (select from claimed) as "isMine" from due`;
 
 /**
- * Ends a claim. If another server has taken over the claim, its row is missing and nothing changes.
+ * Ends a claim. If another server has taken over the claim, this claim's row is missing, and the
+ * statement changes nothing.
  */
 const settle = (fields: string) => `
   with settled as (delete from shop_claims where claim = $1 returning id)

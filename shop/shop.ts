@@ -39,8 +39,8 @@ export type ShopOptions = ProveEventOptions & {
    */
   deliver(order: ShopOrder, fact: Executed): unknown;
   /**
-   * Books the amounts that one transaction returned to the customer. The shop calls `refund` like
-   * `deliver`. Use the address and the transaction hash as an idempotency key.
+   * Books the amounts that one transaction returned to the customer. The shop calls `refund` until
+   * it succeeds, like `deliver`. Use the address and the transaction hash as an idempotency key.
    */
   refund(order: ShopOrder, fact: Recovered): unknown;
   /**

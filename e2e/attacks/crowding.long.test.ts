@@ -21,8 +21,8 @@ for (const kind of deployments) {
     let deployed: Deployment;
     let address: string;
     let calls = 0;
-    // Answers only requests for the newest block, which the service sends at most ten times a
-    // second, and rejects all other requests.
+    // This node responds only to requests for the newest block, which the service sends at most ten
+    // times a second. It rejects all other requests.
     const node = createServer(async (asked, answer) => {
       const [{ id, method }] = [JSON.parse(await text(asked))].flat() as [Record<string, unknown>];
       if (method === "eth_getBlockByNumber") {

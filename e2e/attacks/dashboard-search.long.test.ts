@@ -11,7 +11,10 @@ import { listen, newIntent, type TestApp } from "../../service/testing/app.ts";
 import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
-/** Greater than the number of rows that one statement searches. */
+/**
+ * The number of the user's addresses, which is greater than the number of rows that one statement
+ * searches.
+ */
 const rows = 12_000;
 const began = 1_700_000_000_000;
 /** The addresses that a search finds: the oldest, one in the middle, and the newest. */

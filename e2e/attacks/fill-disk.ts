@@ -20,8 +20,8 @@ type Counted = Record<string, number>;
 /** Observations of one cycle, in which the disk becomes full and is then freed. */
 type Cycle = {
   /**
-   * The numbers of create requests before the first rejection, after the first rejection, and after
-   * space is free again.
+   * The responses to create requests before the first rejection, while the disk was full, and after
+   * space was free again.
    */
   creates: { before: Counted; full: Counted; back: Counted };
   /** Lookups while the disk was full. */

@@ -1,5 +1,5 @@
-// A real Chromium for e2e tests, small pages of other origins, and the checks that every page must
-// pass.
+// Starts Chromium for e2e tests, serves small pages of other origins, and contains the checks that
+// every page must pass.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ import { isLong } from "../../scripts/long.ts";
 import { findNewerThanPages } from "../../scripts/pages.ts";
 
 const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
-/** axe's source in ASCII only, which the browser compiles in half the processor time. */
+/** The source of axe in ASCII, because the browser compiles ASCII in half of the processor time. */
 const axeSource = readFileSync(
   createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
   "utf8",
@@ -100,7 +100,7 @@ export async function openPage(page: Page, url: string): Promise<void> {
   await untilShown(page);
 }
 
-/** Opens `path` of an open dashboard without a reload, like a link there. */
+/** Opens another page of the dashboard without a reload, like a link in the dashboard. */
 export async function followPath(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)})`);
   await untilDrawn(page);
@@ -112,7 +112,7 @@ async function untilShown(page: Page): Promise<void> {
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
 }
 
-/** Waits for the next drawing, in which a page adapts to its width. */
+/** Waits until the page is drawn again, because it adapts to its width only then. */
 export const untilDrawn = (page: Page): Promise<unknown> =>
   page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))");
 

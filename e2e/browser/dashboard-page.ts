@@ -1,4 +1,4 @@
-// Accounts of the dashboard for tests in a browser, and create requests with the accounts'
+// Creates dashboard accounts for tests in a browser, and sends create requests with the accounts'
 // credentials.
 
 import type { BrowserContext, Page } from "playwright-core";

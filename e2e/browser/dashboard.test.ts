@@ -212,7 +212,7 @@ describe("a page creates addresses with the client ID", () => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const { status, body } = await createFrom(context, service, shop.origin, headers);
     assert.deepEqual([status, body.error?.code], [403, "api_key_in_browser"]);
-    // Uses of a key in a browser are written in batches, a few seconds apart.
+    // The service stores the uses of a key in a browser in batches, every few seconds.
     const warning = page.getByText("Your API key was used in a browser");
     do await openPage(page, site);
     while ((await warning.count()) === 0);

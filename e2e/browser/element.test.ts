@@ -53,7 +53,7 @@ afterEach(() => page.context().close());
 
 const part = (name: string) => page.locator(`executable-address [part~="${name}"]`);
 
-/** Opens a page that contains only the element and records its events. */
+/** Opens a page that contains only the element, and records the element's events. */
 async function show(address: string, baseUrl = service.baseUrl, mirrors = ""): Promise<void> {
   await page.goto(`${shop.origin}/bare`);
   await page.evaluate(`

@@ -149,7 +149,7 @@ export async function showWrongToken(page: Page): Promise<void> {
   });
 }
 
-/** Creates an address of the demo shop in each state, with a hostile one among them. */
+/** Creates addresses of the demo shop in different states, and a hostile address. */
 async function createOrders(service: Running) {
   const note = {
     target: stranger,
@@ -176,8 +176,8 @@ async function createOrders(service: Running) {
 }
 
 /**
- * Serves the payment page of an address in each state until the file's tests end. After each test,
- * `page` must have no faults.
+ * Serves the payment pages of these addresses until the file's tests end. After each test, `page`
+ * must have no faults.
  *
  * @param names the operator's labels of contracts
  * @returns helpers, and the `page` that most tests share, because another load in it takes half as

@@ -1,4 +1,4 @@
-// Tests what a payer sees without scrolling, in every language; the receipt; and the link back to a
+// Tests what a payer sees without scrolling in every language, the receipt, and the link back to a
 // shop.
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ import {
 } from "./pay-page.ts";
 
 const payer: Hex = "0x1234567812345678123456781234567812345678";
-/** English and Arabic; in `npm run test:long` all six. */
+/** The tested languages: English and Arabic, and all six in `npm run test:long`. */
 const languages = isLong ? ["en", "es", "fr", "de", "ar", "zh"] : ["en", "ar"];
 const screens = [
   { width: 1280, height: 800 },

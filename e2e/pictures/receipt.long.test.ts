@@ -1,4 +1,4 @@
-// Tests receipts. They are created on the service's page, checked by the user's nodes and wallet,
+// Tests receipts, which are created on the service's page, checked by the user's nodes and wallet,
 // and saved as one file that makes no requests.
 
 import assert from "node:assert/strict";

@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** The printed commands, as pasted. */
+/** Returns the printed commands as a user would paste them. */
 const commandsOf = (said: string) =>
   said
     .replaceAll("\\\n", "")

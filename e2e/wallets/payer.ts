@@ -18,8 +18,8 @@ export const poor = executorAccount.address as Hex;
  * Starts the service and a browser until the file's tests end. After each test, `page` must have no
  * faults.
  *
- * @returns with `page`, which most tests use, because a second load costs half of a first load in a
- *   new context
+ * @returns helpers, and the `page` that most tests share, because another load in it takes half as
+ *   long as a load in a new context
  */
 export async function startPayer() {
   const browser = await launchBrowser();

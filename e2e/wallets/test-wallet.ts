@@ -27,9 +27,9 @@ export type TestWallet = {
   connecting: Promise<void> | undefined;
   /** If set, the wallet responds to a payment request after this promise resolves. */
   asking: Promise<void> | undefined;
-  /** The user chose a different account in the wallet's window. */
+  /** If set, the account that the user chose in the wallet's window instead of `account`. */
   sendsFrom: Hex | undefined;
-  /** The node does not respond. */
+  /** True if the wallet's node does not respond. */
   isNodeSilent: boolean;
   /** The last transaction that was sent. */
   sent: { hash: Hex; to: Hex; data: Hex } | undefined;

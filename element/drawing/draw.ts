@@ -73,7 +73,7 @@ export function drawRecord(drawing: Drawing): Node[] {
 }
 
 /**
- * Names the look-alikes that arrived at the address instead of the token, and their destination.
+ * Names the look-alikes that were sent to the address instead of the token, and says where they go.
  */
 function drawWrongTokens({ wrongTokens, lookedUp, words }: Drawing): Node[] {
   const { intent } = lookedUp.record;

@@ -8,7 +8,7 @@ import type { Kept } from "./kept.ts";
 import { ask, askQuantity, nodeMs, settleWithin, type WalletProvider } from "./provider.ts";
 
 export type Fate =
-  /** The wallet has not reported a transaction, and no block contains such a transaction. */
+  /** The wallet has not reported a transaction, and none was found on the chain. */
   | { kind: "asking" }
   /** The account has made the same transfer, but the request is still open in its wallet. */
   | { kind: "met" }

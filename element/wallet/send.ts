@@ -32,7 +32,7 @@ export type Order = {
   /** Returns the current amount due. It is called just before the wallet is asked to sign. */
   owedNow: () => string;
   report: (step: Step) => void;
-  /** Cancels the payment, so that other tabs can request it. */
+  /** Aborting cancels the payment, so that other tabs can request it. */
   signal?: AbortSignal;
 };
 
@@ -83,7 +83,8 @@ async function sendAlone(provider: WalletProvider, rdns: string, order: Order): 
     const sent = await findSent(provider, hash).catch(() => undefined);
     if (sent && isSame(findKept(address)?.hash ?? "", hash)) keep(address, { ...kept, ...sent });
   } catch (error) {
-    // After any other error, it is unknown whether something was sent, so the payment stays stored.
+    // Unless the wallet declined the request, it is unknown whether something was sent, so the
+    // payment stays stored.
     const isDeclined = error instanceof PaymentRefused && error.refusal.kind !== "failed";
     if (isDeclined && findKept(address)?.sinceMs === sinceMs) forgetKept(address);
     throw error;

@@ -3,8 +3,8 @@
 // packages.json.
 
 /**
- * A token by its symbol in the packages. `as` and `name` replace the symbol and the name in the
- * file.
+ * A token, identified by the symbol that the packages give it. `as` and `name` replace the symbol
+ * and the name in the file.
  */
 type Named = { symbol: string; as?: string; name?: string; looksLike: string };
 

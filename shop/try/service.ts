@@ -51,7 +51,7 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
     return { status: 200, body: answer };
   }
 
-  /** Adds a record that the shop did not create, as in the real service. */
+  /** Adds a record that the shop did not create, which the real service may also have. */
   const know = (record: AddressRecord) => records.set(record.address.toLowerCase(), record);
 
   async function answer({ method, url, body }: TryRequest): Promise<TryAnswer> {

@@ -27,7 +27,7 @@ export type Hands = {
 
 export type Trial = {
   readonly name: string;
-  /** Whether the trial needs the shop's orders and the number of deliveries. */
+  /** Whether the trial must create orders in the shop and count their deliveries. */
   readonly needsGoods: boolean;
   run(hands: Hands): Promise<boolean>;
 };
@@ -193,7 +193,7 @@ const ofLies: readonly Trial[] = [
     hands.chain.recover(made.record);
     await hands.deliver(await hands.eventOf(made, "address.recovered"));
     const isRight = await hands.goodsAre(made, 0);
-    // The chain's clock is before the expiry, so that later orders are not expired.
+    // The chain's clock stays before the expiry, because later orders would otherwise be expired.
     hands.chain.takeBack(1);
     return isRight;
   }),

@@ -180,8 +180,8 @@ type Target = { path: string; name: string };
 const isMac = /^(Mac|iP)/.test(navigator.platform);
 
 /**
- * Opens with Ctrl-K (Command-K on a Mac). Finds pages by name, and addresses by digits or
- * reference.
+ * Opens with Ctrl-K (Command-K on a Mac). Finds pages by name, and addresses by their beginning or
+ * their reference.
  */
 function Palette({ pages }: { pages: readonly Target[] }) {
   const { say } = useSpeech();

@@ -51,7 +51,7 @@ function Strays({ strays, owed }: StraysProps) {
   );
 }
 
-/** Names the look-alikes of the requested token at the address, and their destination. */
+/** Names the look-alikes of the requested token at the address, and says where they go. */
 function WrongTokens({ found }: { found: readonly WrongTokenNews[] }) {
   const { intent, token: asked } = useAbout();
   const { say, language } = useSpeech();

@@ -11,8 +11,8 @@ import { fieldsOf, itemsOf } from "./value.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /**
- * Further calls are folded, because nobody reads 32 calls before paying. If one of these calls is
- * hazardous, they are not folded.
+ * More calls than this are folded, because nobody reads 32 calls before paying. If one of these
+ * calls is hazardous, they are not folded.
  */
 const shownMax = 3;
 

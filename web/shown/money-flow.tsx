@@ -38,7 +38,7 @@ export type MoneyProps = {
   hasTransactions?: boolean;
 };
 
-/** Like {@link MoneyFlow}, for a page that shows nothing else of the proof. */
+/** Like {@link MoneyFlow}, for a page that shows no other part of the proof. */
 export function ProvedFlow(props: Omit<MoneyProps, "proved">) {
   const proved = useProved(useAbout().record, props.status);
   return <MoneyFlow {...props} proved={proved} />;

@@ -16,7 +16,7 @@ export type Share = {
 
 /**
  * The balances before and after the calls, and the transfers that the calls made. `moved` may lack
- * some transfers, such as transfers of native coin.
+ * transfers that emit no log, such as transfers of native coin.
  */
 type Taken = Pick<ProvedExecution, "held" | "left" | "moved">;
 

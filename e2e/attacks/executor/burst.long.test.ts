@@ -1,6 +1,6 @@
 // Tests thousands of payments in one block while many other addresses are open. A block is mined
-// when the executor has finished a pass, so the test measures the executor's work, not the
-// machine's speed.
+// when the executor has finished a pass (one run of its loop), so the test measures the executor's
+// work, not the machine's speed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

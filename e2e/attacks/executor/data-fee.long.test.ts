@@ -23,7 +23,10 @@ const plenty = 10n ** 24n;
 /** The budget covers about four executions at the maximum fee. */
 const budget = 16n * 10n ** 15n;
 
-/** By the time a transaction is included, Ethereum's base fee has nearly doubled. */
+/**
+ * Returns the fee that is charged if Ethereum's base fee nearly doubles before the transaction is
+ * included.
+ */
 const parseDataFee = (input: Hex) => 2n * weiPerByte * BigInt((input.length - 2) / 2 + 150);
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;

@@ -63,7 +63,10 @@ const reasonsOf = async (records: AddressRecord[]) =>
   (await Promise.all(records.map(({ address }) => jobOf(address)))).map((job) => job?.reason);
 
 describe("an account over its budget", () => {
-  /** The budget covers about two executions at the maximum fee. Their actual cost is lower. */
+  /**
+   * The budget covers about two executions at the maximum fee, which is higher than their actual
+   * cost.
+   */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
   test("waits without further charges, and delays no other account's payments", async (context) => {
@@ -221,8 +224,8 @@ describe("intents with tips", () => {
   });
 
   /**
-   * Makes intents fail on chain that pay a tip and succeeded in the simulation. Returns the total
-   * cost that was charged to the accounts (`cheats`) in wei.
+   * Sends intents that pay a tip and succeed in the simulation, but fail on chain. Returns the
+   * total cost that was charged to the accounts (`cheats`) in wei.
    */
   async function lostBy(context: TestContext, cheats: string[], limits: Partial<Limits>) {
     const fickle = await attack.contract("0x00");
@@ -280,7 +283,7 @@ describe("accounts that share a transaction", () => {
   const accepts: Hex = "0x00";
   const intentAt = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
-  /** Converts a correct trace to an endpoint's response. */
+  /** Returns the response of an endpoint, given the correct trace. */
   type Says = (trace: Answer) => Answer;
   const truth: Says = (trace) => trace;
   const refuses: Says = () => ({

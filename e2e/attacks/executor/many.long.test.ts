@@ -45,7 +45,10 @@ function start(context: TestContext, perAccountMax: bigint) {
   );
   context.after(running.stop);
   const simulations = () => asked.filter((method) => method === "eth_estimateGas").length;
-  /** Waits until two more passes have ended. The second pass began after all earlier work. */
+  /**
+   * Waits until two more passes have ended. The second pass has begun after all work that preceded
+   * this call.
+   */
   const aPass = async () => {
     const from = passes;
     await until("a pass has ended", async () => passes >= from + 2);

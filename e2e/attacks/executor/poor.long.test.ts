@@ -36,7 +36,7 @@ before(async () => {
 after(() => proxy.stop());
 afterEach(() => setMoney(plenty));
 
-/** Advances both clocks by the interval between two reads of the balance. */
+/** Advances both clocks by the interval at which the executor reads its balance. */
 let aheadMs = 0;
 const passTime = async () => {
   aheadMs += 15_000;

@@ -133,8 +133,8 @@ describe("a token that is another view of the native coin", () => {
     await world.client.setBalance({ address: record.address, value: 10n ** 17n });
     const running = startCore(store, world.chains([world.rpcUrl], { tokens }));
     context.after(running.stop);
-    // Paid before the address was created, so no log reported the payment. The executor finds it
-    // when it reads new records.
+    // The money arrives without a log and before the address is created, so the executor finds the
+    // money only when it reads the new record.
     await save([record], victim);
     await until("it was tried", async () => (await jobOf(record.address))?.recovery_failures === 1);
     const sent = (await recoveries()).at(-1)!;

@@ -12,7 +12,7 @@ import { partsFor, prepare } from "../../../service/testing/executor/executor.ts
 
 export { fatesOf, testConfig, until };
 
-/** Whether this is the long form (`npm run test:long`). */
+/** Returns `long` in `npm run test:long`, and otherwise `short`. */
 export const count = (short: number, long: number) => (isLong ? long : short);
 /**
  * The options of a slow control test. A control shows that an attack works without the protection,
@@ -49,7 +49,7 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
     return hasPassed;
   };
   world.startTicking(ms, { isDue });
-  /** For `startCore`. A pass ends with a sleep. */
+  /** For `startCore`. The executor sleeps at the end of each pass. */
   return (core: Parts): Parts => ({
     ...core,
     sleep(sleepMs) {
@@ -189,7 +189,10 @@ async function blocksWaited(
     .map(({ blockNumber }) => Number(blockNumber - from));
 }
 
-/** Sums the charges of the account on all days and the caps of pending transactions, in wei. */
+/**
+ * Returns the gas costs that the account was charged on all days, plus the maximum fees of its
+ * pending transactions, in wei.
+ */
 async function readCharged({ db }: Prepared["store"], accountId: string): Promise<bigint> {
   const rows = await db
     .selectFrom("executor_account_spending")

@@ -245,7 +245,7 @@ function SessionTable({ sessions, ending, onEnd }: SessionTableProps) {
 }
 
 const systems = ["Android", "iPhone", "iPad", "Windows", "Mac OS X", "CrOS", "Linux"];
-/** Checked in this order, because most browsers also claim the names of other browsers. */
+/** The names are checked in this order, because most browsers also claim to be other browsers. */
 const browsers = ["Firefox", "Edg", "OPR", "Chrome", "Safari"];
 const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS" };
 

@@ -294,7 +294,7 @@ function ShortHex({ hex }: { hex: string }) {
   );
 }
 
-/** Statuses change without user action. */
+/** The interval at which statuses are requested again, because they change without user action. */
 const statusesEveryMs = 15_000;
 
 const useAddresses = (filter: AddressFilter) =>

@@ -24,7 +24,7 @@ import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 import type { Key } from "../words/words.ts";
 
-/** The change that an open dialog confirms or fills in. */
+/** The change for which a dialog is open. */
 type PendingChange = { to: "rotate" | "revoke"; prefix: string } | { to: "add" } | undefined;
 
 /**

@@ -1,4 +1,5 @@
-// The page of the origins that can use the client ID. The server decides every verdict.
+// The page of the origins that can use the client ID. Only the server decides which origins are
+// permitted.
 
 import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";

@@ -81,7 +81,8 @@ function Receipt({ first }: { first: View }) {
     const file = input.files?.[0];
     if (!file) return;
     setView(await open(async () => readReceipt(await file.text())));
-    // Without this, a browser reports no change if the user chooses the same file again.
+    // Resets the input, because a browser otherwise reports no change if the user chooses the same
+    // file again.
     input.value = "";
   };
   return (
