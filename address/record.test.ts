@@ -20,14 +20,14 @@ function refusals(
 }
 
 describe("verifyRecord", () => {
-  test("refuses a value that is not a record (`wrong_type` or missing)", () => {
+  test("verifyRecord refuses a value that is not a record (`wrong_type` or `missing`)", () => {
     for (const value of [null, [], "x", 1]) assert.deepEqual(refusals(value), [" wrong_type"]);
     const fields = ["address missing", "factory missing", "intent missing", "terms missing"];
     assert.deepEqual(refusals({}), fields);
     assert.deepEqual(refusals(Object.create(record)), fields);
   });
 
-  test("refuses a record whose intent has one changed field (`address_mismatch`)", () => {
+  test("verifyRecord refuses a changed field of the intent (`address_mismatch`)", () => {
     const changes: object[] = [
       { token: shop },
       { amount: "1000001" },
@@ -46,28 +46,28 @@ describe("verifyRecord", () => {
       ]);
   });
 
-  test("refuses a record whose intent and terms were replaced (`address_mismatch`)", () => {
+  test("verifyRecord refuses a replaced intent with its terms (`address_mismatch`)", () => {
     const { intent, terms } = makeRecord({ ...sample, recovery: shop });
     assert.deepEqual(refusals({ ...record, intent, terms }), ["address address_mismatch"]);
   });
 
-  test("refuses a valid record of a different address (`address_mismatch`)", () => {
+  test("verifyRecord refuses a valid record of another address (`address_mismatch`)", () => {
     const other = makeRecord({ ...sample, recovery: shop });
     const options = { factory, address: record.address };
     assert.deepEqual(refusals(other, options), ["address address_mismatch"]);
   });
 
-  test("refuses a valid record of a factory that is not trusted (`factory_mismatch`)", () => {
+  test("verifyRecord refuses a factory that is not trusted (`factory_mismatch`)", () => {
     const theirs = makeRecord(sample, { factory: shop });
     assert.deepEqual(refusals(theirs), ["factory factory_mismatch", "address address_mismatch"]);
   });
 
-  test("refuses different terms (`terms_mismatch`) and missing terms (`wrong_type`)", () => {
+  test("refuses other terms (`terms_mismatch`) and missing terms (`wrong_type`)", () => {
     assert.deepEqual(refusals({ ...record, terms: "0x" }), ["terms terms_mismatch"]);
     assert.deepEqual(refusals({ ...record, terms: 1 }), ["terms wrong_type"]);
   });
 
-  test("refuses an invalid intent and reports its faults with paths under `intent`", () => {
+  test("verifyRecord reports the faults of an invalid intent with paths under `intent`", () => {
     const intent = { ...sample, amount: "01", tip: 1 };
     assert.deepEqual(refusals({ ...record, intent }), [
       "intent.tip unknown_field",
@@ -75,13 +75,13 @@ describe("verifyRecord", () => {
     ]);
   });
 
-  test("refuses invalid options (`malformed_address`)", () => {
+  test("verifyRecord refuses invalid options (`malformed_address`)", () => {
     assert.deepEqual(refusals(record, { factory: "0x" }), ["options.factory malformed_address"]);
   });
 });
 
 describe("verifyRecord", () => {
-  test("returns the record in canonical form and omits fields that cannot be verified", () => {
+  test("verifyRecord returns the canonical record without fields that it cannot verify", () => {
     const lower = (text: string) => text.toLowerCase();
     const spelled = {
       ...record,
@@ -97,7 +97,7 @@ describe("verifyRecord", () => {
     assert.deepEqual(verifyRecord(record, { factory: lower(factory) as Hex }), record);
   });
 
-  test("trusts a different factory if the caller passes it", () => {
+  test("verifyRecord trusts another factory if the caller passes this factory", () => {
     const theirs = makeRecord(sample, { factory: shop });
     assert.deepEqual(verifyRecord(theirs, { factory: shop }), theirs);
   });

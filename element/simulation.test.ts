@@ -31,7 +31,7 @@ const found = async (answer: unknown, answerStatus = 200) => {
 };
 
 describe("findSimulation", () => {
-  test("returns `unavailable` for an invalid simulation and for too many changes", async () => {
+  test("findSimulation returns `unavailable` for an invalid simulation", async () => {
     const wrong = [
       "<html>",
       null,
@@ -44,11 +44,11 @@ describe("findSimulation", () => {
     assert.deepEqual(await found(simulation, 503), { kind: "unavailable" });
   });
 
-  test("returns `not_held` if the server has no intent for the address", async () => {
+  test("findSimulation returns `not_held` if the server has no intent", async () => {
     assert.deepEqual(await found({}, 404), { kind: "not_held" });
   });
 
-  test("returns the simulation for an address in any letter case", async () => {
+  test("findSimulation returns the simulation for an address in any letter case", async () => {
     for (const answer of [simulation, { ...simulation, address: address.toLowerCase() }])
       assert.deepEqual(await found(answer), { kind: "done", simulation: answer });
   });

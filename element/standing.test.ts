@@ -72,7 +72,7 @@ describe("hides payment options until the payer presses a button", () => {
     });
   }
 
-  test("offers payment ten minutes before the expiry, regardless of the simulation", () => {
+  test("payment is offered ten minutes before the expiry if no simulation fails", () => {
     for (const simulated of [simulation("succeeds"), simulation("unknown"), undefined]) {
       const known = {
         status: statusOf("unfunded"),
@@ -85,7 +85,7 @@ describe("hides payment options until the payer presses a button", () => {
 });
 
 describe("the clock", () => {
-  test("uses the chain's clock, regardless of the payer's clock", () => {
+  test("the time left depends on the chain's clock, not on the payer's clock", () => {
     const status = statusOf("unfunded");
     const wrong = { device: now + 10 ** 6 };
     assert.deepEqual(stand({ status, chain: now, ...wrong }).doubts, []);
@@ -93,13 +93,13 @@ describe("the clock", () => {
     assert.equal(stand({ status, chain: now + 3600, device: 0 }).secondsLeft, 0);
   });
 
-  test("uses the device's clock if the chain's clock is unknown", () => {
+  test("the time left depends on the device's clock if the chain's clock is unknown", () => {
     assert.equal(stand({ device: now + 3601 }).state, "expired");
   });
 });
 
-describe("does not show a paid address as successful if the address cannot execute", () => {
-  test("reports why a simulation fails, and at which call", () => {
+describe("a paid address that cannot execute", () => {
+  test("shows why a paid address cannot execute, and which call fails", () => {
     const status = statusOf("funded", { balance: "25" });
     const standing = stand({ status, simulated: simulation("fails", "shut") });
     assert.equal(standing.state, "stuck");
@@ -107,7 +107,7 @@ describe("does not show a paid address as successful if the address cannot execu
     assert.equal(standing.failedCall, 1);
   });
 
-  test("reports an executor that gave up, or that failed while no simulation succeeds", () => {
+  test("a paid address is stuck if the executor gave up or failed without a simulation", () => {
     assert.equal(stand({ status: executor("given_up", 3) }).state, "stuck");
     assert.equal(stand({ status: executor("given_up", 3) }).reason, "no gas");
     assert.equal(stand({ status: executor("waiting", 1) }).state, "stuck");
@@ -118,7 +118,7 @@ describe("does not show a paid address as successful if the address cannot execu
   });
 });
 
-test("subtracts the amount already received", () => {
+test("the owed amount excludes the amount already received", () => {
   const standing = stand({ status: statusOf("partially_funded", { balance: "10" }) });
   assert.equal(standing.state, "partly");
   assert.equal(standing.owed, "15");
@@ -132,7 +132,7 @@ const wrong: WrongToken = {
 const openStanding = { state: "unfunded", secondsLeft: 0 } as const;
 
 describe("the notice about look-alikes", () => {
-  test("is absent if there is no status or if the chain could not be read", () => {
+  test("there is no notice about look-alikes without a status", () => {
     assert.deepEqual(findWrongTokens(undefined, openStanding), []);
     assert.deepEqual(findWrongTokens({ wrongTokens: null }, openStanding), []);
   });
@@ -161,7 +161,7 @@ describe("the notice about look-alikes", () => {
     }
   });
 
-  test("omits a symbol or a name that could mislead", () => {
+  test("the notice about look-alikes omits misleading symbols and names", () => {
     const names = (change: object) =>
       findWrongTokens({ wrongTokens: [{ ...wrong, ...change }] }, openStanding).map(
         ({ name, held }) => [name, held],
@@ -184,10 +184,11 @@ describe("an address that requests 100 and accepts 99", () => {
     return decideStanding(tolerant, news, undefined, now).owed;
   };
 
-  test("requests 100 at first, and only the remainder after the first payment", () => {
+  test("an address that accepts 99 requests 100, or what is missing from 100", () => {
     assert.equal(owedOf("unfunded", "0"), "100");
     assert.equal(owedOf("partially_funded", "98"), "2");
   });
 
-  test("requests nothing after 99 arrived", () => assert.equal(owedOf("funded", "99"), "0"));
+  test("an address that accepts 99 requests nothing after 99 arrived", () =>
+    assert.equal(owedOf("funded", "99"), "0"));
 });

@@ -68,7 +68,7 @@ describe("matches viem's encoder", () => {
     assert.equal(again(data), toHex(data));
   });
 
-  test("encodes a batch of executions and recoveries that decodes to the same terms", () => {
+  test("a batch of executions and recoveries decodes to the terms in the batch", () => {
     const terms = [termsOf(1), termsOf(3), termsOf(2)];
     const data = batchCalldata([
       executeCalldata(terms[0]!),

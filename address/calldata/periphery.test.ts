@@ -30,7 +30,7 @@ const other: Hex = "0x00000000000000000000000000000000000c0ffe";
 const record = { address: one, intent: { ...makeRecord(sample).intent, chainId: 1 } };
 
 for (const build of [requireExecuted, requireClosed]) {
-  test(`${build.name} refuses a record of a different chain`, () => {
+  test(`${build.name} refuses a record for another chain`, () => {
     assert.throws(() => build(record, 8453), {
       name: "InvalidError",
       message: /expected a record of chain 8453, found one of chain 1/,
@@ -39,7 +39,7 @@ for (const build of [requireExecuted, requireClosed]) {
 }
 
 describe("requirementOf", () => {
-  test("returns undefined for a different contract or function", () => {
+  test("requirementOf returns undefined for a call of another contract or function", () => {
     const call = requireExecuted(record, 1);
     assert.equal(requirementOf({ ...call, target: one }), undefined);
     assert.equal(requirementOf({ ...call, target: periphery.guards.address }), undefined);
@@ -48,7 +48,7 @@ describe("requirementOf", () => {
     }
   });
 
-  test("returns the arguments of each builder, regardless of the parameter names", () => {
+  test("requirementOf returns each builder's arguments for any parameter names", () => {
     assert.deepEqual(requirementOf(requireExecuted(record, 1)), { of: "executed", vault: one });
     assert.deepEqual(requirementOf(requireClosed(record, 1)), { of: "closed", vault: one });
     assert.deepEqual(requirementOf(requireGas(7n)), { of: "gas", gas: 7n });
@@ -83,14 +83,14 @@ const call = (text: string, target = tipAddress): Call => ({
 });
 
 describe("tipOf", () => {
-  test("returns undefined for a different contract or function", () => {
+  test("tipOf returns undefined for a call of another contract or function", () => {
     assert.equal(tipOf(call("tip(address token, uint256 amount)", token)), undefined);
     assert.equal(tipOf(call("tip(address token, uint128 amount)")), undefined);
     assert.equal(tipOf(call("tips(address token, uint256 amount)")), undefined);
     assert.equal(tipOf(call("tip(address token, uint256 amount, bool now)")), undefined);
   });
 
-  test("returns a tip's token and amount, regardless of the parameter names", () => {
+  test("tipOf returns the token and the amount for any parameter names", () => {
     const tip = { token: token.toLowerCase(), amount: 250_000n };
     assert.deepEqual(tipOf(call("tip(address token, uint256 amount)")), tip);
     assert.deepEqual(tipOf(call("tip(address $of, uint256 how_much)")), tip);
@@ -111,10 +111,10 @@ describe("payWithTolerance", () => {
       issues: [{ path: [path], code: codes[path], message }],
     });
 
-  test("throws `InvalidError` if `least` is greater than `most`", () =>
+  test("payWithTolerance throws `InvalidError` if `least` is greater than `most`", () =>
     refused({ least: most + 1n }, "least", "expected 1 to 25000000 (most), found 25000001"));
 
-  test("throws `InvalidError` if `least` is zero", () =>
+  test("payWithTolerance throws `InvalidError` if `least` is zero", () =>
     refused({ least: 0n }, "least", "expected 1 to 25000000 (most), found 0"));
 
   test("throws `InvalidError` if the recipient is the Collector, in any letter case", () => {
@@ -123,7 +123,7 @@ describe("payWithTolerance", () => {
     refused({ recipient: lower }, "recipient", message);
   });
 
-  test("returns the token, amount, and calls of a valid intent", () => {
+  test("payWithTolerance returns the token, amount, and calls of a valid intent", () => {
     const parts = payWithTolerance(payment);
     assert.equal(parts.amount, "24750000");
     const { intent } = makeRecord({
@@ -139,18 +139,18 @@ describe("payWithTolerance", () => {
 describe("askedAmount", () => {
   const parts = payWithTolerance(payment);
 
-  test("returns the intent's amount if no call collects its token", () => {
+  test("askedAmount is the intent's amount if no call collects the intent's token", () => {
     assert.equal(askedAmount({ ...parts, calls: parts.calls.slice(0, 1) }), "24750000");
     assert.equal(askedAmount({ ...parts, token: recipient }), "24750000");
   });
 
-  test("returns the intent's amount if the calls collect less than this amount", () =>
+  test("askedAmount is the intent's amount if the calls collect less than this amount", () =>
     assert.equal(askedAmount({ ...parts, amount: "26000000" }), "26000000"));
 
-  test("returns the maximum that the calls collect", () =>
+  test("askedAmount is the maximum that the calls collect", () =>
     assert.equal(askedAmount(parts), "25000000"));
 
-  test("returns the sum of two collections and ignores a collection of a different token", () => {
+  test("askedAmount is the sum of two collections and ignores another token", () => {
     const fee = payWithTolerance({ token, recipient: token, least: 10n, most: 12n });
     const other = payWithTolerance({ ...payment, token: recipient });
     const intent = {
@@ -160,7 +160,7 @@ describe("askedAmount", () => {
     assert.equal(askedAmount(intent), "25000012");
   });
 
-  test("returns the intent's amount if the calls collect everything", () => {
+  test("askedAmount is the intent's amount if the calls collect everything", () => {
     for (const all of [2n ** 256n - 1n, 2n ** 255n]) {
       const { calls } = payWithTolerance({ ...payment, most: all });
       assert.equal(askedAmount({ ...parts, calls }), "24750000");
@@ -172,7 +172,7 @@ describe("askedAmount", () => {
 describe("collectionOf", () => {
   const [approval, collect] = payWithTolerance(payment).calls as [Call, Call];
 
-  test("returns undefined for a different contract or function", () => {
+  test("collectionOf returns undefined for a call of another contract or function", () => {
     assert.equal(collectionOf(approval), undefined);
     assert.equal(collectionOf({ ...collect, target: token }), undefined);
     const other = collect.function.replace("collect", "collects");
@@ -181,7 +181,7 @@ describe("collectionOf", () => {
     assert.equal(collectionOf({ ...collect, function: more }), undefined);
   });
 
-  test("returns the collection that a call makes, regardless of the parameter names", () => {
+  test("collectionOf returns the collection for any parameter names", () => {
     const lower = { token: token.toLowerCase(), recipient: recipient.toLowerCase() };
     const expected = { ...payment, ...lower };
     assert.deepEqual(collectionOf(collect), expected);

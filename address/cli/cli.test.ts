@@ -28,7 +28,7 @@ async function runProgram(args: string[], stdin = "", env: Record<string, string
 }
 
 describe("executable-address", () => {
-  test("exits with 2 and prints the usage if the command line is invalid", async () => {
+  test("the command exits with 2 and prints the usage if the command line is invalid", async () => {
     const misuses: [string[], RegExp][] = [
       [["toString"], /unknown command: toString/],
       [["--url", "x"], /missing command/],
@@ -46,7 +46,7 @@ describe("executable-address", () => {
     }
   });
 
-  test("exits with 2 and names the missing option before it calls a node", async () => {
+  test("exits with 2 and names a missing or wrong option before it calls a node", async () => {
     const intent = JSON.stringify(sample);
     const misuses: [string[], RegExp][] = [
       [["lookup", shop], /missing --url: the base URL of the service/],
@@ -62,7 +62,7 @@ describe("executable-address", () => {
     }
   });
 
-  test("exits with 2 and prints the usage if there are no arguments", async () => {
+  test("the command exits with 2 and prints the usage if there are no arguments", async () => {
     const { status, out, err } = await runProgram([]);
     assert.deepEqual([status, out], [2, ""]);
     assert.match(err, /^usage: executable-address/);
@@ -82,7 +82,7 @@ describe("executable-address", () => {
     }
   });
 
-  test("exits with 1 and prints one line per fault if the input is invalid", async () => {
+  test("the command exits with 1 and prints one line per fault in the input", async () => {
     const { status, out, err } = await runProgram(
       ["derive"],
       JSON.stringify({ ...sample, amount: "01", x: 1 }),
@@ -103,7 +103,7 @@ describe("executable-address", () => {
     assert.equal(err, 'field "amount" is repeated (repeated_field)\n');
   });
 
-  test("reads input from a named `.json` file", async () => {
+  test("the command reads its input from a named `.json` file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "cli-"));
     const file = join(folder, "intent.json");
     writeFileSync(file, JSON.stringify(sample));
@@ -112,20 +112,20 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(out), record);
   });
 
-  test("exits with 1 and prints only the message if the fault has no path", async () => {
+  test("exits with 1 and prints only the message of a fault without a path", async () => {
     const { status, err } = await run(["decode", "0x0"]);
     assert.equal(status, 1);
     assert.match(err, /^expected 0x and an even number of hex digits \(malformed_hex\)\n$/);
   });
 
-  test("exits with 1 if a record does not match its own address or the given address", async () => {
+  test("`verify` exits with 1 for a record of another address or factory", async () => {
     const forged = JSON.stringify({ ...record, intent: { ...sample, recovery: shop } });
     assert.equal((await run(["verify", forged])).status, 1);
     assert.equal((await run(["verify", JSON.stringify(record), "--address", shop])).status, 1);
     assert.equal((await run(["verify", JSON.stringify(record), "--factory", shop])).status, 1);
   });
 
-  test("`derive`, `verify`, and `decode` work offline and read arguments or stdin", async () => {
+  test("`derive`, `verify`, `decode`, and `execution` work without a service", async () => {
     const text = JSON.stringify(record);
     assert.deepEqual(JSON.parse((await run(["derive", JSON.stringify(sample)])).out), record);
     assert.deepEqual(JSON.parse((await run(["verify"], `${text}\n`)).out), record);
@@ -200,7 +200,7 @@ describe("executable-address", () => {
     assert.deepEqual(keys, [`Bearer ${credentials.apiKey}`, ...Array(3).fill(undefined)]);
   });
 
-  test("accepts the output of one command as the input of another", async () => {
+  test("a command accepts the output of another command", async () => {
     const made = (await run(["derive"], JSON.stringify(sample))).out;
     const calldata = toHex(encodeExecution(sample));
     assert.deepEqual(JSON.parse((await run(["decode"], made)).out), sample);
@@ -254,7 +254,7 @@ describe("executable-address", () => {
     assert.equal(err.split("\n").length, 3);
   });
 
-  test("prints the salt if a create request fails, so the request can be repeated", async () => {
+  test("prints the salt of a failed create request, so that you can repeat it", async () => {
     const server = await serve((_, response) => {
       response.statusCode = 500;
       response.end("{}");
@@ -285,7 +285,7 @@ describe("executable-address", () => {
     await server.close();
   });
 
-  test("`report` prints the response, but refuses one about a different address", async () => {
+  test("`report` prints the response, but refuses a response about another address", async () => {
     const { address } = record;
     const answers = [sentOf(address), sentOf(shop)].map((answer) => JSON.stringify(answer));
     const asked: string[] = [];
@@ -315,7 +315,7 @@ describe("executable-address", () => {
     await server.close();
   });
 
-  test("exits without an error if the reader of its output stops reading", async () => {
+  test("exits without an error if the program that reads the output stops reading", async () => {
     const many = JSON.stringify(Array(2000).fill(record));
     const child = spawn(process.execPath, [cli, "verify"]);
     let err = "";

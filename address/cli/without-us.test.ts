@@ -46,7 +46,7 @@ const lies: Record<string, (result: never) => unknown> = {
 /** The methods for which the false node currently lies. */
 let lying = new Set(Object.keys(lies));
 
-describe("commands without the service, if one of three nodes lies", () => {
+describe("commands without the service while one of three nodes lies", () => {
   let world: World;
   let liar: Awaited<ReturnType<typeof startProxy>>;
   let others: Awaited<ReturnType<typeof startProxy>>[];
@@ -213,7 +213,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });
-  test("reports that a mined transaction failed, even if there is only one node", async () => {
+  test("reports that a mined transaction failed even if there is only one node", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const all = lying;
@@ -236,7 +236,7 @@ describe("commands without the service, if one of three nodes lies", () => {
     assert.deepEqual(status.recoverable, []);
     assert.equal(status.recoveries.length, 1);
   });
-  test("recovers a different token that is named by its contract or by a transaction", async () => {
+  test("recovers another token that is named by its contract or by a transaction", async () => {
     for (const name of ["token", "transaction"]) {
       const token = await world.newToken();
       const { transactionHash } = await world.pay(records.done!.address, 77n, token);
@@ -294,7 +294,7 @@ describe("commands without the service, if one of three nodes lies", () => {
       assert.equal(rescued.status.balance, "30");
     }
 
-    test("sends transactions with a keystore", async () => {
+    test("a command sends transactions with a keystore while one node lies", async () => {
       const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
       for (const kind of kindsOf(all))
         for (const place of [0, 1, 2]) {
@@ -304,7 +304,7 @@ describe("commands without the service, if one of three nodes lies", () => {
         }
     });
 
-    test("sends transactions if the node that signs them lies in all other responses", async () => {
+    test("sends transactions through a node that lies in all other responses", async () => {
       for (const kind of kindsOf(all.filter((method) => method !== "eth_sendTransaction")))
         for (const place of [0, 1, 2]) {
           lying = new Set(kind);

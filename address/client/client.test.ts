@@ -50,7 +50,7 @@ describe("createClient", () => {
     return value === null ? "null" : "a number";
   };
 
-  test("refuses two credentials together and refuses an invalid base URL", () => {
+  test("createClient refuses two credentials together and an invalid base URL", () => {
     wrong(credentials, "expected an API key or a client ID, found both");
     for (const url of ["", "pay.example", "ftp://x/v1", "https://u:p@x/v1", "https://x/?a=1", 5])
       wrong(
@@ -60,7 +60,7 @@ describe("createClient", () => {
     wrong({ mirrors: baseUrl }, "mirrors: expected a list, found a string");
   });
 
-  test("refuses a malformed credential", () => {
+  test("createClient refuses a malformed credential", () => {
     const { apiKey, clientId } = credentials;
     for (const key of ["", "x", apiKey.slice(1), `${apiKey}0`, apiKey.toUpperCase(), clientId, 7])
       wrong(
@@ -74,7 +74,7 @@ describe("createClient", () => {
       );
   });
 
-  test("refuses to send an API key over HTTP to any other machine", () => {
+  test("createClient refuses to send an API key over HTTP to any other machine", () => {
     const { apiKey, clientId } = credentials;
     const sentence = "baseUrl: expected https for an API key, found http";
     for (const host of ["pay.example", "10.0.0.1", "127.0.0.1.example", "localhost.example"])
@@ -84,7 +84,7 @@ describe("createClient", () => {
     assert.doesNotThrow(() => createClient({ baseUrl: "http://pay.example/v1", clientId }));
   });
 
-  test("refuses invalid counts, times, factory addresses, and functions", () => {
+  test("createClient refuses invalid counts, times, factory addresses, and functions", () => {
     for (const [value, found] of [
       [Number.NaN, "NaN"],
       [-1, "-1"],
@@ -105,7 +105,7 @@ describe("createClient", () => {
     wrong({ fetch: "fetch" }, "fetch: expected a function, found a string");
   });
 
-  test("refuses an API key in a page", () => {
+  test("createClient refuses an API key in a page", () => {
     Object.assign(globalThis, { document: {} });
     try {
       wrong({ apiKey: credentials.apiKey }, "expected a client ID: API keys are for servers");
@@ -117,13 +117,13 @@ describe("createClient", () => {
 });
 
 describe("create", () => {
-  test("throws `InvalidError` before it sends an invalid intent", async () => {
+  test("`create` throws `InvalidError` before it sends an invalid intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     await assert.rejects(client.create({ ...sample, amount: "0" }), InvalidError);
     assert.equal(seen.length, 0);
   });
 
-  test("throws `ServiceError` with the code and the issues of a refusal", async () => {
+  test("`create` throws `ServiceError` with the code and the issues of a refusal", async () => {
     const client = createClient({ baseUrl });
     once(refusal(401, "unauthorized"));
     const error = await client.create(sample).catch((error) => error);
@@ -131,7 +131,7 @@ describe("create", () => {
     assert.deepEqual(error.issues, [{ path: ["token"], code: "x", message: "y" }]);
   });
 
-  test("throws `UnprovenError` for a valid record of a different intent", async () => {
+  test("`create` throws `UnprovenError` for a valid record of another intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
     const message = `expected a valid record of ${record.address}`;
@@ -151,7 +151,7 @@ describe("create", () => {
     }
   });
 
-  test("sends the intent with one credential and returns the record", async () => {
+  test("`create` sends the intent with one credential and returns the record", async () => {
     const byKey = createClient({ baseUrl, apiKey: credentials.apiKey });
     assert.deepEqual(await byKey.create(sample), record);
     const byId = createClient({ baseUrl: `${baseUrl}/`, clientId: credentials.clientId });
@@ -164,7 +164,7 @@ describe("create", () => {
     assert.equal(second?.headers.authorization, undefined);
   });
 
-  test("generates a salt if there is none, and uses the same salt for every attempt", async () => {
+  test("`create` generates a missing salt and uses the same salt for every attempt", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once(refusal(429, "rate_limited", { "Retry-After": "0" }));
@@ -178,7 +178,7 @@ describe("create", () => {
 describe("lookup", () => {
   const client = () => createClient({ baseUrl });
 
-  test("throws `UnprovenError` for an inconsistent record or a different address", async () => {
+  test("`lookup` throws `UnprovenError` for a wrong record or another address", async () => {
     const forged = { ...record, intent: { ...sample, recovery: shop } };
     const other = makeRecord({ ...sample, recovery: shop });
     const theirs = makeRecord(sample, { factory: shop });
@@ -189,7 +189,7 @@ describe("lookup", () => {
     }
   });
 
-  test("throws `InvalidError` for an invalid address and sends nothing", async () => {
+  test("`lookup` throws `InvalidError` for an invalid address and sends nothing", async () => {
     await assert.rejects(client().lookup("0x12"), InvalidError);
     assert.equal(seen.length, 0);
   });
@@ -221,7 +221,7 @@ describe("lookup", () => {
     });
   });
 
-  test("returns the record for an address in any letter case", async () => {
+  test("`lookup` returns the record for an address in any letter case", async () => {
     const lower = record.address.toLowerCase() as typeof record.address;
     assert.deepEqual(await client().lookup(lower), record);
   });
@@ -239,7 +239,7 @@ describe("lists and references", () => {
     await assert.rejects(client.addresses(), { name: "UnprovenError", message });
   });
 
-  test("sends the key and the query, and returns the page", async () => {
+  test("`addresses` and `events` send the key and the query, and return the page", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: { items: [], next: null } });
     const query = { reference: "order 42/ä", state: "executed", limit: 5 } as const;
@@ -252,7 +252,7 @@ describe("lists and references", () => {
     assert.ok(seen.every(({ headers }) => headers.authorization === `Bearer ${apiKey}`));
   });
 
-  test("requests events by type or by ID, and returns undefined for an unknown ID", async () => {
+  test("`events` filters by type, and `event` returns undefined for an unknown ID", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: { items: [], next: "7", hasMore: false } });
     await client.events({ types: ["address.executed", "address.surplus"] });
@@ -269,7 +269,7 @@ describe("lists and references", () => {
     assert.equal(await client.event("e3"), undefined);
   });
 
-  test("accepts events of an earlier version and payment kinds of a later version", async () => {
+  test("`events` accepts events of an earlier version and later kinds of payments", async () => {
     const client = createClient({ baseUrl, apiKey });
     const page = eventPageOf(record.address);
     const [{ data, ...event }] = page.items as [(typeof page.items)[0]];
@@ -282,7 +282,7 @@ describe("lists and references", () => {
     assert.equal(`${(await client.events()).items[0]?.data.payment?.kind}`, "later_kind");
   });
 
-  test("throws `UnprovenError` for a response about a different endpoint or address", async () => {
+  test("throws `UnprovenError` for a response about another endpoint or address", async () => {
     const client = createClient({ baseUrl, apiKey });
     const createdAt = "2026-11-01T10:00:00.000Z";
     const endpoint: Endpoint = {
@@ -348,7 +348,7 @@ describe("lists and references", () => {
 });
 
 describe("check", () => {
-  test("throws `UnprovenError` for a different address's record or simulation", async () => {
+  test("`check` throws `UnprovenError` for another address's record or simulation", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const other = makeRecord({ ...sample, amount: "7" });
     const honest = checkOf(record);
@@ -365,7 +365,7 @@ describe("check", () => {
     }
   });
 
-  test("generates the salt and returns a record whose intent you can create", async () => {
+  test("`check` generates the salt and returns a record whose intent you can create", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const { salt: _, ...rest } = sample;
     const { record: checked, findings } = await client.check(rest);
@@ -420,7 +420,7 @@ describe("chains, status, and simulation", () => {
     }
   });
 
-  test("return the service's response", async () => {
+  test("`chains`, `status`, and `simulation` return the service's response", async () => {
     const client = createClient({ baseUrl });
     assert.deepEqual(await client.chains(), chainListOf(factoryAddress));
     assert.equal((await client.status(record.address))?.state, "funded");

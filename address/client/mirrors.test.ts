@@ -71,7 +71,7 @@ function open(sources: Record<string, Source | "dead" | "silent">) {
 }
 
 describe("mirrors", () => {
-  test("refuses a mirror with an invalid base URL", () => {
+  test("createClient refuses a mirror with an invalid base URL", () => {
     const wanted = 'expected a URL such as "https://pay.example/v1"';
     for (const [mirrors, message] of [
       [["ftp://a.example"], `mirrors[0]: ${wanted}, found 15 characters`],
@@ -97,7 +97,7 @@ describe("mirrors", () => {
     }
   });
 
-  test("returns a third mirror's record if other sources fail; throws if all fail", async () => {
+  test("`lookup` returns a third mirror's record, and throws if all sources fail", async () => {
     const { client } = open({ "pay.example": "silent", "a.example": liar, "c.example": truth });
     const [{ address }] = records as [AddressRecord];
     assert.equal((await client.lookup(address))?.address, address);
@@ -105,19 +105,19 @@ describe("mirrors", () => {
     for (const _ of lies) await assert.rejects(lost.lookup(address), NetworkError);
   });
 
-  test("rejects with `UnprovenError` if the service lies and no mirror answers", async () => {
+  test("`lookup` throws `UnprovenError` if the service lies and no mirror answers", async () => {
     const [{ address }] = records as [AddressRecord];
     const { client } = open({ "pay.example": (_, at) => lies[at % 3]!(records[0]!, at) });
     await assert.rejects(client.lookup(address), UnprovenError);
   });
 
-  test("returns a mirror's record if the service reports that there is no record", async () => {
+  test("`lookup` returns a mirror's record if the service reports no record", async () => {
     const { client } = open({ "pay.example": lies[3]!, "a.example": liar, "b.example": truth });
     const [{ address }] = records as [AddressRecord];
     assert.equal((await client.lookup(address))?.address, address);
   });
 
-  test("returns undefined only if the service reports that the record does not exist", async () => {
+  test("`lookup` returns undefined only if the service itself reports no record", async () => {
     const unknown: Hex = `0x${"5a".repeat(20)}`;
     const { client: honest, seen } = open({ "pay.example": truth, "a.example": truth });
     assert.equal(await honest.lookup(unknown), undefined);
@@ -126,7 +126,7 @@ describe("mirrors", () => {
     await assert.rejects(away.lookup(unknown), NetworkError);
   });
 
-  test("throws the caller's own reason if the caller aborts", async () => {
+  test("`lookup` throws the caller's own reason if the caller aborts", async () => {
     const { client } = open({ "pay.example": "silent", "a.example": "silent" });
     const controller = new AbortController();
     const lookup = client.lookup(records[0]!.address, { signal: controller.signal });
@@ -135,7 +135,7 @@ describe("mirrors", () => {
   });
 });
 
-describe("findRecord, for pages", () => {
+describe("findRecord", () => {
   const [record, other] = records as [AddressRecord, AddressRecord];
   const find = async (...answers: RequestListener[]) => {
     const servers = answers.map((answer) => createServer(answer).listen(0, "127.0.0.1"));
@@ -160,17 +160,17 @@ describe("findRecord, for pages", () => {
     response.write("{", () => response.destroy());
   };
 
-  test("returns the record if it belongs to the address", async () => {
+  test("findRecord returns the record if it belongs to the address", async () => {
     assert.deepEqual(await find(say(record)), { kind: "record", record });
   });
 
-  test("returns `wrong` if the record belongs to a different address", async () => {
+  test("findRecord returns `wrong` if the record belongs to another address", async () => {
     const found = await find(say(other));
     assert.equal(found.kind, "wrong");
     assert.ok("error" in found && found.error instanceof InvalidError);
   });
 
-  test("returns `wrong` if the response is not JSON", async () => {
+  test("findRecord returns `wrong` if the response is not JSON", async () => {
     const found = await find((_, response) => response.end("<!doctype html>"));
     assert.equal(found.kind, "wrong");
   });
@@ -181,7 +181,7 @@ describe("findRecord, for pages", () => {
     assert.deepEqual(await find(breakOff), { kind: "unreachable" });
   });
 
-  test("returns a mirror's record if the service lies or interrupts its response", async () => {
+  test("findRecord returns a mirror's record if the service lies or interrupts", async () => {
     for (const liar of [say(other), say({}, 404), breakOff])
       assert.deepEqual(await find(liar, say(record)), { kind: "record", record });
   });

@@ -26,17 +26,17 @@ const again = { ...sample, salt: `0x${"9".repeat(64)}` as Hex };
 const other = `svc_ref_${"7".repeat(64)}`;
 
 describe("parseReference", () => {
-  test("throws `malformed_reference` for empty, long, or invisible text, or another type", () => {
+  test("parseReference throws `InvalidError` for empty, long, or invisible text", () => {
     for (const text of [...refused, 7, null, ["order-1"]])
       assert.throws(() => parseReference(text), InvalidError, JSON.stringify(text));
   });
 });
 
 describe("saltFor", () => {
-  test("returns the salts of spec/references.json", () => {
+  test("saltFor returns the salts of spec/references.json", () => {
     for (const { key, reference, salt } of salts) assert.equal(saltFor(reference, key), salt);
   });
-  test("throws a `TypeError` that does not contain the misspelled key", () => {
+  test("saltFor throws a `TypeError` that does not contain the invalid key", () => {
     for (const wrong of ["", key.toUpperCase(), key.slice(0, -1), `svc_sk_${"0".repeat(64)}`])
       assert.throws(
         () => saltFor("order-1", wrong),
@@ -50,7 +50,7 @@ describe("signatureFor", () => {
     for (const { key, address, reference, signature } of signatures)
       assert.equal(signatureFor(address, key, reference ?? undefined), signature);
   });
-  test("returns a different signature for a different address, reference, or key", () => {
+  test("signatureFor returns a different signature for each address, reference, and key", () => {
     const [{ address }, { address: elsewhere }] = [makeRecord(sample), makeRecord(again)];
     const made = [
       signatureFor(address, key),
@@ -60,7 +60,7 @@ describe("signatureFor", () => {
     ];
     assert.equal(new Set(made).size, made.length);
   });
-  test("throws for an invalid address, reference, or key", () => {
+  test("signatureFor throws for an invalid address, reference, or key", () => {
     const { address } = makeRecord(sample);
     assert.throws(() => signatureFor("0x12", key), InvalidError);
     assert.throws(() => signatureFor(address, "svc_ref_0"), TypeError);
@@ -69,11 +69,11 @@ describe("signatureFor", () => {
 });
 
 describe("saltForOrder", () => {
-  test("returns the salts of spec/references.json", () => {
+  test("saltForOrder returns the salts of spec/references.json", () => {
     for (const { key, reference, intent, salt } of orders)
       assert.equal(saltForOrder(reference, intent, key), salt);
   });
-  test("returns a different salt for a different reference, key, or intent", () => {
+  test("saltForOrder returns a different salt for each reference, key, and intent", () => {
     const changes: Partial<Intent>[] = [
       { token: shop },
       { amount: "1" },
@@ -93,7 +93,7 @@ describe("saltForOrder", () => {
     assert.equal(new Set(salts).size, 4 + changes.length);
     assert.equal(saltForOrder("order-1", again, key), salts[0], "whatever salt is given");
   });
-  test("throws `InvalidError` for a malformed intent", () => {
+  test("saltForOrder throws `InvalidError` for a malformed intent", () => {
     assert.throws(() => saltForOrder("order-1", { ...sample, amount: "01" }, key), InvalidError);
   });
 });
@@ -106,7 +106,7 @@ describe("verifyReference", () => {
   const refusedAs = (code: string) => (error: unknown) =>
     error instanceof InvalidError && error.issues[0]!.code === code;
 
-  test("throws `reference_mismatch` for a different order or key, and for a random salt", () => {
+  test("throws `reference_mismatch` for another order or key, and for a random salt", () => {
     for (const [made, reference, keys] of [
       [record, "order-2", key],
       [record, "order-1", other],
@@ -119,32 +119,32 @@ describe("verifyReference", () => {
         refusedAs("reference_mismatch"),
       );
   });
-  test("throws `reference_mismatch` if a cheap intent has the salt of an expensive order", () => {
+  test("throws `reference_mismatch` if a changed intent has the salt of the real order", () => {
     const cheap = makeRecord({ ...record.intent, amount: "1" });
     assert.throws(() => verifyReference(cheap, "order-1", key), refusedAs("reference_mismatch"));
   });
   test("throws `reference_only` without `accepts` if the salt proves only the reference", () => {
     assert.throws(() => verifyReference(loose, "order-1", key), refusedAs("reference_only"));
   });
-  test("throws `order_mismatch` if `accepts` returns false", () => {
+  test("verifyReference throws `order_mismatch` if `accepts` returns false", () => {
     const accepts = ({ amount }: { amount: string }) => amount === "another";
     assert.throws(
       () => verifyReference(loose, "order-1", key, { accepts }),
       refusedAs("order_mismatch"),
     );
   });
-  test("throws `TypeError` for an unknown option", () => {
+  test("verifyReference throws `TypeError` for an unknown option", () => {
     const options = { accept: () => false };
     assert.throws(() => verifyReference(loose, "order-1", key, options as object), {
       name: "TypeError",
       message: "accept: unknown option, expected one of factory, accepts",
     });
   });
-  test("throws for a record that does not match its address even if the salt is correct", () => {
+  test("verifyReference throws for a record that does not match its address", () => {
     const forged = { ...record, intent: { ...record.intent, amount: "1" } };
     assert.throws(() => verifyReference(forged, "order-1", key), InvalidError);
   });
-  test("returns the record if the salt was made with the current key or an old key", () => {
+  test("returns the record if the current key or an old key made the salt", () => {
     assert.deepEqual(verifyReference(record, " order-1", key), record);
     assert.deepEqual(verifyReference(record, "order-1", [other, key]), record);
     const accepts = ({ amount }: { amount: string }) => amount === sample.amount;

@@ -54,14 +54,14 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 3);
   });
 
-  test("ends the wait with the signal's reason if the caller aborts", async () => {
+  test("aborting ends the wait for a retry with the signal's reason", async () => {
     const client = createClient({ baseUrl });
     once(refusal(429, "rate_limited", { "Retry-After": "20" }));
     const signal = AbortSignal.timeout(100);
     await assert.rejects(client.chains({ signal }), { name: "TimeoutError" });
   });
 
-  test("waits and retries after a 429 or 503 response", async (context) => {
+  test("a call waits and retries after a 429 or 503 response", async (context) => {
     const client = createClient({ baseUrl });
     once(refusal(429, "rate_limited", { "Retry-After": "7" }));
     once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
@@ -71,7 +71,7 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 3);
   });
 
-  test("accepts an HTTP date and compares the date with the response's `Date` header", async () => {
+  test("accepts a date in `Retry-After` and compares it with the response's `Date`", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000).toUTCString();
     once(refusal(503, "service_unavailable", { Date: at(0), "Retry-After": at(60) }));
@@ -104,7 +104,7 @@ describe("transient failures", () => {
     assert.equal(seen.length, 5);
   });
 
-  test("throws an error with the response's `X-Request-Id`", async () => {
+  test("an error contains the response's `X-Request-Id`", async () => {
     once(refusal(400, "invalid_request", { "X-Request-Id": "req-7" }));
     const error = await createClient({ baseUrl })
       .chains()
@@ -112,7 +112,7 @@ describe("transient failures", () => {
     assert.equal(error.requestId, "req-7");
   });
 
-  test("throws the signal's reason if the caller aborts", async () => {
+  test("a call throws the signal's reason if the caller aborts", async () => {
     const reason = new Error("enough");
     const before = AbortSignal.abort(reason);
     await assert.rejects(createClient({ baseUrl }).chains({ signal: before }), reason);
@@ -139,7 +139,7 @@ describe("options", () => {
   const { apiKey } = credentials;
   const open = (more: Partial<ClientOptions> = {}) => createClient({ baseUrl, apiKey, ...more });
 
-  test("throws a `TypeError` that lists the valid names of options or fields", async () => {
+  test("an unknown option or field throws a `TypeError` that lists the valid names", async () => {
     const unknown = (name: string, what: string, known: string) => ({
       name: "TypeError",
       message: `${name}: unknown ${what}, expected one of ${known}`,
@@ -190,7 +190,7 @@ describe("options", () => {
     assert.equal(seen.length, 0);
   });
 
-  test("throws `TypeError` for a header that the client sets or with a line break", async () => {
+  test("throws `TypeError` for a reserved header or a header with a line break", async () => {
     const message = (name: string) =>
       `headers.${name}: expected printable ASCII, and a name that the client does not set`;
     const refused = {
@@ -228,7 +228,7 @@ describe("options", () => {
     assert.doesNotMatch(String(seen[0]?.headers["user-agent"]), /executable-address/);
   });
 
-  test("accepts `retries`, `timeoutMs`, and `signal` as options of a call", async () => {
+  test("a call accepts the options `retries`, `timeoutMs`, and `signal`", async () => {
     const client = open({ retriesMax: 3 });
     once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
     await assert.rejects(client.chains({ retries: 0 }), isService(503, "service_unavailable"));
@@ -306,7 +306,7 @@ describe("options", () => {
     assert.ok(!JSON.stringify(seen).includes(apiKey));
   });
 
-  test("`for await` requests every page once, one page at a time", async () => {
+  test("`for await` requests every page once and no page early", async () => {
     const [event] = eventPageOf(record.address).items;
     const page = (at: number) => {
       const items = [{ ...event, id: `e${at}` }];
@@ -325,7 +325,7 @@ describe("options", () => {
     );
   });
 
-  test("`for await` ends at the last page even if the list always has a next cursor", async () => {
+  test("`for await` ends at the last page even if each page has a cursor", async () => {
     const body = (next: string | null) => ({ body: { items: [], next } });
     once(body("9"));
     for await (const _ of open().addresses({ order: "oldest" })) assert.fail("no item");

@@ -68,7 +68,7 @@ async function states(count: number): Promise<string[]> {
 }
 
 describe("watch", () => {
-  test("throws `ServiceError` `not_found` if the service has no record", async () => {
+  test("`watch` throws `ServiceError` `not_found` if the service has no record", async () => {
     turns = [refusing(404, "not_found")];
     await assert.rejects(
       client().watch(address).next(),
@@ -76,7 +76,7 @@ describe("watch", () => {
     );
   });
 
-  test("throws `UnprovenError` for an event about a different address or no address", async () => {
+  test("`watch` throws `UnprovenError` for an event about another address or none", async () => {
     const other = JSON.stringify(statusOf(shop, "funded"));
     for (const data of [other, "{}", "no JSON", "null"]) {
       turns = [streaming(`event: status\ndata: ${data}\n\n`)];
@@ -84,7 +84,7 @@ describe("watch", () => {
     }
   });
 
-  test("yields the status and then each change except new blocks", async () => {
+  test("`watch` yields the status and then each change, but no new blocks", async () => {
     const later = {
       ...statusOf(address, "unfunded"),
       block: { ...statusOf(address, "funded").block, number: 8 },
@@ -106,7 +106,7 @@ describe("watch", () => {
     );
   });
 
-  test("reads events that are split anywhere and lines that end in CR, LF, or CRLF", async () => {
+  test("`watch` reads events that are split anywhere and end in CR, LF, or CRLF", async () => {
     const both = eventOf("unfunded").replaceAll("\n", "\r\n");
     const text = `: hello\r\n\r\n${both}${eventOf("funded").replaceAll("\n", "\r")}`;
     turns = [
@@ -119,7 +119,7 @@ describe("watch", () => {
     assert.deepEqual(await states(3), ["unfunded", "funded", "executed"]);
   });
 
-  test("resumes after the last event if the stream ends", async () => {
+  test("`watch` resumes after the last event if the stream ends", async () => {
     turns = [ending(eventOf("unfunded", "7.x")), streaming(eventOf("funded", "8.y"))];
     assert.deepEqual(await states(2), ["unfunded", "funded"]);
     assert.deepEqual(
@@ -128,7 +128,7 @@ describe("watch", () => {
     );
   });
 
-  test("requests the status if no events arrive", async () => {
+  test("`watch` requests the status if the stream fails", async () => {
     for (const refusal of [
       refusing(503, "service_unavailable"),
       answering({}, 200),
@@ -142,12 +142,12 @@ describe("watch", () => {
     }
   });
 
-  test("ends the stream at an oversized event and then requests the status", async () => {
+  test("`watch` ends the stream at an oversized event and requests the status", async () => {
     turns = [streaming(`data: ${"x".repeat(3_000_000)}`), telling("funded")];
     assert.deepEqual(await states(1), ["funded"]);
   });
 
-  test("throws the signal's reason if the caller aborts", async () => {
+  test("`watch` throws the signal's reason if the caller aborts", async () => {
     turns = [streaming(eventOf("unfunded"))];
     const reason = new Error("enough");
     const controller = new AbortController();
@@ -158,7 +158,7 @@ describe("watch", () => {
     await assert.rejects(next, reason);
   });
 
-  test("throws `TypeError` for an invalid time", async () => {
+  test("`watch` throws `TypeError` for an invalid time", async () => {
     await assert.rejects(client().watch(address, { pollMs: Number.NaN }).next(), {
       name: "TypeError",
       message: "pollMs: expected an integer from 1 to 86400000, found NaN",
@@ -167,7 +167,7 @@ describe("watch", () => {
 });
 
 describe("waitFor", () => {
-  test("throws `WaitError` `never` with the status if the state became impossible", async () => {
+  test("`waitFor` throws `WaitError` `never` if the state became impossible", async () => {
     const cases: [AddressState, AddressState][] = [
       ["recovered", "executed"],
       ["expired", "executed"],
@@ -185,7 +185,7 @@ describe("waitFor", () => {
     }
   });
 
-  test("throws `WaitError` `timeout` with the last status after the time limit", async () => {
+  test("`waitFor` throws `WaitError` `timeout` after the time limit", async () => {
     turns = [streaming(eventOf("unfunded"))];
     const error = await client()
       .waitFor(address, "executed", { timeoutMs: 200 })
@@ -193,7 +193,7 @@ describe("waitFor", () => {
     assert.ok(error instanceof WaitError && error.reason === "timeout", String(error));
   });
 
-  test("throws `TypeError` for an unknown state", async () => {
+  test("`waitFor` throws `TypeError` for an unknown state", async () => {
     const known = addressStates.join(", ");
     for (const [wanted, found] of [
       ["paid", '["paid"]'],
@@ -207,7 +207,7 @@ describe("waitFor", () => {
     }
   });
 
-  test("throws `TypeError` if a proof is requested for a state that cannot be proved", async () => {
+  test("`waitFor` throws `TypeError` for a proof of a state that has no proof", async () => {
     const waiting = client().waitFor(address, "funded", {
       proof: { rpcs: ["http://127.0.0.1:9"] },
     });
@@ -231,7 +231,7 @@ describe("waitFor", () => {
     assert.equal(error.status?.state, "executed");
   });
 
-  test("returns the first status whose state was requested", async () => {
+  test("`waitFor` returns the first status whose state was requested", async () => {
     turns = [streaming(eventOf("unfunded"), eventOf("funded"), eventOf("executed"))];
     const { state, execution } = await client().waitFor(address, ["executed", "recovered"]);
     assert.equal(state, "executed");

@@ -55,11 +55,11 @@ const sized = `uint8 uint256 uint7 uint0 uint08 uint264 int8 int9 int256 int257 
 describe("reserved_word", () => {
   const words = [...reservedWords, ...free.split(/\s+/), ...sized.split(/\s+/)];
 
-  test("uses the compiler that compiles the contracts", () => {
+  test("the tests of reserved words use the compiler of the contracts", () => {
     assert.match(solc.version(), /^0\.8\.37\+/);
   });
 
-  test("refuses exactly the function names that solc refuses", () => {
+  test("an intent refuses exactly the function names that solc refuses", () => {
     const refused = refusedBySolc(words, (word) => `function ${word}() external {}`);
     assert.deepEqual(
       words.filter((word) => isReserved(word, "function")),
@@ -69,7 +69,7 @@ describe("reserved_word", () => {
       assert.ok(!refused.includes(allowed), allowed);
   });
 
-  test("refuses exactly the parameter names that solc refuses", () => {
+  test("an intent refuses exactly the parameter names that solc refuses", () => {
     const refused = refusedBySolc(words, (word) => `function f(bool ${word}) external {}`);
     assert.deepEqual(
       words.filter((word) => isReserved(word, "parameter")),
@@ -78,7 +78,7 @@ describe("reserved_word", () => {
     assert.ok(refused.includes("_"));
   });
 
-  test("applies only to new intents: existing terms stay valid", () => {
+  test("`reserved_word` applies only to new intents; existing terms stay valid", () => {
     const intent = withCall("f(bool memory)", "true");
     assert.doesNotThrow(() => parseIntent(intent));
     assert.throws(
@@ -99,7 +99,7 @@ describe("selector_clash", () => {
     assert.equal(findSelectorOwner("0x00000000"), undefined);
   });
 
-  test("applies only to new intents and allows the well-known function itself", () => {
+  test("`selector_clash` applies only to new intents and not to the well-known function", () => {
     const intent = withCall("many_msg_babbage(bytes1 a)", "0x11");
     assert.doesNotThrow(() => parseIntent(intent));
     assert.throws(() => encodeNewIntent(intent), /0xa9059cbb belongs to .*transfer\(address,uint/);
@@ -109,7 +109,7 @@ describe("selector_clash", () => {
 });
 
 describe("not_canonical", () => {
-  test("suggests a valid spelling for other spellings that Solidity allows", () => {
+  test("`not_canonical` suggests the right spelling of a function that Solidity allows", () => {
     const spellings = {
       "approve( address spender , uint amount )": "approve(address spender, uint256 amount)",
       "function f(bytes calldata a) external payable returns (bool)": "f(bytes a)",
@@ -136,7 +136,7 @@ describe("findCautions", () => {
     args,
   });
 
-  test("returns the faults that only a new intent can have and the path of the function", () => {
+  test("findCautions returns the faults that only a new intent can have, with their paths", () => {
     const calls = [
       sampleCall,
       call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"00".repeat(16)}`, "1"),
@@ -150,7 +150,7 @@ describe("findCautions", () => {
     assert.deepEqual(findCautions(sample), []);
   });
 
-  test("does not affect terms: the terms decode, and their record verifies", () => {
+  test("terms with cautions decode, and their record verifies", () => {
     const intent = parseIntent(withCall("constructor(bool return)", "true"));
     assert.equal(findCautions(intent).length, 2);
     assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);

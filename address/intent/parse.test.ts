@@ -32,8 +32,8 @@ type Parse = (value: unknown, options?: TermsOptions) => unknown;
 const codesOf = (value: unknown): string[] =>
   issuesOf(value).map(({ path, code }) => `${path.join(".")} ${code}`);
 
-describe("parseIntent, if an intent is invalid,", () => {
-  test("reports every fault of an intent with its path", () => {
+describe("parseIntent of an invalid intent", () => {
+  test("parseIntent reports every fault of an intent with its path", () => {
     const calls = [
       { ...sampleCall, target: "0x01", args: ["1e3", "no"] },
       { ...sampleCall, function: "pay(uint order)", args: [7] },
@@ -64,7 +64,7 @@ describe("parseIntent, if an intent is invalid,", () => {
     ]);
   });
 
-  test("refuses a wrong spelling and suggests the right spelling if there is one", () => {
+  test("parseIntent refuses a wrong spelling and suggests the right spelling, if any", () => {
     const spelling = (value: unknown) => issuesOf(value)[0]!.message;
     assert.match(spelling({ ...sample, amount: "1e6" }), /write "1000000"/);
     assert.equal(
@@ -102,7 +102,7 @@ describe("parseIntent, if an intent is invalid,", () => {
     }
   });
 
-  test("does not suggest an unsafe or long string", () => {
+  test("parseIntent does not suggest an unsafe or long string", () => {
     const circle: unknown[] = [];
     circle.push(circle, circle);
     let wide: unknown = "1";
@@ -117,7 +117,7 @@ describe("parseIntent, if an intent is invalid,", () => {
     }
   });
 
-  test("refuses array values that are not strings and suggests each valid string", () => {
+  test("parseIntent refuses array values that are not strings and suggests strings", () => {
     const taken: [string, string, string][] = [
       ["uint8", "255", "255"],
       ["int8", "-128", "-128"],
@@ -170,12 +170,12 @@ describe("parseIntent, if an intent is invalid,", () => {
     }
   });
 
-  test("reports at most 100 faults", () => {
+  test("parseIntent reports at most 100 faults", () => {
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`field${i}`, 1]));
     assert.equal(issuesOf({ ...sample, ...fields }).length, 100);
   });
 
-  test("does not quote values that are long or not plain text", () => {
+  test("an issue does not quote values that are long or not plain text", () => {
     const hostile = ["\u202e0x1", "<script>\u0000", "9".repeat(81), "x".repeat(5000)];
     for (const text of hostile) {
       const issues = [
@@ -248,7 +248,7 @@ describe("parseIntent, if an intent is invalid,", () => {
 });
 
 describe("encodeNewIntent", () => {
-  test("reports an intent's faults, the cautions, and the issues of `options.check`", () => {
+  test("encodeNewIntent reports faults, cautions, and issues of `options.check`", () => {
     const unlisted: Issue = { path: ["token"], code: "unlisted_token", message: "not listed" };
     const seen: unknown[] = [];
     const check = (fields: object) => {
@@ -271,7 +271,7 @@ describe("encodeNewIntent", () => {
     assert.deepEqual(JSON.parse(JSON.stringify(seen[0])), right);
   });
 
-  test("refuses a null salt, and generates a salt only if the field is absent", () => {
+  test("encodeNewIntent refuses a null salt, and generates a salt only if there is none", () => {
     const { salt, ...rest } = sample;
     assert.equal(encodeNewIntent(sample).intent.salt, salt);
     assert.throws(() => encodeNewIntent({ ...sample, salt: null }), InvalidError);
@@ -295,7 +295,7 @@ describe("InvalidError", () => {
     assert.fail("nothing was refused");
   };
 
-  test("shows each fault after its path, or without a path for a fault of the whole input", () => {
+  test("the message of an `InvalidError` shows each fault after its path, if any", () => {
     const { token, ...rest } = sample;
     const two = messageOf(() => parseIntent({ ...rest, amount: "0" }));
     assert.match(two, /^token: this field is required; amount: expected an amount of 1 or more/);
@@ -314,7 +314,7 @@ describe("InvalidError", () => {
   });
 });
 
-describe("parseIntent refuses within a time limit", () => {
+describe("parseIntent within a time limit", () => {
   const hostile: Record<string, unknown> = {
     "a function of ten million characters": withCall("f(".repeat(5_000_000)),
     "a function of parentheses": withCall(`f${"(".repeat(24_000)}`),
@@ -342,7 +342,7 @@ describe("parseIntent refuses within a time limit", () => {
 });
 
 describe("parseIntent", () => {
-  test("reads each field once, so a getter cannot return two values", () => {
+  test("parseIntent reads each field once, so a getter cannot return two values", () => {
     let reads = 0;
     const value = {
       ...sample,
@@ -354,7 +354,7 @@ describe("parseIntent", () => {
     assert.equal(reads, 1);
   });
 
-  test("can be called again by a getter or by `options.check` during a call", () => {
+  test("a getter and `options.check` can use the library during a call", () => {
     const inner = { ...sample, amount: "7" };
     const value = {
       ...sample,
@@ -370,7 +370,7 @@ describe("parseIntent", () => {
     assert.deepEqual(encodeNewIntent(value, { check }).terms, encodeTerms(sample));
   });
 
-  test("returns only the intent's fields; addresses are in EIP-55, other hex in lowercase", () => {
+  test("parseIntent returns only an intent's fields, in EIP-55 case or lowercase hex", () => {
     const spelled = {
       ...sample,
       token: usdc.toLowerCase(),
@@ -390,13 +390,13 @@ describe("parseIntent", () => {
     assert.deepEqual(parseIntent(spelled), wanted);
   });
 
-  test("returns a deep copy", () => {
+  test("parseIntent returns a deep copy", () => {
     const intent = parseIntent(sample);
     assert.deepEqual(intent, sample);
     assert.notEqual(intent.calls[0]?.args, sample.calls[0]?.args);
   });
 
-  test("a wrong `keccak` does not affect callers that pass a different `keccak`", () => {
+  test("a wrong `keccak` does not affect callers that pass another `keccak`", () => {
     const keccak = () => new Uint8Array(32).fill(0xff);
     const token: Hex = "0xdac17f958d2ee523a2206206994597c13d831ec7";
     const wrong = `0x${token.slice(2).toUpperCase()}`;
@@ -405,7 +405,7 @@ describe("parseIntent", () => {
     assert.equal(parseAddress(token, { keccak }), wrong);
   });
 
-  test("does not use more memory for many different functions and addresses", () => {
+  test("parseIntent does not use more memory for many functions and addresses", () => {
     globalThis.gc?.();
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 30_000; i++) {

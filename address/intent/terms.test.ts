@@ -54,7 +54,7 @@ describe("encodeTerms and decodeTerms", () => {
     }
   });
 
-  test("throws only `InvalidError` for bytes that are not terms", () => {
+  test("decodeTerms throws only `InvalidError` for bytes that are not terms", () => {
     const bytes = fc.uint8Array({ maxLength: 2048 });
     fc.assert(
       fc.property(bytes, (terms) => assert.throws(() => decodeTerms(terms), InvalidError)),
@@ -62,7 +62,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("throws `InvalidError` for changed bytes, or decodes an intent that has these terms", () => {
+  test("changed terms throw `InvalidError` or decode to an intent that has these terms", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     const changes = fc.array(change, { minLength: 1, maxLength: 3 });
     fc.assert(
@@ -75,7 +75,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("throws `InvalidError` if words of terms are removed, doubled, swapped, or added", () => {
+  test("changed words of terms throw `InvalidError` or decode to an intent of these terms", () => {
     const edit = fc.record({
       kind: fc.constantFrom("cut", "double", "swap", "append", "offset", "trim"),
       at: fc.nat(),
@@ -91,7 +91,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("throws `terms_too_long` above 24,576 bytes, although such terms decode", () => {
+  test("throws `terms_too_long` for terms of more than 24,576 bytes", () => {
     const withBytes = (count: number): Intent => ({
       ...sample,
       calls: [{ target: shop, function: "f(bytes a)", args: [`0x${"11".repeat(count)}`] }],
@@ -113,7 +113,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("never uses a cached value for a similar input", () => {
+  test("similar terms never share a cached value", () => {
     const addressOf = (first: string) => parseAddress(`0x${first.repeat(37)}abc`);
     const spellings = ["a", "b"].flatMap((first) =>
       ["order", "refund"].map(
@@ -128,7 +128,7 @@ describe("encodeTerms and decodeTerms", () => {
       assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
   });
 
-  test("terms, selectors, and addresses match viem", () => {
+  test("the terms and the address of every intent match viem", () => {
     fc.assert(
       fc.property(intents, (drawn) => {
         const { terms, address } = makeRecord(drawn.intent);
@@ -159,7 +159,7 @@ describe("encodeTerms and decodeTerms", () => {
 });
 
 describe("encodeExecution", () => {
-  test("matches viem's calldata of execute(intent)", () => {
+  test("encodeExecution matches viem's calldata of execute(intent)", () => {
     fc.assert(
       fc.property(intents, (drawn) => {
         const calldata = library.encodeExecution(drawn.intent);
@@ -204,7 +204,7 @@ describe("decodeExecutions", () => {
   const bytesOf = (drawn: readonly { item: library.Hex }[]) =>
     batchOf(drawn.map(({ item }) => item));
 
-  test("throws `not_an_execution` for calldata of a different function even in a batch", () => {
+  test("throws `not_an_execution` for calldata of another function, even in a batch", () => {
     const refused = [
       new Uint8Array(),
       fromHex("0x095ea7b3"),
@@ -215,7 +215,7 @@ describe("decodeExecutions", () => {
       assert.throws(() => intentsOf(calldata), /expected calldata that begins with/);
   });
 
-  test("throws only `InvalidError` for random bytes after a selector", () => {
+  test("decodeExecutions throws only `InvalidError` for random bytes after a selector", () => {
     const selectors = fc.constantFrom(library.batchSelector, library.recoverSelector);
     const words = fc.array(
       fc.oneof(fc.constantFrom(0n, 32n, 64n, 1n << 53n, (1n << 256n) - 1n), fc.bigInt(0n, 512n)),
@@ -232,7 +232,7 @@ describe("decodeExecutions", () => {
     );
   });
 
-  test("throws `InvalidError` for a changed batch or decodes every byte of the batch", () => {
+  test("a changed batch throws `InvalidError` or decodes completely", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     fc.assert(
       fc.property(batches, change, (drawn, { at, by }) => {
@@ -291,7 +291,7 @@ describe("decodeExecutions", () => {
       assert.throws(() => intentsOf(bytes), InvalidError, title);
   });
 
-  test("reports an intent's fault with the intent's index in the batch", () => {
+  test("reports the fault of an intent with the intent's index in the batch", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const bad = { ...second!, intent: { ...second!.intent, amount: "0" } };
     const batch = batchOf([executionOf(first!), recoveryOf(bad, [])]);
@@ -299,7 +299,7 @@ describe("decodeExecutions", () => {
     assert.throws(() => intentsOf(batch), isPlaced);
   });
 
-  test("names each call of a batch, and decodes the items next to an invalid item", () => {
+  test("names each call of a batch and decodes the items beside an invalid item", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const target = `0x${"a1".repeat(20)}`;
     const args = [viemIntent(second!), target, 5n, "0x1234"] as never;

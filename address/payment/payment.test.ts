@@ -14,20 +14,20 @@ import {
 const record = makeRecord(sample);
 
 describe("the payment", () => {
-  test("returns an ERC-681 link for the token transfer", () => {
+  test("paymentLink returns an ERC-681 link for the token transfer", () => {
     assert.equal(
       paymentLink(record, "25000000"),
       `ethereum:${sample.token}@${sample.chainId}/transfer?address=${record.address}&uint256=25000000`,
     );
   });
 
-  test("requests the missing amount and never requests a negative amount", () => {
+  test("the amount owed is the missing amount and is never negative", () => {
     assert.equal(owed("25", "10"), "15");
     assert.equal(owed("25", "25"), "0");
     assert.equal(owed("25", "40"), "0");
   });
 
-  test("formats an address in ten groups of four and shortens an address", () => {
+  test("formats an address in ten groups of four digits or in a short form", () => {
     assert.equal(`0x${addressGroups(record.address).join("")}`, record.address);
     assert.equal(addressGroups(record.address).length, 10);
     assert.match(shortAddress(record.address), /^0x[0-9a-fA-F]{4}…[0-9a-fA-F]{4}…[0-9a-fA-F]{4}$/);
@@ -50,12 +50,12 @@ describe("formats base units as decimal numbers", () => {
     test(`${amount} with ${decimals} decimals is ${text}`, () =>
       assert.equal(formatUnits(amount, decimals), text));
   }
-  test("does not group digits for wallets", () => {
+  test("plainUnits does not group digits", () => {
     assert.equal(plainUnits("1234567890123", 6), "1234567.890123");
     assert.equal(plainUnits("25000000", 6), "25");
   });
 
-  test("keeps every digit of the largest amount", () => {
+  test("formatUnits keeps every digit of the largest amount", () => {
     const largest = (2n ** 256n - 1n).toString();
     assert.equal(formatUnits(largest, 18).replaceAll(/[\u202f.]/g, ""), largest);
   });

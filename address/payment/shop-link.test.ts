@@ -36,7 +36,7 @@ const naming = { version: 1, name: "A Shop", accounts: [account] };
 const unsigned = { shop, order: undefined, signature: undefined };
 
 describe("the shop of a link", () => {
-  test("is not shown if its file is invalid or its name cannot be shown unchanged", async () => {
+  test("a shop is not shown if its file or its name is invalid", async () => {
     const claim = await claimOf(sold);
     for (const manifest of [
       ...[undefined, null, 7, "text", [], {}],
@@ -50,7 +50,7 @@ describe("the shop of a link", () => {
       assert.equal(await proveShop(manifest, claim, sold), undefined, JSON.stringify(manifest));
   });
 
-  test("is not shown if the signature is of a different key, address, order, or shop", async () => {
+  test("a shop is not shown for a signature of another key, address, order, or shop", async () => {
     const claim = await claimOf(sold);
     const other = recordOf(pay(thief));
     for (const [name, refuted, record] of [
@@ -65,7 +65,7 @@ describe("the shop of a link", () => {
       assert.equal(await proveShop(signing, refuted, record), undefined, name);
   });
 
-  test("is not shown if its file does not name a recipient of some of the money", async () => {
+  test("a shop is not shown if its file lacks a recipient of some of the money", async () => {
     const approve = (spender: Hex): Call => ({
       target: sample.token,
       function: "approve(address spender, uint256 amount)",
@@ -83,7 +83,7 @@ describe("the shop of a link", () => {
     assert.equal(await proveShop(elsewhere, unsigned, sold), undefined);
   });
 
-  test("is not shown for an unsigned order even if the shop's file names the payee", async () => {
+  test("a shop that names only the payee is not shown for an unsigned order", async () => {
     assert.equal(await proveShop(naming, { ...unsigned, order: "77" }, sold), undefined);
   });
 });
@@ -105,7 +105,7 @@ test("`originOf` returns undefined for an IP address, path, user, or uppercase l
   assert.equal(originOf("localhost:3000"), "http://localhost:3000");
 });
 
-test("`signShopLink` refuses input that no page would show; no error shows the key", async () => {
+test("`signShopLink` refuses invalid input, and no error contains the key", async () => {
   const options = { shop, order: "77", privateKey };
   const page = pageOf(sold);
   await assert.rejects(signShopLink("https://pay.example/a/0x12", options), {
@@ -141,20 +141,20 @@ test("`signShopLink` refuses input that no page would show; no error shows the k
 });
 
 describe("the shop of a link", () => {
-  test("is shown with its domain and order if one of its keys signed the link", async () => {
+  test("a shop is shown with its domain and order if one of its keys signed the link", async () => {
     const keys = [stranger.publicKey, publicKey];
     const found = await proveShop({ ...signing, keys }, await claimOf(sold), sold);
     assert.deepEqual(found, { shop, name: "A Shop", order: "77", logo: undefined });
   });
 
-  test("is shown if its file names the address, or the recipient of all the money", async () => {
+  test("a shop is shown if its file names the address or the only recipient", async () => {
     const proved = { shop, name: "A Shop", order: undefined, logo: undefined };
     assert.deepEqual(await proveShop(naming, unsigned, sold), proved);
     const itself = `eip155:${sample.chainId}:${sold.address}`;
     assert.deepEqual(await proveShop({ ...naming, accounts: [itself] }, unsigned, sold), proved);
   });
 
-  test("is shown with its logo only if the logo is from the shop's origin", async () => {
+  test("a shop's logo is shown only if it is from the shop's origin", async () => {
     const logoOf = async (logo: unknown) =>
       (await proveShop({ ...naming, logo }, unsigned, sold))?.logo;
     for (const logo of ["https://evil.example/logo.png", "//evil.example/x", "data:,x", 7])

@@ -20,7 +20,7 @@ import {
 import { vaultCodes } from "./vault-code.ts";
 
 for (const hardfork of ["prague", "osaka"] as const) {
-  describe(`every history of a vault, under ${hardfork}`, () => {
+  describe(`the history of a vault under ${hardfork}`, () => {
     let world: World;
     before(async () => {
       world = await startWorld(undefined, hardfork);
@@ -45,7 +45,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await world.mineAt(past);
     };
 
-    test("throws `no_quorum` or `wrong_chain` for a record of a different chain", async () => {
+    test("throws `no_quorum` or `wrong_chain` for a record of another chain", async () => {
       const record = await world.newRecord({ chainId: 10 });
       const rpcs = [world.rpcUrl];
       await assert.rejects(proveAddress(record, { rpcs }), { code: "no_quorum" });
@@ -89,7 +89,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       assert.deepEqual(fromHex(code), closed);
     });
 
-    test("proves the same transaction and balances even after later payments", async () => {
+    test("proves the same execution even after later payments and recoveries", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 130n);
       const { transactionHash, blockNumber } = await world.execute(record);
@@ -151,7 +151,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       );
     });
 
-    test("throws `unproved` with the reason if a node's proof is missing or wrong", async () => {
+    test("throws `unproved` if a node's proof is missing or wrong", async () => {
       const record = await world.newRecord();
       const node = httpRpc(world.rpcUrl);
       const without = (method: string, answer: unknown) => [
@@ -166,7 +166,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await assert.rejects(proveAddress(record, { rpcs }), { code: "unproved" });
     });
 
-    test("throws `unproved` if a transaction is in a different block or has no bytes", async () => {
+    test("throws `unproved` if a transaction is in another block or has no bytes", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       const { transactionHash, blockHash } = await world.execute(record);
@@ -197,7 +197,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
         );
     });
 
-    test("throws `no_quorum` with the reasons if too few nodes report one status", async () => {
+    test("throws `no_quorum` with a reason if only one of two nodes responds", async () => {
       const record = await world.newRecord();
       const hash = (await world.client.getBlock()).hash;
       const silent: Rpc = async () => Promise.reject(new Error("is down"));

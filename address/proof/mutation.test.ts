@@ -59,11 +59,11 @@ describe("tampered proofs", () => {
     return copy;
   };
 
-  test("accepts the unchanged cases", () => {
+  test("unchanged proofs are accepted", () => {
     for (const each of cases) assert.ok(isAccepted(each));
   });
 
-  test("rejects each of 100,000 proofs with one changed byte", () => {
+  test("each of 100,000 proofs with one changed byte is rejected", () => {
     const random = randomFrom(1);
     const texts = cases.flatMap((each) =>
       [...textsOf(each)].map(([path, text]) => ({ each, path, text })),
@@ -78,7 +78,7 @@ describe("tampered proofs", () => {
     }
   });
 
-  test("rejects each of 10,000 proofs with swapped, removed, repeated, or shortened nodes", () => {
+  test("each of 10,000 proofs with swapped, removed, repeated, or cut nodes is rejected", () => {
     const random = randomFrom(2);
     const lists = cases.flatMap((each) => [
       { each, path: ["proof", "proof", "account"], list: each.proof.proof.account },
@@ -106,7 +106,7 @@ describe("tampered proofs", () => {
     }
   });
 
-  test("rejects a changed claim, and a different address's record or proof", () => {
+  test("a changed claim, and another address's record or proof, are rejected", () => {
     const [executed, open] = cases as [Case, Case];
     const claims: [string[], unknown][] = [
       [["proof", "outcome"], "open"],

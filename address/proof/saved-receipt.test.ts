@@ -142,7 +142,7 @@ describe("spec/receipt-vectors.json", () => {
       assert.ok(message !== "accepted" && message.includes(each.says), message);
     });
 
-  test("reports invalid values in a receipt, and invalid content in a payment's proof", () => {
+  test("verifyReceipt reports invalid values and payments that differ from their proof", () => {
     const [{ record, proof, payments }] = receipts as [SavedReceipt];
     const [{ proof: _, ...shown }] = payments as [SavedReceipt["payments"][number]];
     const { hash, number, timestamp } = shown.block;
@@ -166,13 +166,13 @@ describe("spec/receipt-vectors.json", () => {
       assert.equal(messageOf({ ...receipts[0], ...changed }), message);
   });
 
-  test("refuses blocks that are not trusted", () => {
+  test("verifyReceipt throws if a block of the receipt is not trusted", () => {
     const [{ proof }] = receipts as [SavedReceipt];
     for (const hashes of [[], [proof.block.hash], [proof.execution!.block.hash]])
       assert.throws(() => verifyReceipt(receipts[0], hashes), { code: "invalid_proof" });
   });
 
-  test("returns the payers, the moved amounts, and the blocks that the receipt depends on", () => {
+  test("returns the payments, the moved amounts, and the blocks of a receipt", () => {
     const found = verifyReceipt(receipts[0], "its own");
     assert.equal(found.outcome, "executed");
     assert.deepEqual(
@@ -199,7 +199,7 @@ describe("spec/receipt-vectors.json", () => {
 
 const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
 
-test("the error of `agreeOnReceipt` shows an invalid value, but never a node's URL", async () => {
+test("an error of `agreeOnReceipt` shows an invalid value, but never a node's URL", async () => {
   const node = "https://node.example/key";
   for (const [options, message] of [
     [{ rpcs: node }, "rpcs: expected a list, found a string"],
@@ -215,7 +215,7 @@ test("the error of `agreeOnReceipt` shows an invalid value, but never a node's U
     });
 });
 
-test("refuses unknown options before it calls a node", async () => {
+test("functions of proofs refuse unknown options before they call a node", async () => {
   const rpc = () => assert.fail("a node was asked");
   const options = { rpcs: [rpc], confirmation: 5 };
   const { record, proof } = receipts[0]!;
@@ -236,7 +236,7 @@ test("refuses unknown options before it calls a node", async () => {
     });
 });
 
-test("`agreeOnReceipt` accepts nodes that have the same blocks and refuses others", async () => {
+test("`agreeOnReceipt` accepts nodes that have the receipt's blocks, and no others", async () => {
   const world = await startWorld();
   const record = await world.newRecord();
   await world.pay(record.address, 100n);
@@ -292,21 +292,21 @@ describe("makeReceipt with nodes that report different payments", () => {
       [node, (method, params) => honest(method, params)],
       [(method, params) => honest(method, params), node],
     ] satisfies Rpc[][])
-      test(`proves every payment and marks the dispute if one node ${name}`, async () => {
+      test(`proves every payment and marks a dispute if one node ${name}`, async () => {
         const receipt = await makeReceipt(record, { rpcs });
         assert.deepEqual(amountsOf(receipt), ["60", "70"]);
         assert.equal(receipt.paymentsDisputed, true);
         assert.equal(verifyReceipt(receipt, "its own").payments.length, 2);
       });
 
-  test("marks the dispute if no node returns its logs", async () => {
+  test("marks a receipt as disputed if no node returns its logs", async () => {
     const rpcs = [lying(() => Promise.reject(new Error("timeout")))];
     const receipt = await makeReceipt(record, { rpcs });
     assert.deepEqual(receipt.payments, []);
     assert.equal(receipt.paymentsDisputed, true);
   });
 
-  test("does not mark the receipt if the nodes agree", async () => {
+  test("does not mark a receipt as disputed if the nodes agree", async () => {
     const again: Rpc = (method, params) => honest(method, params);
     const receipt = await makeReceipt(record, { rpcs: [honest, again] });
     assert.deepEqual(amountsOf(receipt), ["60", "70"]);
@@ -366,7 +366,7 @@ describe("docs/receipt", () => {
     !/^(number|transactionHash)$/.test(String(path[2])) &&
     (script === "verify.py" || path[1] !== "execution");
 
-  test("the constants of the scripts match the library", () => {
+  test("the constants of docs/receipt match the library", () => {
     const { executed, closed } = vaultCodeHashes(factoryAddress, chooseKeccak({}));
     for (const name of ["verify.js", "verify.py"]) {
       const text = readFileSync(join(scripts, name), "utf8").toLowerCase();

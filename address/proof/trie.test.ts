@@ -14,7 +14,7 @@ import { decodeRlp, encodeCount, encodeRlp, type Rlp } from "./rlp.ts";
 import { proveInTrie } from "./trie.ts";
 
 describe("tries", () => {
-  test("match `@ethereumjs/mpt` for 1,000 random tries and their proofs of absence", async () => {
+  test("tries match `@ethereumjs/mpt`, including proofs of absence", async () => {
     const random = randomFrom(26);
     for (let round = 0; round < (isLong ? 1000 : 150); round++) {
       const trie = await createMPT();
@@ -40,7 +40,7 @@ describe("tries", () => {
     }
   });
 
-  test("prove that the empty trie contains nothing", () => {
+  test("an empty trie proves that it contains nothing", () => {
     const root = keccak256(Uint8Array.of(0x80));
     assert.equal(proveInTrie(root, Uint8Array.of(1), [], keccak256), undefined);
     const nodes = [Uint8Array.of(0x80)];
@@ -48,7 +48,7 @@ describe("tries", () => {
   });
 });
 
-describe("throws for nodes that no trie contains", () => {
+describe("malformed nodes of a trie", () => {
   const hash = new Uint8Array(32);
   const nowhere = "trie: expected an extension with a path and a child";
   const nodes: [string, Rlp, message: string][] = [
@@ -104,7 +104,7 @@ test("throws `invalid_proof` with the status for the receipt of a failed transac
 });
 
 describe("RLP", () => {
-  test("refuses encodings that are not canonical", () => {
+  test("decoding RLP refuses encodings that are not canonical", () => {
     const early = "RLP: expected more bytes, found the end of the data";
     const behind = "RLP: expected the end of the data, found more bytes";
     const asTwo = "RLP: expected a single byte to encode itself, found a prefix";
@@ -130,7 +130,7 @@ describe("RLP", () => {
       });
   });
 
-  test("reads and writes random items as @ethereumjs/rlp does", () => {
+  test("encoding and decoding RLP match `@ethereumjs/rlp` for random items", () => {
     const random = randomFrom(7);
     const item = (depth: number): Rlp =>
       depth > 0 && random.below(2)
@@ -144,7 +144,7 @@ describe("RLP", () => {
     }
   });
 
-  test("encodes 100,000 random inputs to the same bytes after decoding them", () => {
+  test("random RLP that decodes is encoded to the same bytes", () => {
     const random = randomFrom(8);
     let accepted = 0;
     for (let i = 0; i < (isLong ? 100_000 : 20_000); i++) {

@@ -64,12 +64,12 @@ if (process.env.UPDATE_VECTORS) {
 describe("spec/proof-vectors.json", () => {
   const vectors = JSON.parse(readFileSync(file, "utf8")) as Vector[];
 
-  test("contains a proof of each outcome", () => {
+  test("spec/proof-vectors.json contains a proof of each outcome", () => {
     const outcomes = vectors.map(({ proof }) => proof.outcome);
     assert.deepEqual(outcomes, ["executed", "open", "never", "closed"]);
   });
 
-  test("throws `TypeError` if the trusted hash is invalid or is passed as bytes", () => {
+  test("throws `TypeError` for an invalid trusted hash, `invalid_proof` for invalid hex", () => {
     const { record, trusted, proof } = vectors[1]!;
     const block = { ...trusted[0]!, hash: "0x12" as const };
     assert.throws(() => proveOutcome(record, proof.proof, block), {
@@ -83,7 +83,7 @@ describe("spec/proof-vectors.json", () => {
     });
   });
 
-  test("`invalid_proof` names the event that a different address's transaction lacks", () => {
+  test("`invalid_proof` names the event that another address's transaction lacks", () => {
     const [{ proof }, { record: open }] = vectors as [Vector, Vector];
     const { execution } = proof;
     assert.ok(execution);
@@ -149,7 +149,7 @@ describe("spec/proof-vectors.json", () => {
       );
   });
 
-  test("throws `invalid_proof` with the proven value for a false claim", () => {
+  test("throws `invalid_proof` with the field whose claim is false", () => {
     const [{ record, trusted, proof }] = vectors as [Vector];
     const { block, chainId, execution } = proof;
     for (const [changed, message] of [
@@ -177,7 +177,7 @@ describe("spec/proof-vectors.json", () => {
   });
 
   for (const { record, trusted, proof } of vectors) {
-    test(`${proof.outcome}: accepts the proof only with its own trusted blocks`, () => {
+    test(`${proof.outcome}: the proof is valid only with its own trusted blocks`, () => {
       const { outcome, block, execution } = verifyAddressProof(record, proof, trusted);
       assert.deepEqual({ outcome, block }, { outcome: proof.outcome, block: proof.block });
       assert.equal(execution?.transactionHash, proof.execution?.transactionHash);

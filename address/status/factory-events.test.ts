@@ -19,7 +19,7 @@ const amounts = (...values: bigint[]) =>
 const bytes = (value: Hex) => encodeAbiParameters([{ type: "bytes" }], [value]);
 
 describe("decodeFactoryEvent matches viem's encoder", () => {
-  test("returns undefined for other events and throws for wrong topics or data", () => {
+  test("decodeFactoryEvent returns undefined for other events and throws for wrong data", () => {
     assert.equal(decodeFactoryEvent({ topics: [`0x${"00".repeat(32)}`], data: "0x" }), undefined);
     assert.equal(decodeFactoryEvent({ topics: [], data: "0x" }), undefined);
     const executed = topicsOf("Executed", { vault, token });
@@ -45,7 +45,7 @@ describe("decodeFactoryEvent matches viem's encoder", () => {
     }
   });
 
-  test("returns the addresses, the amounts, and the reason of each event", () => {
+  test("decodeFactoryEvent returns the addresses, amounts, and reason of each event", () => {
     const reason: Hex = `0x${"5a".repeat(37)}`;
     const cases = [
       [

@@ -68,7 +68,7 @@ const ofNothing: Record<string, () => unknown> = {
 
 describe("readStatus", () => {
   for (const [code, httpStatus, body, message] of answers) {
-    test(`throws ${code} if the node responds with HTTP ${httpStatus} ${body.slice(0, 40)}`, () =>
+    test(`readStatus throws ${code} for HTTP ${httpStatus} ${body.slice(0, 40)}`, () =>
       withNode(httpStatus, body, (rpc) =>
         assert.rejects(readStatus(record, { rpc }), (error: status.StatusError) => {
           assert.deepEqual([error.name, error.code], ["StatusError", code]);
@@ -78,7 +78,7 @@ describe("readStatus", () => {
       ));
   }
 
-  test("throws reorganized if the chain changes during each of three reads", async () => {
+  test("throws `reorganized` if the chain changes during each of three reads", async () => {
     let blocks = 0;
     const block = () => {
       const hash = `0x${(++blocks).toString(16).padStart(64, "0")}`;
@@ -107,7 +107,7 @@ describe("readStatus", () => {
     });
   });
 
-  test("throws `rpc_unavailable` if the node exceeds the timeout", async () => {
+  test("readStatus throws `rpc_unavailable` if the node exceeds the timeout", async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -118,7 +118,7 @@ describe("readStatus", () => {
   });
 });
 
-describe("httpRpc, if the node closes the connection", () => {
+describe("httpRpc with a node that closes the connection", () => {
   /** Closes the first connections without a response, then returns `0x1`. */
   async function startClosing(closedMax: number) {
     let requests = 0;
@@ -139,14 +139,14 @@ describe("httpRpc, if the node closes the connection", () => {
   }
 
   for (const method of ["eth_sendRawTransaction", "eth_sendTransaction"])
-    test(`never repeats ${method}, which may have been accepted`, async () => {
+    test(`never repeats ${method}, which the node may have accepted`, async () => {
       const node = await startClosing(1);
       await assert.rejects(node.rpc(method, ["0x"]));
       assert.equal(node.countRequests(), 1);
       node.stop();
     });
 
-  test("repeats a read once and throws if the second attempt is interrupted too", async () => {
+  test("httpRpc repeats an interrupted read once", async () => {
     const [once, twice] = [await startClosing(1), await startClosing(2)];
     assert.equal(await once.rpc("eth_blockNumber", []), "0x1");
     assert.equal(once.countRequests(), 2);
@@ -203,7 +203,7 @@ describe("statusOf", () => {
 });
 
 describe("parseVaultEvents", () => {
-  test("throws `rpc_inconsistent` if the response is not a list", () => {
+  test("parseVaultEvents throws `rpc_inconsistent` if the response is not a list", () => {
     const search = { factory: record.factory, vaults: [record.address], from: 1, to: 2 };
     assert.throws(() => parseVaultEvents(null, search), {
       ...{ code: "rpc_inconsistent", message: "eth_getLogs: expected a list, found null" },
@@ -212,7 +212,7 @@ describe("parseVaultEvents", () => {
 });
 
 describe("readEvents", () => {
-  test("throws `evidence_unavailable` if the allowed calls do not cover the range", async () => {
+  test("throws `evidence_unavailable` if the allowed calls do not cover the blocks", async () => {
     const rpc: status.Rpc = async (method, params) => {
       if (method !== "eth_getLogs") throw new status.RpcError(-32000, "no old state");
       const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
@@ -240,7 +240,7 @@ describe("addEvents", () => {
   } as const satisfies Parameters<typeof addEvents>[2][number];
   const message = (text: string) => ({ code: "rpc_inconsistent", message: text });
 
-  test("throws `rpc_inconsistent` for an execution with a different token", () => {
+  test("throws `rpc_inconsistent` for an execution with another token", () => {
     const other: Hex = `0x${"9".repeat(40)}`;
     assert.throws(
       () => addEvents(record, noPast, [{ ...executed, token: other }]),
@@ -251,7 +251,7 @@ describe("addEvents", () => {
     );
   });
 
-  test("throws `rpc_inconsistent` for an execution after an execution or a recovery", () => {
+  test("throws `rpc_inconsistent` for an execution of an executed or closed vault", () => {
     const refusal = message(
       `${record.address}: expected the execution first, found it later in block 8`,
     );

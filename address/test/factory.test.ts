@@ -20,7 +20,7 @@ const intentsCount = isLong ? 2000 : 400;
 const batchSize = 100;
 const seed = 20260102;
 
-describe("PaymentFactory.addressOf, on a chain,", () => {
+describe("PaymentFactory.addressOf on a chain", () => {
   let anvil: Anvil;
   before(async () => {
     anvil = await startAnvil();
@@ -31,7 +31,7 @@ describe("PaymentFactory.addressOf, on a chain,", () => {
   });
   after(() => anvil.stop());
 
-  test("matches `makeRecord` for intents with every type if given terms or intents", async () => {
+  test("addressOf matches `makeRecord` for intents with values of every type", async () => {
     const drawn = fc.sample(intents, { numRuns: intentsCount, seed });
     const records = drawn.map(({ intent }) => makeRecord(intent));
     for (let start = 0; start < records.length; start += batchSize) {

@@ -74,7 +74,7 @@ describe("misuse", () => {
       });
     });
 
-  test("throws `TypeError` for an invalid `keccak` and if the value to hash is not bytes", () => {
+  test("throws `TypeError` for an invalid `keccak` and if keccak256 gets no bytes", () => {
     for (const keccak of ["keccak", {}, null]) {
       assert.throws(() => lib.deriveAddress(terms, { keccak }), TypeError);
       assert.throws(() => lib.makeRecord(sample, { keccak }), TypeError);
@@ -86,7 +86,7 @@ describe("misuse", () => {
 });
 
 describe("hex and bytes", () => {
-  test("are both accepted everywhere that bytes are expected", () => {
+  test("hex is accepted everywhere that bytes are expected", () => {
     const upper = `0x${digits.toUpperCase()}`;
     for (const given of [terms, Buffer.from(terms), record.terms, upper]) {
       assert.equal(lib.formatAddress(lib.deriveAddress(given)), record.address);
@@ -96,7 +96,7 @@ describe("hex and bytes", () => {
     assert.equal(lib.formatAddress(record.address.toLowerCase()), record.address);
   });
 
-  test("are accepted if the bytes are from another realm", () => {
+  test("bytes from another realm are accepted", () => {
     const foreign = runInNewContext("new Uint8Array(bytes)", { bytes: [...terms] });
     assert.ok(!(foreign instanceof Uint8Array));
     assert.equal(lib.formatAddress(lib.deriveAddress(foreign)), record.address);

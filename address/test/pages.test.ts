@@ -45,19 +45,19 @@ if (process.env.UPDATE_VECTORS) {
   put(readme, (text) => text.replace(shownAddress, `$1 \`${printed(readme)}\``));
 } else {
   describe("README.md", () => {
-    test("the example prints the documented address", () => {
+    test("the example in README.md prints the documented address", () => {
       assert.equal(printed(readme), shownAddress.exec(readFileSync(readme, "utf8"))?.[2]);
     });
   });
 
   describe("spec/terms.md", () => {
     const text = readFileSync(terms, "utf8");
-    test("factory and PREFIX match the library", () => {
+    test("the factory and PREFIX in spec/terms.md match the library", () => {
       assert.ok(text.includes(`factory = ${deployment.factoryAddress}\n`));
       assert.ok(text.includes(`PREFIX  = ${deployment.initCodePrefix}\n`));
     });
 
-    test("every word of the example's terms is at the documented offset", () => {
+    test("the example in spec/terms.md has every word of the terms at its offset", () => {
       const words = [...text.matchAll(/^([0-9a-f]{3}) ([0-9a-f]{64}) .+$/gm)];
       const bytes = words.map(([, at, word], index) => {
         assert.equal(Number.parseInt(at!, 16), 32 * index);
@@ -66,7 +66,7 @@ if (process.env.UPDATE_VECTORS) {
       assert.equal(`0x${bytes.join("")}`, exampleRecord().terms);
     });
 
-    test("the table contains every error code of the library", () => {
+    test("the table in spec/terms.md contains every error code of the library", () => {
       const room = dirname(import.meta.dirname);
       const names = readdirSync(room, { recursive: true, encoding: "utf8" });
       const others = /^(dist|test|client|cli|status)\b|\.(bench|test)\.ts$/;

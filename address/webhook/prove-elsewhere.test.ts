@@ -11,7 +11,7 @@ import { type PaymentNews, proveEvent, type ServiceEvent } from "./webhook.ts";
 
 const otherId = 31_338;
 
-describe("proveEvent of an event about a different chain", () => {
+describe("proveEvent for an event about another chain", () => {
   let own: World;
   let other: World;
   let record: AddressRecord;
@@ -67,7 +67,7 @@ describe("proveEvent of an event about a different chain", () => {
     }
   });
 
-  test("throws `TypeError` if no node of the intent's chain is given", async () => {
+  test("throws `TypeError` if no node of the event's chain is given", async () => {
     const event = await eventOf("address.funded", { chainId: own.chain.chainId });
     await assert.rejects(prove(event, { rpcs: { [otherId]: [other.rpcUrl] } }), {
       name: "TypeError",
@@ -75,7 +75,7 @@ describe("proveEvent of an event about a different chain", () => {
     });
   });
 
-  test("throws `ProofError` if the nodes of the other chain are of a third chain", async () => {
+  test("throws `ProofError` if the nodes of the other chain belong to a third chain", async () => {
     const rpcs = { ...both(), [otherId]: [own.rpcUrl] };
     for (const event of [paid, returned])
       await assert.rejects(prove(event, { rpcs }), { name: "ProofError", code: "no_quorum" });
@@ -118,14 +118,14 @@ describe("proveEvent of an event about a different chain", () => {
     assert.equal((await prove(event, { confirmations: 2 })).fact, "paidElsewhere");
   });
 
-  test("returns `outdated` for a return or a payment that is not in the chain", async () => {
+  test("returns `outdated` for a return or a payment that the chain does not have", async () => {
     const transactionHash = `0x${"5".repeat(64)}` as const;
     assert.equal((await prove(changed(returned, { transactionHash }))).fact, "outdated");
     const payment = { ...paid.data.payment!, transactionHash, blockHash: transactionHash };
     assert.equal((await prove(changed(paid, { payment }))).fact, "outdated");
   });
 
-  test("returns `unknown` if either form of `rpcs` has no node of the other chain", async () => {
+  test("returns `unknown` if `rpcs` in either form has no node of the other chain", async () => {
     for (const rpcs of [[own.rpcUrl], { [own.chain.chainId]: [own.rpcUrl] }]) {
       for (const event of [paid, returned]) {
         assert.deepEqual(await prove(event, { rpcs }), {
@@ -135,7 +135,7 @@ describe("proveEvent of an event about a different chain", () => {
     }
   });
 
-  test("returns `unknown` for other types, because these need the intent's chain", async () => {
+  test("returns `unknown` for event types that need the intent's chain", async () => {
     for (const type of ["address.executed", "address.funded", "address.reverted"] as const)
       assert.equal((await prove(await eventOf(type, {}))).fact, "unknown");
   });

@@ -58,7 +58,7 @@ describe("proveEvent", () => {
     });
   }
 
-  test("returns no fact if the event's type does not match the address's history", async () => {
+  test("proves no event whose type does not match the address's history", async () => {
     const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
     // The type address.reverted is skipped, because it reports only the current state. Both added
     // events are true: an address with a remaining balance was executed, and some money was
@@ -86,7 +86,7 @@ describe("proveEvent", () => {
     assert.ok(lies >= 60, String(lies));
   });
 
-  test("ignores a payment's invented amount, payer, and block", async () => {
+  test("proves a payment despite an invented amount, payer, or block hash", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const truth = await proveEvent(real, record, options(2));
@@ -107,7 +107,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("returns no fact if the chain shows a different block, token, or transaction", async () => {
+  test("proves no payment if the chain shows another block, token, or transaction", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const elsewhere = paid[records.executed!.address]!;
@@ -132,7 +132,7 @@ describe("proveEvent", () => {
     assert.match(await resultOf(bare, record), /^(outdated|WebhookError)$/);
   });
 
-  test("returns a nonzero balance as a fact for a payment without a log", async () => {
+  test("proves a nonzero balance for a payment without a log", async () => {
     const [record, unpaid] = [records.funded!, records.unpaid!];
     const without = { transactionHash: null, logIndex: null, payer: null, amount: "999" };
     const proveChanged = async (of: AddressRecord, change: object) => {
@@ -146,7 +146,7 @@ describe("proveEvent", () => {
     assert.equal((await proveChanged(unpaid, { token: world.token })).fact, "outdated");
   });
 
-  test("names the paid token, which can differ from the intent's token", async () => {
+  test("a proved payment names the paid token, which can differ from the intent's", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await pay(record, 7n, other);
@@ -210,13 +210,13 @@ describe("proveEvent", () => {
     }
   });
 
-  test("returns no fact for a `reverted` event if the chain shows a different state", async () => {
+  test("proves no `reverted` event if the chain shows another state", async () => {
     const lie = await eventOf(records.executed!, "address.reverted");
     lie.data.status.state = "unfunded";
     assert.equal(await resultOf(lie, records.executed!), "outdated");
   });
 
-  test("ignores amounts, hashes, and blocks that the event invents", async () => {
+  test("proves an event despite invented amounts, hashes, and blocks", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const truth = await proveEvent(real, record, options());
@@ -239,7 +239,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("throws `WebhookError` for malformed events and events of a different chain", async () => {
+  test("throws `WebhookError` for malformed events and events of another chain", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const elsewhere = structuredClone(real);
@@ -255,7 +255,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("throws `WebhookError` if the lookup finds no record or a different address", async () => {
+  test("throws `WebhookError` if the lookup finds no record or another address", async () => {
     const { address } = records.executed!;
     const event = await eventOf(records.executed!, "address.executed");
     const of = (record: AddressRecord | undefined) =>
@@ -296,7 +296,7 @@ describe("proveEvent", () => {
     await assert.rejects(proof, { code: "unproved", message });
   });
 
-  test("throws `InvalidError` for a forged record or a different factory's record", async () => {
+  test("throws `InvalidError` for a forged record or a record of another factory", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const theirs = makeRecord(record.intent, { factory: world.token });
@@ -307,7 +307,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(real, forged), "InvalidError");
   });
 
-  test("returns `notYet` if the event's block is not deep enough or not reached", async () => {
+  test("returns `notYet` if the event's block is too new or unknown", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -321,7 +321,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, records.unpaid!, options()), "notYet");
   });
 
-  test("returns `outdated` after a reorganization, and a fact for `reverted`", async () => {
+  test("returns `outdated` for an undone execution, and proves the `reverted` event", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(3);
@@ -337,7 +337,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(past.funded, records.executed!), "outdated");
   });
 
-  test("returns the same result if one of three nodes lies, is behind, or is silent", async () => {
+  test("proves an event even if one of three nodes lies, lags, or is silent", async () => {
     const lie: Record<string, unknown> = {
       eth_getProof: { accountProof: ["0xc0"] },
       eth_getBlockByHash: null,
@@ -373,7 +373,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("throws `ProofError` if too few nodes agree, or `TypeError` for wrong options", async () => {
+  test("throws `ProofError` if too few nodes agree, `TypeError` for wrong options", async () => {
     const record = records.executed!;
     const event = await eventOf(record, "address.executed");
     const silent: Rpc = async () => Promise.reject(new Error("silent"));
