@@ -43,7 +43,7 @@ const bare = await openChain(["--hardfork", "prague", "--disable-default-create2
 after(() => bare.anvil.stop());
 
 describe("the deterministic deployer", () => {
-  test("has a transaction that no key signed; the signature determines the sender", async () => {
+  test("the sender of the deployer's transaction follows from the signature", async () => {
     const { sender, fundingWei, gasMax } = deterministicDeployer;
     const transaction = deterministicDeployer.transaction as TransactionSerializedLegacy;
     const recovered = await recoverTransactionAddress({ serializedTransaction: transaction });
@@ -53,7 +53,7 @@ describe("the deterministic deployer", () => {
     assert.equal(gasMax * deterministicDeployer.gasPrice, fundingWei);
   });
 
-  test("is deployed by only this transaction on a chain without the deployer", async () => {
+  test("the keyless transaction deploys the deployer", async () => {
     const { address } = deterministicDeployer;
     assert.equal(await bare.client.getCode({ address }), undefined);
     await bringDeployer(bare.client);
@@ -61,7 +61,7 @@ describe("the deterministic deployer", () => {
   });
 });
 
-describe("bringDeployer on a chain where the keyless transaction would fail", () => {
+describe("bringDeployer", () => {
   const { address, sender: nobody } = deterministicDeployer;
   const open = async (t: TestContext, args: string[] = []) => {
     const chain = await openChain(["--disable-default-create2-deployer", ...args]);
@@ -75,7 +75,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
     assert.equal(await client.getBlockNumber(), 0n);
   };
 
-  test("throws before it spends anything if the creation would fail", async (t) => {
+  test("bringDeployer throws before it spends anything if the creation would fail", async (t) => {
     const chain = await open(t);
     // A used nonce at the address makes CREATE burn all the gas there.
     await chain.client.setNonce({ address, nonce: 1 });
@@ -83,7 +83,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
     await assertUnspent(chain);
   });
 
-  test("throws if the chain charges more gas than the transaction's 100,000", async (t) => {
+  test("bringDeployer throws if the chain charges more than the signed 100,000 gas", async (t) => {
     const chain = await open(t);
     const expensive = await startExpensive(chain.anvil.rpcUrl, "0x29c90");
     t.after(expensive.stop);
@@ -97,7 +97,7 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
     await assertUnspent(chain);
   });
 
-  test("throws while the base fee is above the transaction's gas price", async (t) => {
+  test("bringDeployer throws while the base fee is above the signed gas price", async (t) => {
     const chain = await open(t, ["--base-fee", "100000000001"]);
     await assert.rejects(
       bringDeployer(chain.client),
@@ -106,14 +106,14 @@ describe("bringDeployer on a chain where the keyless transaction would fail", ()
     await assertUnspent(chain);
   });
 
-  test("throws if the transaction was already sent and failed", async (t) => {
+  test("bringDeployer throws if the transaction was already sent and failed", async (t) => {
     const chain = await open(t);
     await chain.client.setNonce({ address: nobody, nonce: 1 });
     await assert.rejects(bringDeployer(chain.client), /was already sent.*EIP-7997.*genesis/s);
     assert.equal(await chain.client.getBalance({ address: nobody }), 0n);
   });
 
-  test("throws if the address has other code", async (t) => {
+  test("bringDeployer throws if the address has other code", async (t) => {
     const chain = await open(t);
     await chain.client.setCode({ address, bytecode: "0x00" });
     await assert.rejects(bringDeployer(chain.client), /is not the deterministic deployer/);
@@ -145,26 +145,26 @@ async function startExpensive(rpcUrl: string, gas: Hex) {
 }
 
 describe("the factory", () => {
-  test("is deployed by the deployer to its address and has the snapshot's code", async () => {
+  test("the deployer creates the factory at its address with the snapshot's code", async () => {
     assert.equal(await bare.client.getCode({ address: factoryAddress }), undefined);
     assert.equal(await deployFactory(bare.client), factoryAddress);
     const code = await bare.client.getCode({ address: factoryAddress });
     assert.equal(keccak256(code!), factoryCodeHash);
   });
 
-  test("cannot be deployed again at its address", async () => {
+  test("the factory cannot be deployed again at its address", async () => {
     const data = concat([factorySalt, factoryCreationCode]);
     await assert.rejects(bare.send(deterministicDeployer.address, data), /reverted/);
   });
 
-  test("does not deploy an existing factory or an existing deployer again", async () => {
+  test("an existing factory and an existing deployer are not deployed again", async () => {
     const before = await bare.client.getBlockNumber();
     await bringDeployer(bare.client);
     assert.equal(await deployFactory(bare.client), factoryAddress);
     assert.equal(await bare.client.getBlockNumber(), before);
   });
 
-  test("executes: the shop receives the money, and the event reports the amount", async () => {
+  test("an execution pays the shop, and the factory's event has the balances", async () => {
     const token = await bare.deploy(demoToken.abi, demoToken.bytecode, ["Demo dollar", "DUSD", 6]);
     const shop = await bare.deploy(demoShop.abi, demoShop.bytecode, [token]);
     const amount = 5_000_000n;
@@ -215,7 +215,7 @@ describe("the factory", () => {
     assert.equal(keccak256(code!), executedCodeHash);
   });
 
-  test("closes: the code shows that no call ran", async () => {
+  test("the code of a vault that was closed shows that no call ran", async () => {
     const intent = {
       token: getAddress("0x00000000000000000000000000000000000abcde"),
       amount: 1n,

@@ -17,12 +17,12 @@ describe("forge", () => {
   // Runs forge once for all tests, because each run starts the compiler and compiles the tests.
   const { exitCode, output } = runForge("test", ["test"], runs);
 
-  test("reports the canary, a test that always fails, as failing", () => {
+  test("forge reports the test that always fails as failing", () => {
     assert.equal(exitCode, 1, output);
     assert.match(output, /FAIL: the canary sings/, output);
   });
 
-  test("passes every other test, and omits none", () => {
+  test("forge passes every other test and skips none", () => {
     assert.match(output, /Ran 28 test suites .* 1 failed, 0 skipped/, output);
     const calls = [...output.matchAll(/invariant_\w+\(\) \(runs: \d+, calls: (\d+)/g)];
     assert.equal(calls.length, 4);

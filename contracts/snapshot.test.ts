@@ -17,7 +17,7 @@ test("standard-input.json contains the unchanged sources of the factory", () => 
 });
 
 describe("the build", () => {
-  test("reproduces the committed ABI, creation code, sizes, PREFIX, and addresses", () => {
+  test("the build reproduces the committed ABI, creation code, sizes, and addresses", () => {
     build("out/snapshot");
     for (const [name, text] of Object.entries(snapshotFiles("out/snapshot"))) {
       const committed = readFileSync(`${import.meta.dirname}/snapshots/${name}`, "utf8");
@@ -25,7 +25,7 @@ describe("the build", () => {
     }
   });
 
-  test("stores nothing: the factory has no storage layout", () => {
+  test("the factory has no storage", () => {
     const path = `${import.meta.dirname}/out/snapshot/PaymentFactory.sol/PaymentFactory.json`;
     assert.deepEqual(JSON.parse(readFileSync(path, "utf8")).storageLayout.storage, []);
   });
@@ -47,7 +47,7 @@ test("each assumption of the interface is cited by SECURITY.md and by a forge te
 });
 
 describe("index.ts", () => {
-  test("exports the factory, its deployer, the balance reader, and the demo contracts", () => {
+  test("contracts/index.ts exports exactly the documented names", () => {
     assert.deepEqual(Object.keys(contracts), [
       "closedCodeHash",
       "demoShop",

@@ -7,18 +7,18 @@ import committed from "../snapshots/gas.json" with { type: "json" };
 import { measure } from "./scenarios.ts";
 
 describe("gas", () => {
-  test("matches the snapshot exactly", async () => {
+  test("the gas costs match the snapshot exactly", async () => {
     const { figures } = await measure();
     assert.deepEqual(figures, committed, "npm run bench -w contracts -- --write, if meant");
   });
 
-  test("with USDC stays below a limit for one call, for two calls, and for five calls", () => {
+  test("executions with USDC stay below the promised gas for one, two, and five calls", () => {
     assert.ok(committed["one call"].USDC <= 98_200);
     assert.ok(committed["approve+pay"].USDC <= 113_500);
     assert.ok(committed["five calls"].USDC <= 154_400);
   });
 
-  test("per item with a plain token stays below a limit in batches of 5 and 20 items", () => {
+  test("a batch of 5 or 20 plain payments stays below the promised gas per item", () => {
     assert.ok(committed["batch of 5, each"].plain <= 64_900);
     assert.ok(committed["batch of 20, each"].plain <= 60_500);
   });

@@ -13,7 +13,7 @@ const count = Number(factorySalt);
 const program = new URL("./mine.ts", import.meta.url).pathname;
 
 describe("the salt of the factory", () => {
-  test("is not searched for if the value of `--from` is not a number", () => {
+  test("the search for a salt refuses a `--from` that is not a number", () => {
     for (const from of ["-1", "1.5", "near"]) {
       const { stderr } = spawnSync(process.execPath, [program, `--from=${from}`], {
         encoding: "utf8",
@@ -22,13 +22,13 @@ describe("the salt of the factory", () => {
     }
   });
 
-  test("gives the factory an address that begins with four zero bytes", () => {
+  test("the salt gives the factory an address that begins with four zero bytes", () => {
     assert.match(factoryAddress, /^0x00000000/);
     assert.equal(create2Address(factoryCreationCode, factorySalt), factoryAddress);
     assert.equal(saltOf(count), factorySalt);
   });
 
-  test("is the only salt that a search of its neighborhood finds", async () => {
+  test("a search around the salt finds only this salt", async () => {
     const search = await newSearch(factoryCreationCode);
     const near = isLong ? 20_000 : 5_000;
     assert.equal(search(count - near, count + near), count);
@@ -36,7 +36,7 @@ describe("the salt of the factory", () => {
     assert.equal(search(count + 1, count + near), undefined);
   });
 
-  test("is printed by the program if the search starts shortly before the salt", {
+  test("the program prints the salt if the search starts shortly before it", {
     skip: isLong ? false : "it compiles the contracts first: npm run test:long",
   }, () => {
     const args = [program, "--from", String(count - 1_000)];

@@ -105,8 +105,8 @@ await mint(recovery, 1n);
 const executedVault = (await execute([transfer])).vault;
 const closedVault = await closed();
 
-describe("the gas that a call beside the factory adds to an execution", () => {
-  test("matches the snapshot exactly", async () => {
+describe("calls that an intent adds to an execution", () => {
+  test("the gas of each added call matches the snapshot exactly", async () => {
     const more = async (extra: CallTerms[]) => (await execute([...extra, transfer])).gas - plain;
     const plain = (await execute([transfer])).gas;
     await mint(merchant, 1n);
@@ -139,7 +139,7 @@ describe("the gas that a call beside the factory adds to an execution", () => {
 });
 
 describe("Outcome.outcomeOf", () => {
-  test("uses the snapshot's gas for a cold vault, which is at most 2,700", async () => {
+  test("outcomeOf uses the snapshot's gas for a cold vault, which is at most 2,700", async () => {
     const meter = await deployMeter();
     const cost = async (vault: Address, fate: number) => {
       const [found, gas] = await client.readContract({ ...meter, args: [vault] });
@@ -227,7 +227,7 @@ describe("OutcomeProof", () => {
     await client.mine({ blocks: 3 });
   });
 
-  test("rejects a changed header with WrongHeader, and a changed proof", async () => {
+  test("OutcomeProof rejects every changed byte of the header and of the proof", async () => {
     assert.equal((await prove(evidence)).fate, fate.executed, "the control");
     const changed = (bytes: Hex) =>
       Array.from({ length: size(bytes) }, (_, at) => flip(bytes, at, 1 << (at % 8)));
@@ -246,7 +246,7 @@ describe("OutcomeProof", () => {
     }
   });
 
-  test("rejects nodes that are omitted, repeated, swapped, shortened, or lengthened", async () => {
+  test("rejects proofs with omitted, repeated, swapped, short, or long nodes", async () => {
     const { proof } = evidence;
     const bad: Hex[][] = [[], proof.toReversed()];
     proof.forEach((node, at) => {
@@ -260,13 +260,13 @@ describe("OutcomeProof", () => {
     for (const each of bad) await assert.rejects(prove({ ...evidence, proof: each }), noProof);
   });
 
-  test("rejects a different vault, a different hash, and a missing account", async () => {
+  test("OutcomeProof rejects another vault, another hash, and a missing account", async () => {
     await assert.rejects(prove({ ...evidence, vault: closedVault }), noProof);
     await assert.rejects(prove({ ...evidence, hash: zeroHash }), /WrongHeader/);
     await assert.rejects(prove(await evidenceOf(untouched, blockNumber)), noProof);
   });
 
-  test("throws `MalformedHeader` and `MalformedAccount` if too few fields are proved", async () => {
+  test("throws `MalformedHeader` or `MalformedAccount` if there are too few fields", async () => {
     const list = toRlp(["0x01", "0x02", "0x03"]);
     const short = { ...evidence, header: list, hash: keccak256(list) };
     await assert.rejects(prove(short), /MalformedHeader/);
@@ -278,7 +278,7 @@ describe("OutcomeProof", () => {
     await assert.rejects(prove(odd), /MalformedAccount/);
   });
 
-  test("proves `executed` and `closed`; proves `never` if the account has only money", async () => {
+  test("proves `executed`, `closed`, and, for an account without code, `never`", async () => {
     const of = async (vault: Address) => prove(await evidenceOf(vault, blockNumber));
     const executed = await prove(evidence);
     assert.deepEqual([executed.fate, executed.blockNumber], [fate.executed, blockNumber]);
@@ -322,7 +322,7 @@ describe("OutcomeProof", () => {
     assert.ok(depths.size > 1, "proofs of one depth alone");
   });
 
-  test("throws `BlockHashUnknown` for a future block or one that the oracle lacks", async () => {
+  test("throws `BlockHashUnknown` for a block that is new or that the oracle lacks", async () => {
     const values = fromRlp(evidence.header, "hex") as Hex[];
     const header = toRlp(values.with(numberAt, "0x0f4240"));
     await assert.rejects(here({ ...evidence, header }), /BlockHashUnknown/);
@@ -335,13 +335,13 @@ describe("OutcomeProof", () => {
     assert.equal((await here(evidence)).fate, fate.executed);
   });
 
-  test("proves an outcome with an oracle's hash, even for a different chain", async () => {
+  test("OutcomeProof proves an outcome with the hash that an oracle reports", async () => {
     await assert.rejects(by(await oracleOf(keccak256("0x01")), evidence), /WrongHeader/);
     const proven = await by(await oracleOf(evidence.hash), evidence);
     assert.equal(proven.fate, fate.executed);
   });
 
-  test("uses the gas of the snapshot", async () => {
+  test("OutcomeProof uses the gas of the snapshot", async () => {
     const { vault, header, proof, hash } = evidence;
     const data = encodeFunctionData({
       ...outcomeProof,

@@ -80,7 +80,7 @@ describe("the code at a vault that was closed without a call", () => {
   const free = { ...freeInStub, 23: looksAndPushes };
   holds(code, stubLaws(factory), BigInt(code.length), free, behindAddress(code));
 
-  test("the init code of an executed vault returns the code's hash, and a STOP", () => {
+  test("the code of a closed vault is the code of an executed vault plus a STOP", () => {
     assert.equal(vaults.closed, `${vaults.executed}00`);
   });
 });
@@ -88,7 +88,7 @@ describe("the code at a vault that was closed without a call", () => {
 describe("PREFIX, which creates a vault", () => {
   holds(prefix.slice(0, Number(prefixBytes)), prefixLaws, undefined, freeInPrefix, 0);
 
-  test("ends with the selector of `onCreation`, followed by the terms", () => {
+  test("PREFIX ends with the selector of `onCreation`", () => {
     const selector = hexToBytes(toFunctionSelector(`onCreation(${intentTuple})`));
     assert.deepEqual(prefix.slice(Number(prefixBytes)), selector);
   });

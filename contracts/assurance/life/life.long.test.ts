@@ -56,7 +56,7 @@ const isViolated = (found: ReturnType<typeof check>, steps: RegExp) => {
 };
 
 describe("the life of a vault", { skip }, () => {
-  test("ends once, by a complete execution in time or by closing, and never changes again", () => {
+  test("a vault ends once, by an execution in time or by closing, and then never changes", () => {
     isSafe(check("Life", source));
   });
 
@@ -67,11 +67,11 @@ describe("the life of a vault", { skip }, () => {
 });
 
 describe("the money of a vault", { skip }, () => {
-  test("leaves only through the calls or to recovery, and only after the vault's end", () => {
+  test("money leaves a vault only through the calls or to recovery", () => {
     isSafe(check("Money", source));
   });
 
-  test("control: finds a recovery that takes nothing from the balance", () => {
+  test("control: the checker finds a recovery that takes nothing from the balance", () => {
     const found = check("Money", without("balance -= sent;"));
     isViolated(found, /Money\.recover\(/);
   });

@@ -28,7 +28,7 @@ test("a mutation run starts and kills a mutant", () => {
 });
 
 describe("report.json", () => {
-  test("matches the committed creation code and the operators' results for the sources", () => {
+  test("report.json matches the creation code and counts all possible mutants", () => {
     assert.equal(report.creationCodeHash, keccak256(factoryCreationCode));
     const { changes } = report;
     assert.equal(changes + report.guards.changes + report.byHand.changes, ofFactory.size);
@@ -38,27 +38,27 @@ describe("report.json", () => {
     );
   });
 
-  test("has a random sample of at least 150 mutants, and the tests killed at least 95 %", () => {
+  test("report.json covers at least 150 random mutants, and tests killed at least 95 %", () => {
     const { changes, tried, compiled, killed, survivors } = report;
     assert.ok(compiled >= 150 && compiled <= tried && tried <= changes);
     assert.equal(killed + survivors.length, compiled);
     assert.ok(killed >= 0.95 * compiled, `${killed} of ${compiled}`);
   });
 
-  test("counts handwritten mutants separately: at least 25 exist, and all were killed", () => {
+  test("report.json counts at least 25 handwritten mutants, and tests killed all", () => {
     const { changes, compiled, killed } = report.byHand;
     assert.ok(changes >= 25);
     assert.deepEqual({ compiled, killed }, { compiled: changes, killed: changes });
   });
 
-  test("lists each weakened guard, and counts weakened guards separately", () => {
+  test("report.json counts weakened guards separately and tried all of them", () => {
     const { changes, tried, compiled, killed, survivors } = report.guards;
     assert.equal(tried, changes);
     assert.ok(compiled >= 0.9 * changes, `${compiled} of ${changes}`);
     assert.equal(killed + survivors.length, compiled);
   });
 
-  test("counts the Collector's mutants separately and contains each of these mutants", () => {
+  test("report.json counts mutants of the Collector separately and tried all of them", () => {
     const { changes, tried, compiled, killed, survivors } = report.collector;
     assert.equal(report.collectorCodeHash, keccak256(periphery.collector.bytecode));
     assert.deepEqual([changes, tried], [collector.length, collector.length]);
@@ -66,7 +66,7 @@ describe("report.json", () => {
     assert.equal(killed + survivors.length, compiled);
   });
 
-  test("gives a reason for each surviving mutant, and each mutated line still exists", () => {
+  test("each surviving mutant has a reason, and its mutated line still exists", () => {
     const tallies = [report, report.guards, report.collector];
     for (const { name, reason } of tallies.flatMap((each) => each.survivors)) {
       assert.ok(names.has(name), `the sources have this no more: ${name}`);

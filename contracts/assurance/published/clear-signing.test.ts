@@ -90,19 +90,19 @@ describe("the descriptor", () => {
     json("erc7730-v2.schema.json"),
   );
 
-  test("is valid under the schema of ERC-7730 v2, which rejects unknown formats", () => {
+  test("the descriptor is valid under the schema of ERC-7730 v2", () => {
     assert.ok(validate(descriptor), JSON.stringify(validate.errors));
     const wrong = JSON.stringify(descriptor).replaceAll('"addressName"', '"adressName"');
     assert.equal(validate(JSON.parse(wrong)), false);
   });
 
-  test("names the factory's address", () => {
+  test("the descriptor names only the factory's address", () => {
     const { deployments } = descriptor.context.contract;
     assert.ok(deployments.length > 0);
     for (const { address } of deployments) assert.equal(address, factoryAddress);
   });
 
-  test("describes each function of the ABI that changes state", () => {
+  test("the descriptor describes each function of the ABI that changes state", () => {
     const changing = abi.filter(
       (item): item is AbiFunction => item.type === "function" && item.stateMutability !== "view",
     );
@@ -114,7 +114,7 @@ describe("the descriptor", () => {
     );
   });
 
-  test("shows or explicitly hides every parameter of every function", () => {
+  test("the descriptor shows or explicitly hides every parameter of every function", () => {
     for (const [key, { fields }] of Object.entries(formats)) {
       const named = fields.flatMap(({ path, fields: inner }) =>
         inner ? inner.map((field) => `${path}.${field.path}`) : [path!],
@@ -132,15 +132,15 @@ function leaves(parameter: AbiParameter): string[] {
 }
 
 describe("the text that a signer shows", () => {
-  test("shows the amount, each call, the expiry, recovery, and the chain for `execute`", () => {
+  test("a signer of `execute` sees the amount, calls, expiry, recovery, and chain", () => {
     assert.deepEqual(signs(call("execute", [intent])), executing);
   });
 
-  test("shows the recipients and the tokens for `recover`", () => {
+  test("a signer of `recover` sees the recipients and the tokens", () => {
     assert.deepEqual(signs(call("recover", [intent, [token, zeroAddress]])), recovering);
   });
 
-  test("shows each item of a `batch` in the same way as a single call", () => {
+  test("a signer of `batch` sees each item in the same way as a single call", () => {
     const items = [call("execute", [intent]), call("recover", [intent, [token, zeroAddress]])];
     assert.deepEqual(signs(call("batch", [items])), [
       "Execute or recover several addresses, each by itself",
@@ -151,7 +151,7 @@ describe("the text that a signer shows", () => {
     ]);
   });
 
-  test("shows the call and the sent native coin for `rescue`", () => {
+  test("a signer of `rescue` sees the call and the sent native coin", () => {
     const lines = signs(call("rescue", [intent, shop, 10n ** 18n, "0x12345678"]));
     assert.deepEqual(lines.slice(0, 6), [
       "Make a call from an ended address, as its recovery",
@@ -163,7 +163,7 @@ describe("the text that a signer shows", () => {
     ]);
   });
 
-  test("shows only bytes if the call goes to a different contract", () => {
+  test("a signer sees only bytes if the call goes to another contract", () => {
     const data = call("execute", [intent]);
     assert.deepEqual(read(wallet, shop, data), [`Shop: ${data}`]);
   });

@@ -10,14 +10,14 @@ import { compile, contractsRoot } from "./standard-input.ts";
 
 const input = JSON.parse(readFileSync(`${contractsRoot}/snapshots/standard-input.json`, "utf8"));
 
-describe("the standard JSON input, compiled with only solc,", () => {
+describe("the standard JSON input", () => {
   const { evm } = compile(input).contracts!["src/PaymentFactory.sol"]!.PaymentFactory!;
 
-  test("matches the creation code that the deployer receives", () => {
+  test("the standard JSON input compiles to the factory's creation code", () => {
     assert.equal(`0x${evm.bytecode.object}`, factoryCreationCode);
   });
 
-  test("matches the factory's code, whose only immutable is the factory's address", () => {
+  test("the compiled code matches the factory, whose only immutable is its own address", () => {
     const code = Buffer.from(evm.deployedBytecode.object, "hex");
     const places = Object.values(evm.deployedBytecode.immutableReferences);
     assert.equal(places.length, 1);
@@ -27,7 +27,7 @@ describe("the standard JSON input, compiled with only solc,", () => {
     assert.equal(keccak256(`0x${code.toString("hex")}` as Hex), factoryCodeHash);
   });
 
-  test("contains no metadata, no library, and no constructor argument", () => {
+  test("the compiled code has no metadata and no library", () => {
     assert.deepEqual(input.settings.metadata, { bytecodeHash: "none", appendCBOR: false });
     assert.equal(evm.deployedBytecode.object.includes("__$"), false);
   });
