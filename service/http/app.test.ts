@@ -30,14 +30,14 @@ function assertShape(answer: string, status: number, code: string): void {
 
 const closing = "Host: x\r\nConnection: close\r\n";
 
-describe("every refusal has the form of spec §7 and CORS headers", () => {
+describe("refusals in the form of spec §7 with CORS headers", () => {
   test("returns 400 if the path is badly percent-encoded", async () => {
     for (const path of ["/v1/address/%zz", "/v1/%", "/v1/address/%E0%A4%A"]) {
       assertShape(await raw(`GET ${path} HTTP/1.1\r\n${closing}\r\n`), 400, "invalid_request");
     }
   });
 
-  test("returns 404 `unknown_path` for an unknown path with any method or body", async () => {
+  test("returns 404 `unknown_path` for an unknown path with any method and any body", async () => {
     for (const path of [
       "/v1",
       "/v1/",
@@ -101,13 +101,13 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     assertShape(await raw(smuggled), 400, "invalid_request");
   });
 
-  test("returns 400 for HTTP/1.1 without `Host`, but accepts HTTP/1.0 without `Host`", async () => {
+  test("returns 400 for HTTP/1.1 without `Host`, but not for HTTP/1.0 without `Host`", async () => {
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nConnection: close\r\n\r\n");
     assertShape(answer, 400, "invalid_request");
     assert.match(await raw("GET /v1/chains HTTP/1.0\r\n\r\n"), /^HTTP\/1.1 200/);
   });
 
-  test("every refusal forbids MIME sniffing whether a route matches or not", async () => {
+  test("every refusal forbids MIME sniffing and has a request ID", async () => {
     const heads = ["GET /v1/address/%zz", "GET /nowhere", "PUT /v1/chains", "POST /%", "HEAD /%a"];
     for (const head of heads) {
       const answer = await raw(`${head} HTTP/1.1\r\n${closing}\r\n`);
@@ -118,7 +118,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     assert.match(await raw("hello\r\n\r\n"), /x-content-type-options: nosniff\r\n/i);
   });
 
-  test("refuses HEAD in the same way as GET and sends the length of the omitted body", async () => {
+  test("refuses HEAD like GET and sends the length of the omitted body", async () => {
     const digits = "11".repeat(20);
     for (const path of ["/v1/address/0x12", `/v1/address/0x${digits}`, "/v1/address/%zz", "/x"]) {
       const request = (method: string) => `${method} ${path} HTTP/1.1\r\n${closing}\r\n`;
@@ -157,7 +157,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     }
   });
 
-  test("returns 500 `internal_error` without details and logs the details", async () => {
+  test("returns 500 `internal_error` without details, which only the log contains", async () => {
     const listed = () => {
       throw new Error("the secret of the house");
     };
@@ -184,7 +184,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
     assert.match(answer, /expected no Expect header or Expect: 100-continue, found \\"wonders\\"/);
   });
 
-  test("returns 503 with `Retry-After` above the limit of pending requests", async () => {
+  test("returns 503 with `Retry-After` above the limit of pending create requests", async () => {
     const busy = await startApp({ limits: { createsInFlightMax: 2 } });
     const busyPort = await listen(busy);
     const { apiKey } = await busy.newKey();
@@ -217,7 +217,7 @@ describe("every refusal has the form of spec §7 and CORS headers", () => {
 });
 
 describe("every response", () => {
-  test("has a unique `X-Request-Id` that the service generates", async () => {
+  test("every response has a unique `X-Request-Id` that the service generates", async () => {
     const seen = new Set();
     for (const url of ["/v1/chains", "/v1/chains", "/v1/nothing", "/v1/address/%zz", "/livez"]) {
       const response = await service.app.inject({ url, headers: { "x-request-id": "mine" } });
@@ -228,7 +228,7 @@ describe("every response", () => {
     assert.equal(seen.size, 5);
   });
 
-  test("answers a preflight on any /v1 path with 204 and the headers of spec §5", async () => {
+  test("a preflight on any /v1 path returns 204 and the headers of spec §5", async () => {
     for (const url of [
       "/v1/address/create",
       `/v1/address/0x${"1".repeat(40)}`,
@@ -255,7 +255,7 @@ describe("every response", () => {
     }
   });
 
-  test("lets a page read the rate limit, the request ID, and the time to retry", async () => {
+  test("lets a page read the rate limit, the request ID, and the time of a retry", async () => {
     const { headers } = await service.app.inject({ url: "/v1/chains" });
     const exposed = String(headers["access-control-expose-headers"]);
     for (const name of ["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"]) {

@@ -14,7 +14,7 @@ const issuesOf = (text: string | Buffer) => {
   return [];
 };
 
-describe("a body has one interpretation or is refused", () => {
+describe("a body with one interpretation", () => {
   const refused: [string, string | Buffer, string][] = [
     ["bytes that are not UTF-8", Buffer.from([0x22, 0xff, 0x22]), "not_utf8"],
     ["text that is not JSON", "{", "not_json"],
@@ -31,7 +31,7 @@ describe("a body has one interpretation or is refused", () => {
     test(`${code}: ${title}`, () => assert.equal(issuesOf(text)[0]?.code, code));
   }
 
-  test("reports the number and the limit with `too_many_values`", () => {
+  test("`too_many_values` reports the number and the limit", () => {
     const [issue] = issuesOf(`[${"1,".repeat(2_000)}1]`);
     assert.match(
       issue?.message ?? "",
@@ -39,7 +39,7 @@ describe("a body has one interpretation or is refused", () => {
     );
   });
 
-  test("reports `not_an_integer` and the path even if the number equals an integer", () => {
+  test("reports `not_an_integer` with the path even if the number equals an integer", () => {
     for (const number of ["31337.0", "3133.7e1", "31337e0", "3.1337E4", "1E3", "-0.0"]) {
       const [issue] = issuesOf(`{"chainId":${number}}`);
       assert.deepEqual([issue?.code, issue?.path], ["not_an_integer", ["chainId"]], number);
@@ -72,7 +72,7 @@ for (const [what, text] of large) {
 }
 
 describe("input of a page", () => {
-  test("nul: refuses any text with a NUL, which PostgreSQL rejects, and names the path", () => {
+  test("refuses text with a NUL, which PostgreSQL cannot store, and names the path", () => {
     const schema = z.strictObject({ email: z.string(), types: z.array(z.string()) });
     assert.throws(() => parseInput(schema, { email: "a\0@b.example", types: ["x", "\0"] }), {
       issues: ["email", "types.1"].map((path) => ({
@@ -85,7 +85,7 @@ describe("input of a page", () => {
     assert.deepEqual(parseInput(schema, plain), plain);
   });
 
-  test("has one spelling for each integer, its limits, and a default", () => {
+  test("an integer in a query has one spelling, limits, and a default", () => {
     const schema = z.strictObject({ days: integerInput(1, 92).default(30) });
     for (const days of [
       "1e1",

@@ -28,7 +28,7 @@ test("returns 500 without details and logs the details if a metric cannot be rea
   assert.match(logged.join(""), /the secret reason/);
 });
 
-test("reports the pause and the refusals of a provider that limits calls", async (t) => {
+test("metrics report how long a provider that limits calls is paused", async (t) => {
   const provider = createServer((_, response) => {
     response.writeHead(429, { "retry-after": "86400" }).end();
   });

@@ -51,7 +51,7 @@ describe("two servers on one PostgreSQL", () => {
     }
   });
 
-  test("server B immediately returns 403 for an origin that was removed on server A", async () => {
+  test("server B immediately returns 403 for an origin that server A removed", async () => {
     const { accountId } = await a.newKey();
     const { db } = a.parts.store;
     const { client_id: clientId } = await db
@@ -67,7 +67,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.equal(await create(b, headers), 403);
   });
 
-  test("share one limit: both servers together accept one burst, then return 429", async () => {
+  test("two servers share one limit: both together accept one burst, then return 429", async () => {
     const { apiKey } = await a.newKey();
     const began = performance.now();
     const asked = Array.from({ length: 300 }, (_, i) => createWith(i % 2 ? a : b, apiKey));
@@ -77,7 +77,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.ok(passed <= burst + (performance.now() - began) / intervalMs + 1, `${passed} passed`);
   });
 
-  test("share each account's daily limit and return 429 above that limit", async () => {
+  test("two servers share each account's daily limit", async () => {
     const limits = { addressesPerAccountDay: 7 };
     const bounded = await Promise.all(
       [1, 2].map(() => startApp({ databaseUrl: postgres.url, limits })),
@@ -89,7 +89,7 @@ describe("two servers on one PostgreSQL", () => {
     for (const each of bounded) await each.close();
   });
 
-  test("together limit a network's guesses and new accounts", async () => {
+  test("two servers together limit a network's guesses and new accounts", async () => {
     const config = {
       publicUrl: a.parts.publicUrl,
       signup: "open",
@@ -115,7 +115,7 @@ describe("two servers on one PostgreSQL", () => {
     for (const server of servers) await server.close();
   });
 
-  test("return 200 and count local decisions while the limiter's table is missing", async () => {
+  test("decides locally and counts the decisions if the limits' table is gone", async () => {
     const faults: unknown[] = [];
     const { store, publicUrl } = a.parts;
     const accounts = await openAccounts(
@@ -141,7 +141,7 @@ describe("two servers on one PostgreSQL", () => {
 describe("a server whose store does not respond", () => {
   const down = () => Promise.reject(new Error("connection refused"));
 
-  test("returns 503 with `Retry-After` instead of 500 if credentials cannot be read", async (t) => {
+  test("returns 503 with `Retry-After` if the store cannot read credentials", async (t) => {
     const broken = await startApp();
     t.after(() => broken.close());
     const { apiKey } = await broken.newKey();

@@ -69,7 +69,7 @@ async function refuses(status: number, code: string, headers: Headers): Promise<
   return answer;
 }
 
-describe("POST /v1/address/create and its credential, step by step", () => {
+describe("POST /v1/address/create and its credential in seven steps", () => {
   test("1. returns 400 `invalid_request` for two credentials, whether valid or not", async () => {
     const { bearer, clientId } = await newAccount();
     for (const authorization of [bearer, "Bearer nonsense", "Basic eDp5", ""]) {
@@ -129,7 +129,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("3. refuses a known and an unknown key with the same response", async () => {
+  test("3. the refusal does not show whether a key exists", async () => {
     const { bearer } = await newAccount();
     const [known, unknown] = await Promise.all(
       [bearer, `Bearer ${newApiKey()}`].map((value) =>
@@ -181,7 +181,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("4. returns 401 and advice for a wrong checksum without a database query", async () => {
+  test("4. a wrong checksum returns 401 with advice and causes no database query", async () => {
     const { apiKey, clientId } = await newAccount();
     const { holders } = service.parts.accounts;
     const { findApiKey, findClientId } = holders;
@@ -246,7 +246,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("7. returns 429 `rate_limited` above the burst, and the wait in whole seconds", async () => {
+  test("7. returns 429 `rate_limited` above the burst, with the wait in seconds", async () => {
     for (const kind of ["apiKey", "clientId"] as const) {
       const slow = await startApp();
       try {
@@ -283,7 +283,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     }
   });
 
-  test("returns 200 if only a key is sent and its scheme is in any letter case", async () => {
+  test("returns 200 for a key if its scheme is in any letter case", async () => {
     const { apiKey } = await newAccount();
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const answer = await send([["Authorization", `${scheme} ${apiKey}`]]);
@@ -291,7 +291,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     }
   });
 
-  test("returns 200 with the client ID from an allowed origin", async () => {
+  test("returns 200 for a client ID from an allowed origin", async () => {
     const { clientId } = await newAccount();
     const answer = await send([
       ["X-Client-Id", clientId],
@@ -303,7 +303,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
 });
 
 describe("a credential", () => {
-  test("is refused immediately after its rotation, and the new key is accepted", async () => {
+  test("a key is refused immediately after its rotation, and the new key is accepted", async () => {
     const { accountId, apiKey, bearer } = await newAccount();
     assert.equal((await send([["Authorization", bearer]])).status, 200);
     const { db } = service.parts.store;
@@ -313,7 +313,7 @@ describe("a credential", () => {
     assert.equal((await send([["Authorization", `Bearer ${rotated!.apiKey}`]])).status, 200);
   });
 
-  test("is refused from an origin immediately after the origin is removed", async () => {
+  test("an origin is refused immediately after its removal", async () => {
     const { accountId, clientId } = await newAccount();
     const headers: Headers = [
       ["X-Client-Id", clientId],
@@ -324,7 +324,7 @@ describe("a credential", () => {
     await refuses(403, "origin_not_allowed", headers);
   });
 
-  test("keeps its whole rate limit if an earlier rule refuses the request", async () => {
+  test("a refused request with a credential does not use up the credential's limit", async () => {
     const { bearer, clientId } = await newAccount();
     for (let i = 0; i < 30; i++) {
       await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
@@ -342,7 +342,7 @@ describe("a credential", () => {
     assert.match(server.headers.get("ratelimit")!, /r=99;/);
   });
 
-  test("is stored as used if a known key is sent with an `Origin`", async () => {
+  test("a known key that is sent with an `Origin` is stored as seen in a browser", async () => {
     const { accountId, bearer } = await newAccount();
     const { accounts, store } = service.parts;
     await refuses(403, "api_key_in_browser", [
@@ -363,7 +363,7 @@ describe("a credential", () => {
     assert.equal(seen.length, 1);
   });
 
-  test("is stored with its last use and the account's hourly requests on a flush", async () => {
+  test("a flush stores the last use of a key and the account's requests per hour", async () => {
     const { accountId, apiKey, bearer, clientId } = await newAccount();
     await send([["Authorization", bearer]]);
     const firstAnsweredAt = Date.now();
@@ -390,7 +390,7 @@ describe("a credential", () => {
     assert.ok(lastUsedAt! >= firstAnsweredAt && lastUsedAt! <= Date.now());
   });
 
-  test("is never logged and is never part of an error", async () => {
+  test("no log and no error contains a credential", async () => {
     const { apiKey, bearer, clientId } = await newAccount();
     const answers = [
       await send([["Authorization", `${bearer}x`]]),
@@ -407,7 +407,7 @@ describe("a credential", () => {
 });
 
 describe("GET routes", () => {
-  test("ignore all credentials, whether valid, invalid, or repeated, and any Origin", async () => {
+  test("GET routes ignore every credential and every `Origin`", async () => {
     const { bearer, clientId } = await newAccount();
     const credentials = [
       {},

@@ -64,7 +64,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ),
     ] as const;
 
-    test("returns 403 `scope_required` on every route whose scope the key lacks", async () => {
+    test("a key gets 403 `scope_required` on every route whose scope it lacks", async () => {
       const { accountId } = await service.newKey();
       for (const has of ["create", "read", "webhooks"] as const) {
         const { ask } = await keyOf(accountId, [has]);
@@ -84,7 +84,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("from the millisecond of its expiry, a key is refused and cannot be rotated", async () => {
+    test("a key is refused and cannot be rotated from the millisecond of its expiry", async () => {
       const { accountId } = await service.newKey();
       const expiresAtMs = nowMs + 60_000;
       const { ask, prefix } = await keyOf(accountId, ["read"], expiresAtMs);
@@ -116,7 +116,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([held?.prefix, held?.scopes], [rotated.prefix, ["read"]]);
     });
 
-    test("a flood with one key delays no other key; a rotation resets no limit", async () => {
+    test("a flood with one key delays no other key, and a rotation resets no limit", async () => {
       const { accountId } = await service.newKey();
       const calm = await keyOf(accountId, ["read"]);
       let busy = await keyOf(accountId, ["read"]);
@@ -149,7 +149,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(rotated < whole, `${rotated} of ${whole} left after a flood and a rotation`);
     });
 
-    test("an open stream continues after a key is revoked (streams need no key)", async () => {
+    test("an open stream continues after a key is revoked", async () => {
       const { accountId } = await service.newKey();
       const { ask, prefix, apiKey } = await keyOf(accountId, ["create"]);
       const { address } = (await ask("POST", "/address/create", newIntent())).json();
@@ -196,7 +196,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     };
     const addressOf = (intent: object): Hex => makeRecord(intent as never).address;
 
-    test("returns 403 `not_signed` to a page that changes any signed field", async () => {
+    test("a page gets 403 `not_signed` if it changes any signed field", async () => {
       const { page, referenceKey } = await shop();
       const intent = newIntent();
       const signature = signatureFor(addressOf(intent), referenceKey, "order-1");
@@ -232,7 +232,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await create(page, intent, signed), "created", "a repeat");
     });
 
-    test("returns 403 `not_signed` for a different account's key or a rotated key", async () => {
+    test("returns 403 `not_signed` for another account's key or a rotated key", async () => {
       const [mine, other] = [await shop(), await shop()];
       const intent = newIntent();
       const by = (key: string) => ({ signature: signatureFor(addressOf(intent), key) });

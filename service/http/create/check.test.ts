@@ -35,7 +35,7 @@ const post = (path: string, apiKey: string, body: unknown, to = server) =>
 const newIntent = async () => (await world.newRecord({ amount: "5000000" })).intent;
 
 describe("POST /v1/address/check", () => {
-  test("returns 400 with every fault in the same way as `create`", async () => {
+  test("a check returns 400 with the same faults as `create`", async () => {
     const { apiKey } = await server.newKey();
     const wrong = { ...(await newIntent()), amount: "01", recovery: "0x", more: 1 };
     const [checked, created] = [
@@ -46,7 +46,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual(checked.json().error.issues, created.json().error.issues);
   });
 
-  test("returns 429 above a burst of 30, but only to the account that sent it", async () => {
+  test("returns 429 above a burst of 30, but only to the account that sent the burst", async () => {
     const [busy, other] = [await server.newKey(), await server.newKey()];
     const intent = await newIntent();
     const answers = await Promise.all(
@@ -70,7 +70,7 @@ describe("POST /v1/address/check", () => {
     await cut.close();
   });
 
-  test("returns the record of `create` and a simulation, but saves nothing", async () => {
+  test("a check returns the record of `create` and a simulation, and saves nothing", async () => {
     const { accountId, apiKey } = await server.newKey();
     const intent = await newIntent();
     const checked = await post("check", apiKey, intent);
@@ -92,14 +92,14 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual((await post("create", apiKey, intent)).json(), record);
   });
 
-  test("generates a salt if the intent has none", async () => {
+  test("a check generates a salt if the intent has none", async () => {
     const { apiKey } = await server.newKey();
     const { salt: _, ...intent } = await newIntent();
     const { record } = (await post("check", apiKey, intent)).json();
     assert.deepEqual((await post("create", apiKey, record.intent)).json(), record);
   });
 
-  test("warns about a condition whose address belongs to a different chain", async () => {
+  test("a check warns about a condition whose address belongs to another chain", async () => {
     const { apiKey } = await server.newKey();
     const here = await newIntent();
     const [own, foreign] = [makeRecord(here), makeRecord({ ...here, chainId: here.chainId + 1 })];
@@ -125,7 +125,7 @@ describe("POST /v1/address/check", () => {
     );
   });
 
-  test("accepts the dashboard's session, which shares the account's limit", async () => {
+  test("a check accepts the dashboard's session", async () => {
     const browser = openBrowser(server);
     assert.equal((await browser.post("/dashboard/api/check", {})).statusCode, 401);
     await browser.signUp("ada@example.com");

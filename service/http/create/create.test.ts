@@ -245,7 +245,7 @@ describe("POST /v1/address/create", () => {
     );
   });
 
-  test("returns the same bytes for a repetition, a different account, and a lookup", async () => {
+  test("returns the same bytes for a repetition, another account, and a lookup", async () => {
     const intent = newIntent();
     const shuffled = Object.fromEntries(Object.entries(intent).reverse());
     const lower = { ...shuffled, token: token.toLowerCase() };
@@ -266,7 +266,7 @@ describe("POST /v1/address/create", () => {
     assert.equal(owners.length, 3);
   });
 
-  test("returns a new address each time for an intent without a salt", async () => {
+  test("returns a new address for each request whose intent has no salt", async () => {
     const { salt: _, ...intent } = newIntent();
     const [first, second] = [(await post(intent)).json(), (await post(intent)).json()];
     assert.notEqual(first.address, second.address);

@@ -177,7 +177,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       data.createdBy,
     ];
 
-    test("webhooks report a server's reference that a page claims only as a claim", async () => {
+    test("webhooks report a reference that a page forges only as claimed", async () => {
       const { record } = await scene.shop.order("order-1", await intentOf(price));
       const cheap = await world.newRecord({ amount: "1" });
       assert.equal((await forge("order-1", cheap.intent)).statusCode, 200);
@@ -199,7 +199,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([reference, claimedReference, createdBy], [null, "order-1", "client_id"]);
     });
 
-    test("the server's address keeps the reference, and an old forged row loses it", async () => {
+    test("a page cannot replace the reference that a server set", async () => {
       const { record } = await scene.shop.order("order-2", await intentOf("1"));
       const dear = await scene.shop.order("order-9000", await intentOf(price));
       const orders = { "order-2": record, "order-9000": dear.record };

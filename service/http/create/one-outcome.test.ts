@@ -109,7 +109,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     }
 
     for (const credential of ["server", "page"] as const) {
-      test(`returns 503 while references cannot be saved, then 200 (${credential})`, async () => {
+      test(`returns 503 while references cannot be saved, later 200 (${credential})`, async () => {
         const account = await newAccount(service);
         const intent = newIntent();
         const ask = () => create(account[credential], "order-1", intent);
@@ -142,7 +142,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     }
 
-    test("saves only one of two intents that differ in expiry and share a reference", async () => {
+    test("saves only one of two intents that share a reference and differ in expiry", async () => {
       const { accountId, server } = await newAccount(service);
       const { salt: _, ...intent } = newIntent();
       const codes = await Promise.all(
@@ -170,7 +170,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await countRecords(accountId), 1);
     });
 
-    test("returns 200 for every repetition by a page after `kill -9`", async () => {
+    test("a page that repeats its request after `kill -9` always gets 200", async () => {
       const dataDirectory = mkdtempSync(join(tmpdir(), "killed-"));
       const place = databaseUrl ? { databaseUrl } : { dataDirectory };
       for (let kill = 0; kill < kills; kill++) {

@@ -65,7 +65,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return answer.json().items.map(({ address }: { address: string }) => address);
     };
 
-    test("returns 400 with the path for an invalid address, state, or time", async () => {
+    test("the list returns 400 with the path for an invalid address, state, or time", async () => {
       for (const [query, path] of [
         ["address=12", "address"],
         ["state=paid", "state"],
@@ -77,7 +77,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("filters by observed state, time, and reference, separately or combined", async () => {
+    test("the list filters by state, time, reference, and token, also combined", async () => {
       const [first, second, third] = created;
       const at = (ms: number) => encodeURIComponent(new Date(ms).toISOString());
       assert.deepEqual(await list(""), [third, second, first]);
@@ -94,7 +94,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await list(`address=${first!.toLowerCase()}&token=${token}`), [first]);
     });
 
-    test("returns a page with fewer items than its limit only if no more items match", async () => {
+    test("a page of the list is short only if no more addresses match", async () => {
       const { db } = service.parts.store;
       const isOther = { chain_id: 1, token: Buffer.alloc(20, 7), amount: "1", expires_at: 1 };
       const rows = Array.from({ length: 450 }, (_, at) => ({
@@ -118,7 +118,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await db.deleteFrom("records").where("expires_at", "=", 1).execute();
     });
 
-    test("lists a record that does not match its address, but a read returns 500", async () => {
+    test("lists a record that does not match its address, but a lookup returns 500", async () => {
       const { db } = service.parts.store;
       const [first, second, third] = created;
       const change = (address: string) => {
@@ -135,7 +135,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await change(second!).set({ terms: held! }).execute();
     });
 
-    test("shows an address that never held money as `expired` after the expiry", async () => {
+    test("shows an unpaid address as `expired` after the expiry", async () => {
       const [, second, third] = created;
       const before = nowMs;
       const held = (await browser.get(`${api}/addresses`)).json().items;
@@ -168,14 +168,14 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(items[2].settledAt, new Date(settledAtMs).toISOString());
     });
 
-    test("returns 400 for no address or for more than a page of addresses", async () => {
+    test("`statuses` returns 400 for no address or more than a page of addresses", async () => {
       const many = Array.from({ length: 21 }, (_, at) => `0x${at}`).join();
       for (const query of ["", `?addresses=${many}`, `?addresses=${"0".repeat(1000)}`]) {
         assert.equal((await browser.get(`${api}/statuses${query}`)).statusCode, 400, query);
       }
     });
 
-    test("returns a page's statuses together and an error for each failed item", async () => {
+    test("the statuses of a page contain an error for each address that fails", async () => {
       const answer = await browser.get(`${api}/statuses?addresses=${created[0]},${other},0x12`);
       assert.equal(answer.statusCode, 200);
       assert.deepEqual(answer.json().items, [

@@ -29,7 +29,7 @@ describe("the answers of the dashboard's API", () => {
   });
   after(() => service.close());
 
-  test("the shapes describe exactly the routes that exist", async () => {
+  test("the dashboard's shapes describe exactly the routes that exist", async () => {
     const mounted = new Set<string>();
     const app = buildApp({ ...service.parts, metrics: createMetrics() });
     app.addHook("onRoute", ({ url, method }) => {
@@ -43,7 +43,7 @@ describe("the answers of the dashboard's API", () => {
     assert.deepEqual([...mounted].sort(), Object.keys(described).sort());
   });
 
-  test("each response has exactly the fields of its documented shape", async () => {
+  test("each response to the dashboard has exactly the fields of its shape", async () => {
     const asked = new Set<string>();
     const ask = async (route: string, input?: object, at = route) => {
       const [method, path] = at.split(" ") as ["GET" | "POST" | "DELETE", string];

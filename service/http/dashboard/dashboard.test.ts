@@ -87,7 +87,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await eve.get(`${api}/account`)).json().gasSpent, []);
     });
 
-    test("returns 401 on all routes but `config` and `session` even for an API key", async () => {
+    test("all routes but `config` and `session` return 401 without a session", async () => {
       const { apiKey } = await service.newKey();
       const gets = ["account", "credentials", "origins", "usage", "addresses", "activity"];
       const posts = [
@@ -121,7 +121,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await ada.get(`${api}/session`)).json(), { account });
     });
 
-    test("returns 403 for a write that has a session but is not from our own page", async () => {
+    test("returns 403 for a write that another origin sends with a session", async () => {
       const { jar } = await signUp();
       for (const origin of ["https://evil.example", "null", "http://127.0.0.1:8080.evil.example"]) {
         const page = openBrowser(service, { origin });
@@ -140,7 +140,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("sends no CORS headers, and forbids caches to store any response", async () => {
+    test("sends no CORS headers and forbids caches to store responses", async () => {
       const browser = await signUp();
       for (const path of ["account", "config", "credentials", "nothing"]) {
         const { headers } = await browser.get(`${api}/${path}`);
@@ -180,7 +180,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.match(messageOf("cursor"), /value of `next` from an earlier page, found "x"$/);
     });
 
-    test("returns 409 if a rotation names a credential that the page does not show", async () => {
+    test("returns 409 if a rotation names a credential that no longer exists", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       const unknown = { prefix: "svc_sk_00000000" };
@@ -197,7 +197,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.statusCode, 409);
     });
 
-    test("shows a key once and then only its prefix; accepts it until its rotation", async () => {
+    test("a new key is shown only once and is accepted until its rotation", async () => {
       const browser = await signUp();
       const made = await newKey(browser);
       assert.match(made.apiKey, /^svc_sk_[0-9a-f]{64}$/);
@@ -217,7 +217,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await create(bearer(next.apiKey))).statusCode, 200);
     });
 
-    test("returns 400 `too_many` for an eleventh key until one of them is revoked", async () => {
+    test("returns 400 `too_many` for an eleventh key until another key is revoked", async () => {
       const browser = await signUp();
       const [first, ...more] = await Promise.all(
         Array.from({ length: 10 }, async (_, at) => {
@@ -260,7 +260,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await from(next, "https://www.shop.example")).statusCode, 200);
     });
 
-    test("reports a key that was used in a browser until the key is rotated", async () => {
+    test("reports a key that was used in a browser, until the key is rotated", async () => {
       const browser = await signUp();
       const { apiKey, prefix } = await newKey(browser);
       await create({ ...bearer(apiKey), origin: "https://shop.example" });
@@ -365,7 +365,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await find(`token=0x${"1".repeat(40)}`)).length, 0);
     });
 
-    test("counts usage per hour and credential", async () => {
+    test("the dashboard counts usage per hour and credential", async () => {
       const browser = await signUp();
       const { apiKey } = await newKey(browser);
       await create(bearer(apiKey));
@@ -380,7 +380,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(hours[0].clientId, { created: 0, refused: 1 });
     });
 
-    test("lists each change with its time and origin, newest first", async () => {
+    test("stores each change without a key, and lists only the account's own changes", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       await rotate(browser, prefix);

@@ -31,7 +31,7 @@ function openTurns(atOnce?: number) {
 }
 
 describe("hashing in turn", () => {
-  test("returns 503 to the 33rd waiting stranger, but not to a known browser", async () => {
+  test("returns 503 to the 33rd stranger who waits, but not to a known browser", async () => {
     const { ask, begun, shed, settle } = openTurns(2);
     for (let i = 0; i < 34; i++) void ask(`stranger ${i}`, false);
     const refused = { code: "service_unavailable" };
@@ -43,7 +43,7 @@ describe("hashing in turn", () => {
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
   });
 
-  test("returns 503 only to an account's fifth and a network's ninth waiting request", async () => {
+  test("returns 503 to an account's fifth and a network's ninth waiting request", async () => {
     for (const [isKnown, eachMax] of [
       [true, 4],
       [false, 8],
@@ -74,7 +74,7 @@ describe("hashing in turn", () => {
     assert.deepEqual([begun.indexOf("stranger 0"), begun.indexOf("stranger 1")], [4, 8]);
   });
 
-  test("runs one hash less than there are cores, and at most three simultaneously", async () => {
+  test("at most three hashes run simultaneously, and one less than there are cores", async () => {
     const { ask, begun, ends, settle } = openTurns();
     const atOnce = Math.max(1, Math.min(3, availableParallelism() - 1));
     for (let i = 0; i < 8; i++) void ask(`stranger ${i}`, false);
@@ -85,7 +85,7 @@ describe("hashing in turn", () => {
     assert.equal(begun.length, atOnce + 1);
   });
 
-  test("a known browser is served next even after a failure", async () => {
+  test("a known browser is served next even after a failed hash", async () => {
     const { ask, begun, ends, settle } = openTurns(1);
     const first = ask("first", false);
     const all = [ask("stranger", false), ask("known", true)];

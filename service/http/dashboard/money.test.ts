@@ -40,7 +40,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal((await browser.get(`${api}/money?days=${days}`)).statusCode, 400);
     });
 
-    test("counts each address once on its day even if two reads are simultaneous", async () => {
+    test("counts each address only once, on its day, even during simultaneous reads", async () => {
       const browser = openBrowser(service);
       await browser.signUp("ada@example.com");
       const amount = (2n ** 256n - 1n).toString();
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await money(browser, "?days=1")).items.length, 1);
     });
 
-    test("limits the addresses per request and says whether there are more addresses", async () => {
+    test("counts at most 8,000 addresses per request and says whether there are more", async () => {
       const browser = openBrowser(service);
       const { accountId } = (await browser.signUp("many@example.com")).json();
       const { db } = service.parts.store;

@@ -27,7 +27,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const list = async (browser: ReturnType<typeof openBrowser>): Promise<Item[]> =>
       (await browser.get(`${api}/sessions`)).json().items;
 
-    test("returns 404 for a different account's session, which stays open", async () => {
+    test("returns 404 for the session of another account, which stays open", async () => {
       const [ada, eve] = [openBrowser(service), openBrowser(service)];
       await ada.signUp("ada@example.com");
       await eve.signUp("eve@example.com");
@@ -37,7 +37,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await ada.get(`${api}/account`)).statusCode, 200);
     });
 
-    test("lists each session with its origin and refuses ended sessions immediately", async () => {
+    test("lists each session with its browser, and refuses ended sessions", async () => {
       const [here, there] = [
         openBrowser(service, { "user-agent": "Here/1" }),
         openBrowser(service, { "user-agent": `There/${"2".repeat(300)}` }),
@@ -73,7 +73,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    test("returns 401 without a session, 403 for a wrong origin, and 400 for faults", async () => {
+    test("a new address needs a session (401), a right origin (403), and no faults", async () => {
       const stranger = openBrowser(service);
       assert.equal((await stranger.post(`${api}/addresses`, newIntent())).statusCode, 401);
       const browser = openBrowser(service);
@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(answer.json().error.issues[0].path, ["amount"]);
     });
 
-    test("belongs to the account, has the reference, and is returned as by `create`", async () => {
+    test("an address that a session creates is the same as by `create`", async () => {
       const browser = openBrowser(service);
       await browser.signUp("grace@example.com");
       const intent = newIntent();

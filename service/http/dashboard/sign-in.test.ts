@@ -51,7 +51,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.json().error.code, code);
     };
 
-    test("returns 403 and no cookie for a write from a different page", once, async () => {
+    test("returns 403 and no cookie for a write from another page", once, async () => {
       const paths = ["sign-up/email", "sign-in/email", "sign-out", "change-password"];
       const origins = ["https://evil.example", "null", "", "http://127.0.0.1:8081"];
       for (const path of [...paths, "reset-password"]) {
@@ -69,7 +69,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     test(
-      "returns 400 for a short or long password, a bad email, and unknown fields",
+      "returns 400 for a weak or long password, a bad email, and unknown fields",
       once,
       async () => {
         const browser = openBrowser(service);
@@ -121,7 +121,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(statuses, [200, 409, 409, 409]);
     });
 
-    test("returns the same 401 `invalid_email_or_password` for either mistake", async () => {
+    test("returns the same 401 for a wrong password and for an unknown email", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const browser = openBrowser(service);
@@ -201,7 +201,7 @@ for (const [name, database] of Object.entries(databases)) {
       return startApp({ store, accounts: { ...accounts, attempts } });
     };
 
-    test("256 networks and one account's cookies lock out no known browser", flood, async () => {
+    test("a flood from 256 networks locks out no known browser", flood, async () => {
       const [email, owner] = [newEmail(), openBrowser(service)];
       await owner.signUp(email);
       const [own, attacker] = [newEmail(), openBrowser(service)];
@@ -242,7 +242,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     test(
-      "a new browser can sign in although 256 /64 networks of another /48 do so",
+      "a flood from 256 /64 networks of another /48 does not lock out a new browser",
       flood,
       async () => {
         const email = newEmail();
@@ -263,7 +263,7 @@ for (const [name, database] of Object.entries(databases)) {
       },
     );
 
-    test("returns 403 `signup_closed`, but lets existing accounts sign in", async () => {
+    test("returns 403 `signup_closed`, but existing accounts can sign in", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const { store, publicUrl } = service.parts;

@@ -63,7 +63,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return found;
     }
 
-    test("returns 401 without a credential and 403 for a page or a client ID", async () => {
+    test("a list returns 401 without a credential and 403 to a page", async () => {
       const { accountId, apiKey } = await service.newKey();
       await addOrigin(service.parts.store.db, accountId, origin, { atMs: nowMs });
       const { clientId } = await findCredentials(service.parts.store.db, accountId);
@@ -123,7 +123,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await list(apiKey)).items, []);
     });
 
-    test("a reference changes no byte of the response and belongs to the account", async () => {
+    test("a reference does not change the response and belongs to its account", async () => {
       const [a, b] = [await service.newKey(), await service.newKey()];
       const intent = newIntent();
       const plain = await create(a.apiKey, undefined, intent);
@@ -154,7 +154,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await list(b.apiKey, "reference=order-43")).items, []);
     });
 
-    test("lists each address once while others are added, newest or oldest first", async () => {
+    test("lists each address once, newest or oldest first, while addresses are added", async () => {
       const { apiKey } = await service.newKey();
       const other = await service.newKey();
       const made: string[] = [];
@@ -255,7 +255,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([row!.amount, row!.askedAmount], ["24", "27"]);
     });
 
-    test("returns one address as in the list, or 404 for another account's address", async () => {
+    test("`mine` returns an address as the list does, or 404 to another account", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const { address } = (await create(mine.apiKey)).json();
       const path = `address/${address}/mine`;
@@ -264,7 +264,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await get(mine.apiKey, path)).json(), row);
     });
 
-    test("lists only the account's events, in order, from the last position", async () => {
+    test("lists only the account's events, in order, after a cursor", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const rows = [mine, other].flatMap(({ accountId }) =>
         Array.from({ length: 5 }, (_, i) => ({
@@ -293,7 +293,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([one.statusCode, one.body], [200, rows[1]!.body]);
     });
 
-    test("fills each page except the last page if the list is filtered by type", async () => {
+    test("pages of events that are filtered by type are full except the last page", async () => {
       const { accountId, apiKey } = await service.newKey();
       const rows = Array.from({ length: 1_205 }, (_, i) => ({
         ...{ account_id: accountId, position: i + 1, id: `evt_${accountId}_${i}` },

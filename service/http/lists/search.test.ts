@@ -59,7 +59,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     const searchNothing = () => list(many.apiKey, "referenceContains=none");
 
-    test("returns 503 above three simultaneous searches, and delays no list", async () => {
+    test("returns 503 above three simultaneous searches, which delay no list", async () => {
       assert.deepEqual((await searchNothing()).json(), { items: [], next: null });
       let isOver = false;
       const all = Promise.all(Array.from({ length: searches }, searchNothing)).finally(() => {
@@ -83,7 +83,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await searchNothing()).statusCode, 200, "a place is free again");
     });
 
-    test("returns 429 after too many searches of an account and still lists pages", async () => {
+    test("returns 429 after too many searches of an account, but still lists pages", async () => {
       const { limiter } = service.parts.accounts;
       const spendAll = async () => {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { openAdmission, openLatencyLimit } from "./admission.ts";
 
 describe("creates in progress", () => {
-  test("a client that disconnects at any moment releases its slot", () => {
+  test("a client that disconnects at any moment releases the slot of its request", () => {
     const admission = openAdmission(1, () => assert.fail("nothing is refused"));
     for (const goneAfter of ["enter", "awaitBody", "begin"]) {
       for (const isComplete of [false, true]) {
@@ -107,7 +107,7 @@ const services: Record<string, Service> = {
 };
 
 for (const [name, service] of Object.entries(services)) {
-  describe(`a limit that follows latency, before ${name}`, () => {
+  describe(`a limit that follows the latency of ${name}`, () => {
     const capacity = 1000 / service.busyMs;
     const start = () => {
       const limit = openLatencyLimit(1024);
@@ -116,7 +116,7 @@ for (const [name, service] of Object.entries(services)) {
       return { limit, unloaded };
     };
 
-    test("refuses nothing up to nine tenths of capacity", () => {
+    test("the limit refuses nothing up to nine tenths of capacity", () => {
       const { limit, unloaded } = start();
       assert.equal(unloaded.refused, 0);
       const busy = offer(limit, service, {
@@ -127,7 +127,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(busy.refused, 0);
     });
 
-    test("serves 90 % of capacity at triple load with at most 5 times the usual p99", () => {
+    test("at triple load, serves 90 % of capacity with at most 5 times the usual p99", () => {
       const { limit, unloaded } = start();
       const from = { perSecond: 3 * capacity, fromMs: 10_000 };
       offer(limit, service, { ...from, seconds: 5 });
@@ -147,7 +147,7 @@ for (const [name, service] of Object.entries(services)) {
   });
 }
 
-test("does not reduce the limit for a slow disk if few creates are pending", () => {
+test("a slow disk does not reduce the limit if few create requests are pending", () => {
   const limit = openLatencyLimit(1024);
   const slow = { waitMs: 400, busyMs: 0.1 };
   offer(limit, { waitMs: 2, busyMs: 0.1 }, { perSecond: 100, seconds: 5, fromMs: 0 });

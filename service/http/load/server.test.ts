@@ -41,7 +41,7 @@ describe("create requests with a limit of zero", () => {
     };
   };
 
-  test("are refused equally before and after routing except for the ID and the date", async () => {
+  test("create requests are refused with the same response before and after routing", async () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);
@@ -59,7 +59,7 @@ describe("create requests with a limit of zero", () => {
     assert.equal(early.headers.get("x-content-type-options"), "nosniff");
   });
 
-  test("are counted if they are refused before routing and if refused after routing", async () => {
+  test("refused create requests are counted both before and after routing", async () => {
     const start = await count();
     await posted(create);
     const one = { shed: 1, answers: 1, durations: 1 };
@@ -73,7 +73,7 @@ describe("create requests with a limit of zero", () => {
     assert.deepEqual(await count(), plus(plus(start, one), one));
   });
 
-  test("are refused even with a query, but other methods and paths are not refused", async () => {
+  test("only create requests are refused, even if they have a query", async () => {
     assert.match(await posted(`${create}?reference=1`), /^HTTP\/1.1 503/);
     assert.match(await posted(`${create}x`), /^HTTP\/1.1 405/);
     assert.match(await posted(`${create}/x`), /^HTTP\/1.1 404/);
@@ -81,7 +81,7 @@ describe("create requests with a limit of zero", () => {
     assert.match(await exchange(port, get), /^HTTP\/1.1 400/);
   });
 
-  test("lose an unread body, and the next request is answered", async () => {
+  test("the connection of a refused create request answers the next request", async () => {
     const next = "GET /v1/chains HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
     socket.write(`POST ${create} HTTP/1.1\r\n${about}\r\n${body.slice(0, 10)}`);
@@ -96,7 +96,7 @@ describe("create requests with a limit of zero", () => {
     assert.deepEqual(pipelined.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 503", "HTTP/1.1 200"]);
   });
 
-  test("close the connection in a drain if they are refused before or after routing", async () => {
+  test("refused create requests close the connection during a drain", async () => {
     draining.abort();
     for (const path of [create, elsewhere]) {
       const answer = await posted(path, "");
@@ -106,7 +106,7 @@ describe("create requests with a limit of zero", () => {
   });
 });
 
-test("return 400 for two `Host` headers or an invalid `Host` header on any path", async () => {
+test("returns 400 for two `Host` headers or an invalid `Host` header", async () => {
   const service = await startApp();
   const port = await listen(service);
   const ask = (about: string) =>
@@ -123,7 +123,7 @@ test("return 400 for two `Host` headers or an invalid `Host` header on any path"
   await service.close();
 });
 
-test("return 405 in the API's form for CONNECT, for which Node would disconnect", async () => {
+test("returns 405 for CONNECT in the form of the API", async () => {
   const service = await startApp();
   const port = await listen(service);
   const answer = await exchange(port, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n");
@@ -146,7 +146,7 @@ test("control: with a free slot, the credential of a create request is checked",
   await service.close();
 });
 
-describe("requests of a connection that are sent before the last response", () => {
+describe("pipelined requests of one connection", () => {
   const address = `0x${"ab".repeat(20)}`;
   const get = `GET /v1/address/${address} HTTP/1.1\r\nHost: x\r\n\r\n`;
   let service: TestApp;
@@ -159,7 +159,7 @@ describe("requests of a connection that are sent before the last response", () =
 
   const answered = (text: string) => text.split("HTTP/1.1 404").length - 1;
 
-  test("are answered in order, up to 17 requests", async () => {
+  test("up to 17 pipelined requests are answered in order", async () => {
     const last = get.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
     const chains = "GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n";
     const answers = await exchange(port, get + chains + get.repeat(14) + last);
@@ -167,7 +167,7 @@ describe("requests of a connection that are sent before the last response", () =
     assert.match(answers.split("HTTP/1.1 ")[2]!, /^200/);
   });
 
-  test("are not handled beyond 17 requests, and the connection is closed", async () => {
+  test("at most 17 pipelined requests are handled, and then the connection closes", async () => {
     let served = 0;
     const count = () => served++;
     service.app.server.prependListener("request", ({ socket }, response) => {
@@ -182,7 +182,7 @@ describe("requests of a connection that are sent before the last response", () =
   });
 });
 
-describe("responses that are not read", () => {
+describe("responses that clients do not read", () => {
   let service: TestApp;
   let port: number;
   let areTaken = true;
@@ -194,7 +194,7 @@ describe("responses that are not read", () => {
   });
   after(() => service.close());
 
-  test("occupy no slot: 20 of each kind can wait although each kind has 4 slots", async () => {
+  test("responses that clients do not read occupy no slot", async () => {
     const { apiKey } = await service.newKey();
     const ask = () => {
       const body = JSON.stringify(newIntent());

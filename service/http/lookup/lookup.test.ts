@@ -73,7 +73,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("returns 500 for a row that derives a wrong address, and logs one error", async () => {
+  test("returns 500 for a row whose terms derive another address, and logs one error", async () => {
     const { address } = await created();
     const other = await created();
     const { store, metrics } = service.parts;
@@ -107,7 +107,7 @@ describe("GET /v1/address/{address}", () => {
 });
 
 describe("GET /v1/address/{address}", () => {
-  test("returns 200, the bytes of `create`, immutable, with CORS and a strong `ETag`", async () => {
+  test("returns the bytes of `create`, immutable, with CORS and a strong `ETag`", async () => {
     const { address, body } = await created();
     for (const times of [1, 2]) {
       const response = await look(address);
@@ -120,7 +120,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("returns text of any script in full from the store and from the cache", async () => {
+  test("returns text in any script unchanged from the store and from the cache", async () => {
     for (const text of ["Grüße", "支払い", "🪙".repeat(3)]) {
       const calls = [{ target: token, function: "note(string text)", args: [text] }];
       const { address, body } = await created(service, { ...newIntent(), calls });
@@ -168,7 +168,7 @@ describe("GET /v1/address/{address}", () => {
     assert.equal(response.headers.etag, (await look(address)).headers.etag);
   });
 
-  test("returns the same response with any credentials, which a GET ignores", async () => {
+  test("a GET ignores credentials and returns the same response", async () => {
     const { address, body } = await created();
     const response = await look(address, {
       authorization: "Bearer svc_sk_wrong",
@@ -178,7 +178,7 @@ describe("GET /v1/address/{address}", () => {
     assert.equal(response.body, body);
   });
 
-  test("reads a record from the store again after the cache has evicted the record", async () => {
+  test("reads a record from the store again after the cache evicted the record", async () => {
     const small = await startApp({ limits: { lookupCacheBytesMax: 3000 } });
     const records = [];
     for (let i = 0; i < 5; i++) records.push(await created(small));

@@ -34,8 +34,8 @@ after(async () => {
   await world.stop();
 });
 
-describe("responses to an account", () => {
-  test("include 200 and each refusal for the account's lists", async () => {
+describe("documented responses to an account", () => {
+  test("the account's lists return 200 and each documented refusal", async () => {
     const { accountId, apiKey } = await service.newKey();
     const authorization = `Bearer ${apiKey}`;
     const payload = JSON.stringify(newIntent());
@@ -83,7 +83,7 @@ describe("responses to an account", () => {
     accounts.limiter.take = take;
   });
 
-  test("include 200 and each refusal for the account's webhook endpoints", async () => {
+  test("the account's webhook endpoints return 200 and each documented refusal", async () => {
     const { accountId, apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const clientId = await newClientId(service);
@@ -165,7 +165,7 @@ describe("responses to an account", () => {
     await ask(["POST", `${one}/test`], 409, json, paused);
   });
 
-  test("include each documented status", () => {
+  test("the tests return each documented status of the account's routes", () => {
     answers.assertAllSeen(["account", "webhooks"]);
   });
 });

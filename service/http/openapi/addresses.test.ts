@@ -40,8 +40,8 @@ after(async () => {
   await world.stop();
 });
 
-describe("responses about addresses and the service", () => {
-  test("include 401 or 403 without a credential that the operation accepts", async () => {
+describe("documented responses about addresses and the service", () => {
+  test("returns 400, 401, or 403 for a credential that the operation does not accept", async () => {
     const { apiKey } = await service.newKey();
     const clientId = await newClientId(service);
     const authorization = `Bearer ${apiKey}`;
@@ -89,7 +89,7 @@ describe("responses about addresses and the service", () => {
     }
   });
 
-  test("returns 200 to `create` with either credential, and 200 or 304 to `lookup`", async () => {
+  test("`create` returns 200 for either credential, and `lookup` returns 200 or 304", async () => {
     const created = await answers.create(200);
     const clientId = await newClientId(service);
     const headers = { "x-client-id": clientId, origin };
@@ -106,7 +106,7 @@ describe("responses about addresses and the service", () => {
     assert.deepEqual((await answers.expect(200, "/openapi.json", {})).json(), document);
   });
 
-  test("returns 409 if a different address of the account has the reference", async () => {
+  test("returns 409 if another address of the account has the reference", async () => {
     const { apiKey } = await service.newKey();
     const create = (status: number) =>
       answers.expect(status, "/address/create", {
@@ -119,7 +119,7 @@ describe("responses about addresses and the service", () => {
     await create(409);
   });
 
-  test("returns 200 for a check, 429 above the limit, 503 without a chain, or 500", async () => {
+  test("a check returns 200, 429 above the limit, 503 without a chain, or 500", async () => {
     const check = (status: number, to = service) =>
       answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
     const { intent } = await world.newRecord({ token: newIntent().token });
@@ -145,7 +145,7 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("returns 200 for a status in each state, and 503 without a chain", async () => {
+  test("a status returns 200 in each state, and 503 without a chain", async () => {
     const record = await answers.save(await world.newRecord());
     const until = async (isThere: (status: AddressStatus) => boolean) => {
       // The service returns a cached status until it has read a new head.
@@ -168,7 +168,7 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("returns 200 for an address's returns even if the chain does not answer", async () => {
+  test("the returns of an address return 200 even if the chain does not answer", async () => {
     const record = await answers.save(await world.newRecord());
     await answers.expect(200, "/address/{address}/returns", {});
     const cut = await startApp();
@@ -177,7 +177,7 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("returns 200 for a simulation with each outcome, 429, and 503 without a chain", async () => {
+  test("a simulation returns 200 with each outcome, 429, or 503 without a chain", async () => {
     const simulated = async () =>
       (await answers.expect(200, "/address/{address}/simulation", {})).json().outcome;
     await answers.save(await world.newRecord());
@@ -201,7 +201,7 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("returns 200 or 304 for a proof, 400 or 503 for an invalid block, and 429", async () => {
+  test("a proof returns 200, 304, 400 or 503 for an invalid block, or 429", async () => {
     const { address: its } = await answers.save(await world.newRecord());
     await answers.expect(200, "/address/{address}/proof", {});
     await world.pay(its, 100n);
@@ -224,7 +224,7 @@ describe("responses about addresses and the service", () => {
     });
   });
 
-  test("returns 200 for a report, 429 above the limit, and each documented refusal", async () => {
+  test("a report returns 200, 429 above the limit, and each documented refusal", async () => {
     const path = "/address/{address}/sent";
     let clients = 0;
     const report = (status: number, more: object = {}, to = service) =>
@@ -269,7 +269,7 @@ describe("responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("returns 200 for a stream of events that begins with the current status", async () => {
+  test("a stream of events returns 200 and begins with the current status", async () => {
     await answers.save(await world.newRecord());
     const base = await service.app.listen({ host: "127.0.0.1", port: 0 });
     const response = await fetch(`${base}/v1/address/${answers.subject.address}/events`);
@@ -284,7 +284,7 @@ describe("responses about addresses and the service", () => {
     judgeStatus(JSON.parse(/^data: (.*)$/m.exec(text)![1]!));
   });
 
-  test("can return 400, 404, and 431 for each path with an address", async () => {
+  test("each path with an address can return 400, 404, and 431", async () => {
     for (const path of Object.keys(document.paths)) {
       if (!isPublic(path)) continue;
       await answers.expect(400, path, { url: `/v1${path.replace("{address}", "0x12")}` });
@@ -311,7 +311,7 @@ describe("responses about addresses and the service", () => {
     await failing.close();
   });
 
-  test("include each documented status", () => {
+  test("the tests return each documented status of the other routes", () => {
     // Responses that are constants in memory cannot fail with 500.
     for (const path of constant) answers.seen.add(`get ${path} 500`);
     answers.assertAllSeen(["addresses", "service"]);

@@ -27,7 +27,7 @@ after(async () => {
   await world.stop();
 });
 
-test("documents exactly the routes under /v1 and their methods", async () => {
+test("spec/openapi.json documents exactly the routes under /v1 and their methods", async () => {
   const mounted = new Set<string>();
   const app = buildApp({ ...service.parts, metrics: createMetrics() });
   app.addHook("onRoute", ({ url }) => {
@@ -52,8 +52,8 @@ test("documents exactly the routes under /v1 and their methods", async () => {
   await app.close();
 });
 
-describe("the document", () => {
-  test("documents the body of each type of event", async () => {
+describe("spec/openapi.json", () => {
+  test("spec/openapi.json documents the body of each type of event", async () => {
     const { accountId } = await service.newKey();
     assert.deepEqual(Object.keys(document.webhooks), [...eventTypes, "webhook.test"]);
     const [first] = eventTypes;
@@ -91,7 +91,7 @@ describe("the document", () => {
   });
 });
 
-test("documents every error code of the API with its status from the table", () => {
+test("spec/openapi.json documents every error code of the API with its status", () => {
   const dashboardOnly = new Set(
     `invalid_email invalid_password password_too_short password_too_long password_guessable
     invalid_token invalid_email_or_password signup_closed user_already_exists`.split(/\s+/),

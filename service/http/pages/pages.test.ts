@@ -40,7 +40,7 @@ after(async () => {
 });
 
 describe("the pages", () => {
-  test("returns 404 for missing files, dot files, and paths outside the folder", async () => {
+  test("missing files, dot files, and paths outside the folder return 404", async () => {
     const paths = ["/nothing", "/.secret", "/../package.json", "/%2e%2e/package.json", "/assets/"];
     for (const url of [
       ...paths,
@@ -52,7 +52,7 @@ describe("the pages", () => {
     }
   });
 
-  test("returns 404 with a page to browsers, and without a page to programs", async () => {
+  test("a wrong path returns 404 to all, with a page only to browsers", async () => {
     const headers = { accept: "text/html,*/*;q=0.8", "if-none-match": "*" };
     const asked = await app.inject({ url: "/adresses", headers });
     assert.deepEqual([asked.statusCode, asked.body], [404, "the dashboard"]);
@@ -63,7 +63,7 @@ describe("the pages", () => {
     }
   });
 
-  test("starts without built pages, and returns 404 with an explanation", async () => {
+  test("without built pages, the service returns an explanation", async () => {
     const bare = Fastify();
     servePages(bare, { publicUrl }, async () => undefined, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
@@ -71,7 +71,7 @@ describe("the pages", () => {
     await bare.close();
   });
 
-  test("only the payment page can call the shop whose domain is in the page's link", async () => {
+  test("only the payment page can call the shop that its link names", async () => {
     const policyOf = async (url: string) =>
       `${(await app.inject({ url })).headers["content-security-policy"]}`;
     const plain = await policyOf("/a/0xheld");
@@ -91,7 +91,7 @@ describe("the pages", () => {
     }
   });
 
-  test("dashboard paths return the dashboard; /a and below return the payment page", async () => {
+  test("/a and the paths below return the payment page, other paths the dashboard", async () => {
     for (const url of ["/", "/credentials", "/origins", "/sign-in", "/reset", "/account"]) {
       assert.equal((await app.inject({ url })).body, "the dashboard", url);
     }
@@ -104,7 +104,7 @@ describe("the pages", () => {
     assert.notEqual(held.headers.etag, (await app.inject({ url: "/a/" })).headers.etag);
   });
 
-  test("compresses an address's page only once and keeps up to a thousand pages", async (t) => {
+  test("compresses the page of an address once and keeps up to a thousand pages", async (t) => {
     const { mock } = t.mock.method(zlib, "gzipSync");
     syncBuiltinESMExports();
     const many = Fastify();
@@ -129,7 +129,7 @@ describe("the pages", () => {
     await many.close();
   });
 
-  test("returns 503 for pages of addresses only while the limit is exceeded", async () => {
+  test("pages of addresses return 503 only while the limit is exceeded", async () => {
     let open = () => {};
     const preview = new Promise<undefined>((resolve) => {
       open = () => resolve(undefined);
@@ -149,7 +149,7 @@ describe("the pages", () => {
     await few.close();
   });
 
-  test("every page and file has the strict policy", async () => {
+  test("every page and file has the strict content security policy", async () => {
     for (const url of ["/", "/a/0x1", "/mark.svg", "/assets/main-BX3k_9aQ.js"]) {
       const { headers } = await app.inject({ url });
       const policy = String(headers["content-security-policy"]);
@@ -167,7 +167,7 @@ describe("the pages", () => {
     assert.match(String(headers["strict-transport-security"]), /^max-age=\d{8}/);
   });
 
-  test("only the dashboard can call a local chain's node", async () => {
+  test("only the dashboard can call the node of a local chain", async () => {
     const local = Fastify();
     const localNodes = ["http://127.0.0.1:8545/"];
     servePages(local, { publicUrl, localNodes }, async () => undefined, directory);
@@ -194,7 +194,7 @@ describe("the pages", () => {
     }
   });
 
-  test("files with a hash in their name are cached forever; others are revalidated", async () => {
+  test("files with a hash in their names are cached forever, others are revalidated", async () => {
     const hashed = await app.inject({ url: "/assets/main-BX3k_9aQ.js" });
     assert.equal(hashed.headers["cache-control"], "public, max-age=31536000, immutable");
     for (const url of ["/", "/mark.svg", "/a/0x1"]) {
@@ -202,7 +202,7 @@ describe("the pages", () => {
     }
   });
 
-  test("returns 304 if `If-None-Match` has the tag as in RFC 9110, or else 200", async () => {
+  test("a page returns 304 only if `If-None-Match` has its tag (RFC 9110)", async () => {
     const { etag } = (await app.inject({ url: "/" })).headers;
     const ask = async (tags: string) => {
       const answer = await app.inject({ url: "/", headers: { "if-none-match": tags } });
@@ -223,7 +223,7 @@ describe("the pages", () => {
     rmSync(odd, { recursive: true });
   });
 
-  test("bodies for clients that accept gzip are compressed and have their own `ETag`", async () => {
+  test("gzip bodies have their own `ETag`", async () => {
     const url = "/assets/main-BX3k_9aQ.js";
     const plain = await app.inject({ url });
     assert.equal(plain.body, script);

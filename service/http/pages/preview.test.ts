@@ -26,12 +26,12 @@ const previewOf = (address: string, parts = { ...server.parts, ...chainParts(cha
   openPreviews(parts, openStatuses(parts))(address);
 
 describe("the preview of an address", () => {
-  test("is empty for an unknown address and for an invalid address", async () => {
+  test("there is no preview of an unknown or invalid address", async () => {
     assert.equal(await previewOf(`0x${"5a".repeat(20)}`), undefined);
     assert.equal(await previewOf("0x12"), undefined);
   });
 
-  test("shows amount, token, chain, and state", async () => {
+  test("the preview of an address shows amount, token, chain, and state", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const text = (await previewOf(record.address)) ?? "";
     assert.match(text, /<title>0\.0001 DMO on Local<\/title>/);
@@ -42,7 +42,7 @@ describe("the preview of an address", () => {
     assert.match((await previewOf(record.address)) ?? "", /content="Completed"/);
   });
 
-  test("omits the state if the chain does not respond", async () => {
+  test("the preview omits the state if the chain does not respond", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const cut = { ...server.parts, ...chainParts(chainsAt(world, "http://127.0.0.1:9")) };
     const text = (await previewOf(record.address, cut)) ?? "";
@@ -50,7 +50,7 @@ describe("the preview of an address", () => {
     assert.doesNotMatch(text, /Waiting/);
   });
 
-  test("escapes its text, so a name cannot close an element", async () => {
+  test("the preview escapes names, so that a name cannot close an element", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const { chainId, calls } = record.intent;
     const name = '</script><b>"Shop"';

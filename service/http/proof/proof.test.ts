@@ -50,7 +50,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.match(message, /the node has no block 999999/);
   });
 
-  test("returns 503 `unproved` if the node proves nothing or something different", async () => {
+  test("returns 503 `unproved` if the node returns no proof or a wrong proof", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const change: Record<string, (answer: { result?: unknown }) => object> = {
       eth_getProof: () => ({ error: { code: -32601, message: "no such method" } }),
@@ -73,7 +73,7 @@ describe("GET /v1/address/{address}/proof", () => {
     }
   });
 
-  test("returns a proof that any page can verify with only the block's hash", async () => {
+  test("returns a proof that any page can verify if it knows the block's hash", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const open = await get(record.address);
     assert.equal(open.statusCode, 200);
@@ -99,7 +99,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.deepEqual([execution?.held, execution?.left], ["130", "30"]);
   });
 
-  test("includes the payer and a new `ETag` after the node reports the payer", async () => {
+  test("a proof includes the payer and a new `ETag` after the node shows the payer", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -123,7 +123,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.notEqual(later.headers.etag, before.headers.etag);
   });
 
-  test("includes an open address's payer even after dust arrives", async () => {
+  test("a proof of an open address includes the largest payment despite dust", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const ranges: number[] = [];
     const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
@@ -159,7 +159,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(verifyReceipt(receipt, "its own").payments.length, 4);
   });
 
-  test("counts a payment in a huge transaction, but does not prove the payment", async () => {
+  test("a proof counts a payment in a huge transaction, but does not prove it", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 30n);
     const { abi } = demoToken;
@@ -173,7 +173,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(found.payments[0].payments[0].amount, "30");
   });
 
-  test("shares one read per address and block, and runs at most four simultaneously", async () => {
+  test("reads a proof once per address and block, and at most four simultaneously", async () => {
     let [read, open, most] = [0, 0, 0];
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -212,7 +212,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await app.close();
   });
 
-  test("client.waitFor with proof ignores false claims about an unpaid address", async () => {
+  test("`client.waitFor` with `proof` ignores false claims about an unpaid address", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const paid = await keepRecord(server, await world.newRecord());
     await world.pay(paid.address, 100n);
@@ -234,7 +234,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await assert.rejects(client.waitFor(record.address, "executed", options), WaitError);
   });
 
-  test("`client.prove` uses the service's proof only if the nodes agree", async () => {
+  test("`client.prove` works with the service's proof and without the service", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 100n);
     await world.execute(record);

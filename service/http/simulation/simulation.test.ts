@@ -32,7 +32,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     await cut.close();
   });
 
-  test("returns 503 `chain_unavailable` if the chain's calls per minute are used up", async () => {
+  test("returns 503 `chain_unavailable` if the chain's calls per minute are spent", async () => {
     const spent = await startApp({
       chains: chainsAt(world),
       limits: { simulationCallsPerMinute: 1 },
@@ -60,7 +60,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
 
-  test("returns the uncached effect of a payment to any page for any letter case", async () => {
+  test("returns the effect of a payment, without caching, to any page", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(record.address.toLowerCase());
     assert.equal(answer.statusCode, 200);

@@ -85,7 +85,7 @@ describe("GET /v1/address/{address}/events", () => {
     assert.match(answer.headers.get("content-type")!, /json/);
   });
 
-  test("returns 503 with `Retry-After` if an address has one stream too many", async () => {
+  test("returns 503 with `Retry-After` if an address has too many streams", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const streams = [1, 2, 3].map(() => openStream(pathOf(address)));
     for (const stream of streams) await stream.nextStatus();
@@ -97,7 +97,7 @@ describe("GET /v1/address/{address}/events", () => {
 });
 
 describe("GET /v1/address/{address}/events", () => {
-  test("sends the uncached and unbuffered current state first to any page", async () => {
+  test("a stream begins with the current state and is not cached or buffered", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address));
     const answer = await stream.opening;
@@ -113,7 +113,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("sends each change, from unfunded to executed, but nothing for other blocks", async () => {
+  test("a stream sends each change of the state, but no event for other blocks", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address));
     const states = [(await stream.nextStatus()).status.state];
@@ -130,7 +130,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("sends pings while nothing changes", async () => {
+  test("a stream sends pings while nothing changes", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(address));
     const { status } = await stream.nextStatus();
@@ -140,7 +140,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("sends each missed event once and in order after `Last-Event-ID`", async () => {
+  test("a resumed stream sends each missed event once and in order", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const watching = openStream(pathOf(record.address));
     const first = openStream(pathOf(record.address));
@@ -163,14 +163,14 @@ describe("GET /v1/address/{address}/events", () => {
     watching.close();
   });
 
-  test("sends the current state to a client with an old ID", async () => {
+  test("a stream with an old `Last-Event-ID` begins with the current state", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address), { "Last-Event-ID": "1.longago" });
     assert.equal((await stream.nextStatus()).status.state, "unfunded");
     stream.close();
   });
 
-  test("reports that a reorganization undid a payment", async () => {
+  test("a stream reports that a reorganization undid a payment", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.mine(1);
     const stream = openStream(pathOf(record.address));
@@ -182,7 +182,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("stays open and says that the chain is unavailable, and later continues", async () => {
+  test("a stream reports that the chain is unavailable, and continues later", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const rpc = server.parts.chains.rpcOf(31_337);
     const { request } = rpc;
@@ -197,7 +197,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("ends when the server drains, which accepts no new stream", async () => {
+  test("a stream ends when the server drains, and no new stream is accepted", async () => {
     const own = new AbortController();
     const other = await startApp({ chains: chainsAt(world), eventLimits, draining: own.signal });
     const url = await other.app.listen({ host: "127.0.0.1", port: 0 });

@@ -56,7 +56,7 @@ const from = { client: "client", network: "network" };
 const limits = { heartbeatMs: 10, lingerMs: 50 };
 
 describe("the streams of one server", () => {
-  test("share one read of the chain and one read of an address", async () => {
+  test("all streams of a server share one read of the chain and of each address", async () => {
     const { asked, parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const outs = Array.from({ length: 100 }, () => new PassThrough());
@@ -71,7 +71,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("receive the states at the blocks between two reads", async () => {
+  test("a stream receives the states at the blocks between two reads", async () => {
     const { parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const out = new PassThrough();
@@ -84,7 +84,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("receive a ping with the block up to which nothing changed, or null", async () => {
+  test("a ping contains the newest block without changes, or null", async () => {
     const { parts, pay, leave } = counted();
     const hub = openEventHub(parts, limits);
     const out = new PassThrough();
@@ -102,7 +102,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("cost nothing after the last stream has closed", async () => {
+  test("the server requests no blocks after the last stream has closed", async () => {
     const { asked, parts } = counted();
     const hub = openEventHub(parts, limits);
     const leave = hub.open(subject("a"), from, undefined, new PassThrough() as never);
@@ -115,7 +115,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("are closed separately if a reader reads nothing for three heartbeats", async () => {
+  test("only the stream of a reader that is stuck for three heartbeats is closed", async () => {
     const { parts } = counted();
     const hub = openEventHub(parts, limits);
     const stuck = new Writable({ highWaterMark: 1, write: () => {} });
@@ -127,7 +127,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("keep only their position for a slow reader, and continue from that position", async () => {
+  test("a slow reader's stream buffers few bytes and continues where it stopped", async () => {
     const { parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const slow = new PassThrough({ highWaterMark: 1 });
@@ -151,7 +151,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("cannot use up an address's limit or the server's limit from one network", async () => {
+  test("one network cannot use up the limits of an address or of the server", async () => {
     const { parts } = counted();
     const bounds = { streamsMax: 16, streamsPerAddressMax: 8, streamsPerClientMax: 2 };
     const hub = openEventHub(parts, { ...limits, ...bounds });

@@ -85,7 +85,7 @@ describe("POST /v1/address/{address}/sent", () => {
     assert.equal(await fateOf(address, intent.token), "asked");
   });
 
-  test("returns `automatic` for a different listed token", async () => {
+  test("returns `automatic` for another listed token", async () => {
     const record = await keepRecord(server, await world.newRecord({ token: plain }));
     await world.pay(record.address, 9n, listed);
     assert.equal(await fateOf(record.address, listed), "automatic");
@@ -110,7 +110,7 @@ describe("POST /v1/address/{address}/sent", () => {
     }
   });
 
-  test("returns `left_to_owner` if the operator disabled these returns", async () => {
+  test("returns `left_to_owner` if the operator disabled returns of reported tokens", async () => {
     const desk = openDesk(store, log, 0);
     const off = await startApp({ store, chains: server.parts.chains, desk });
     const { address } = await openRecord();
@@ -132,7 +132,7 @@ describe("POST /v1/address/{address}/sent", () => {
   });
 });
 
-test(`at most ${namedPerAccountDay} tokens per account and day are queued`, async () => {
+test(`queues at most ${namedPerAccountDay} reported tokens per account and day`, async () => {
   const { address } = await openRecord();
   const { account_id } = await store.db
     .selectFrom("records")
@@ -173,7 +173,7 @@ async function serveWithLiar({ address }: AddressRecord, token: Hex) {
   return liar;
 }
 
-test("a transfer or a balance that only one of two endpoints shows is ignored", async () => {
+test("ignores a transfer or a balance that only one of two endpoints shows", async () => {
   const record = await openRecord();
   const two = await serveWithLiar(record, plain);
   const { transactionHash } = await world.pay(plain, 5n, plain);

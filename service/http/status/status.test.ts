@@ -89,7 +89,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
 
-  test("matches the library's reading of the chain, except the executor's fields", async () => {
+  test("a status matches the library's status of the address", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 40n);
     const answer = await get(`${record.address}/status`);
@@ -102,7 +102,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
   });
 
-  test("lists coin and a different listed token only while the address is open", async () => {
+  test("a status lists coin and another listed token while the address is open", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     const chains = chainsAt(world);
@@ -126,7 +126,7 @@ describe("GET /v1/address/{address}/status", () => {
     await lists.close();
   });
 
-  test("includes the block explorer if the operator configures one", async () => {
+  test("a status includes the block explorer if the operator configures an explorer", async () => {
     const chains = chainsAt(world);
     const explorer = "https://explorer.example";
     const find = (chainId: number) => ({ ...chains.find(chainId)!, explorer });
@@ -136,7 +136,7 @@ describe("GET /v1/address/{address}/status", () => {
     await explored.close();
   });
 
-  test("includes the executor's job while the address has one", async () => {
+  test("a status includes the executor's job while the job is not idle", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const job = {
       chain_id: 31_337,
@@ -166,7 +166,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal((await get(`${record.address}/status`)).json().executor, null);
   });
 
-  test("returns the same uncached status in any letter case to any page", async () => {
+  test("a status is not cached and is the same in any letter case", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(`${record.address.toLowerCase()}/status`);
     assert.equal(answer.json().address, record.address);
@@ -174,7 +174,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal(answer.headers["access-control-allow-origin"], "*");
   });
 
-  test("1,000 readers of one address cause one read per block", async () => {
+  test("1,000 requests for the status of one address cause one read", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const rpc = server.parts.chains.rpcOf(31_337);
     const calls: string[] = [];
@@ -211,7 +211,7 @@ describe("GET /v1/address/{address}/returns", () => {
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
   });
 
-  test("includes the executor's rules while an executor leads the chain and may send", async () => {
+  test("the returns include the executor's rules while an executor leads the chain", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const { db } = server.parts.store;
     const { chainId } = record.intent;
@@ -231,7 +231,7 @@ describe("GET /v1/address/{address}/returns", () => {
     await db.deleteFrom("executor_leases").execute();
   });
 
-  test("needs no chain and omits the executor of a chain that is not listed", async () => {
+  test("the returns need no chain and omit the executor of an unlisted chain", async () => {
     const record = await world.newRecord();
     const without = await startApp();
     await keepRecord(without, record);

@@ -104,7 +104,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.ok(again.message.startsWith(`endpoint ${id} already has this URL`), again.message);
       });
 
-      test("a secret is shown only after its creation and after its rotation", async () => {
+      test("a secret is shown only after the creation and after a rotation", async () => {
         const caller = await newCaller();
         const added = (await caller.post(api, { url, types: ["address.executed"] })).json();
         assert.match(added.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -121,7 +121,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.match(listed.json().publicKeys[0].publicKey, /^whpk_/);
       });
 
-      test("can be paused, resumed, tested, replayed, and removed", async () => {
+      test("an endpoint can be paused, resumed, tested, replayed, and removed", async () => {
         const caller = await newCaller();
         const { id } = (await caller.post(api, { url })).json();
         const paused = await caller.post(`${api}/${id}/pause`, {});
@@ -146,14 +146,14 @@ for (const dialect of ["sqlite", "postgres"] as const)
     });
   }
 
-describe("webhooks that the API and the dashboard do not share", () => {
+describe("webhooks in the public API only", () => {
   let service: TestApp;
   before(async () => {
     service = await startApp();
   });
   after(() => service.close());
 
-  test("returns 403 on every route for a client ID and for a key with an `Origin`", async () => {
+  test("every route returns 403 for a client ID and for a key with an `Origin`", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const origin = "https://shop.example.com";
@@ -194,7 +194,7 @@ describe("webhooks that the API and the dashboard do not share", () => {
     assert.equal((await post({}, { url: `${url}/${"x".repeat(500)}` })).statusCode, 400);
   });
 
-  test("returns 429 above a limit that does not affect creates and lists", async () => {
+  test("requests about webhooks have their own limit, above which they return 429", async () => {
     const { apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const ask = (path: string) => service.app.inject({ url: `/v1${path}`, headers });
@@ -204,7 +204,7 @@ describe("webhooks that the API and the dashboard do not share", () => {
     assert.equal((await ask("/events")).statusCode, 200);
   });
 
-  test("logs the source of an endpoint that a key created", async () => {
+  test("the audit log contains the source of an endpoint that a key created", async () => {
     const { accountId, apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const asked = { method: "POST", url: "/v1/webhooks", headers, payload: { url } } as const;
@@ -216,7 +216,7 @@ describe("webhooks that the API and the dashboard do not share", () => {
     assert.deepEqual({ ...added }, { event: "webhook_added", ip: "203.0.113.7", detail: url });
   });
 
-  test("only the dashboard sets an account's confirmations, which must be valid", async () => {
+  test("an account sets its confirmations only in the dashboard", async () => {
     const api = "/dashboard/api/webhooks";
     const caller = await openSession(service);
     const depth = (confirmations: number | null, chainId = 1) =>
