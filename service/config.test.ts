@@ -12,7 +12,7 @@ const linesOf = (environment: NodeJS.ProcessEnv): string[] => {
   return [];
 };
 
-describe("shows the setting, its value, and the valid values for", () => {
+describe("an invalid setting is shown with its value and the valid values:", () => {
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
     ["an invalid port", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     ["a port above 65535", { PORT: "65536" }, /^PORT is "65536"; expected/],
@@ -93,11 +93,11 @@ describe("shows the setting, its value, and the valid values for", () => {
     });
   }
 
-  test("ignores the environment variables of other programs", () => {
+  test("settings ignore the environment variables of other programs", () => {
     assert.deepEqual(linesOf({ PATH: "/bin", HOME: "/", HOSTNAME: "x", LANG: "C", TERM: "x" }), []);
   });
 
-  test("rejects an invalid secret without showing the secret", () => {
+  test("an invalid secret is rejected without being shown", () => {
     for (const [name, value] of [
       ["DATABASE_URL", "mysql://user:hush@host/database"],
       ["SESSION_SECRET", "hush"],
@@ -108,7 +108,7 @@ describe("shows the setting, its value, and the valid values for", () => {
     }
   });
 
-  test("reports all invalid settings, one per line", () => {
+  test("all invalid settings are reported, one per line", () => {
     const lines = linesOf({ HOST: "w w", PORT: "x", ROLE: "y", DRAIN_SECONDS: "z" });
     assert.deepEqual(
       lines.map((line) => line.split(" ")[0]),
@@ -117,7 +117,7 @@ describe("shows the setting, its value, and the valid values for", () => {
   });
 });
 
-test("listens only on this machine, uses SQLite, and has no secrets by default", () => {
+test("by default, the service listens on this machine, uses SQLite, and has no secrets", () => {
   const config = readConfig({});
   assert.equal(config.host, "127.0.0.1");
   assert.equal(config.port, 8080);
@@ -130,7 +130,7 @@ test("listens only on this machine, uses SQLite, and has no secrets by default",
   assert.match(config.chainsFile, /chains\.json$/);
 });
 
-test("PUBLIC_URL defaults to the server's address in the form that browsers use", () => {
+test("PUBLIC_URL defaults to the server's address as browsers write it", () => {
   const urls: [NodeJS.ProcessEnv, string][] = [
     [{ PORT: "80" }, "http://127.0.0.1"],
     [{ PORT: "08080" }, "http://127.0.0.1:8080"],
@@ -141,6 +141,6 @@ test("PUBLIC_URL defaults to the server's address in the form that browsers use"
   for (const [environment, url] of urls) assert.equal(readConfig(environment).publicUrl, url);
 });
 
-test("an empty setting counts as unset", () => {
+test("a setting that is an empty text counts as unset", () => {
   assert.deepEqual(readConfig({ PORT: "", DATABASE_URL: "" }), readConfig({}));
 });

@@ -69,7 +69,7 @@ async function start(more: NodeJS.ProcessEnv = {}): Promise<Running> {
   return { process: child, port, base: `http://127.0.0.1:${port}`, lines };
 }
 
-describe("a failed start prints one sentence about the setting and exits with 1", () => {
+describe("a failed start prints one sentence about the setting and exits with 1:", () => {
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
     ["an invalid port", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     [
@@ -96,7 +96,7 @@ describe("a failed start prints one sentence about the setting and exits with 1"
     });
   }
 
-  test("a port that is already in use", async () => {
+  test("a start fails if the port is already in use", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -107,7 +107,7 @@ describe("a failed start prints one sentence about the setting and exits with 1"
   });
 });
 
-describe("a database of a different factory", () => {
+describe("a database of another factory", () => {
   const parts = { factory: factoryAddress };
   /** Creates a folder with a database that contains one record of each factory. */
   async function folderOf(name: string, factories: Hex[]): Promise<string> {
@@ -123,7 +123,7 @@ describe("a database of a different factory", () => {
   }
   const other: Hex = `0x${"47".repeat(20)}`;
 
-  test("is rejected with one sentence and remains unchanged", async () => {
+  test("a database of another factory is rejected and remains unchanged", async () => {
     const folder = await folderOf("other-factory", [other, other]);
     const { code, stderr } = await run("main", [], { DATA_DIR: folder });
     assert.equal(code, 1);
@@ -134,7 +134,7 @@ describe("a database of a different factory", () => {
     );
   });
 
-  test("is accepted if one record is corrupt and another record is valid", onlyLong, async () => {
+  test("a database is accepted if at least one record is of this factory", onlyLong, async () => {
     const store = await openStore({
       dataDirectory: await folderOf("one-corrupt", [other, factoryAddress]),
     });
@@ -179,7 +179,7 @@ describe("a second server on the same SQLite folder", () => {
     assert.equal(stderr, `DATA_DIR ${DATA_DIR} is in use by another server: ${remedy}\n`);
   };
 
-  test("fails while the first server runs; the first server still allows commands", async () => {
+  test("a second server on a SQLite folder fails, but commands on this folder work", async () => {
     await refused();
     assert.equal((await fetch(`${first.base}/readyz`)).status, 200);
     const listed = await run("admin", ["account", "list"], { DATA_DIR });
@@ -187,7 +187,7 @@ describe("a second server on the same SQLite folder", () => {
     await refused();
   });
 
-  test("starts after the first server has exited even if it was killed by `kill -9`", async () => {
+  test("a second server starts after the first exited, even by `kill -9`", async () => {
     first.process.kill("SIGKILL");
     await once(first.process, "exit");
     const second = await start({ DATA_DIR });
@@ -202,7 +202,7 @@ describe("a second server on the same SQLite folder", () => {
 });
 
 describe("operators' commands", () => {
-  test("exit with 1 and print one sentence on stderr if a command is invalid", async () => {
+  test("an invalid command exits with 1 and prints one sentence on stderr", async () => {
     const refused: [string[], RegExp][] = [
       [["account", "create"], /missing --email; usage: account create --email E/],
       [["account", "remove"], /unknown command: account remove\ncommands:/],
@@ -219,7 +219,7 @@ describe("operators' commands", () => {
     }
   });
 
-  test("exit with 1 without a database, which only `account create` creates", async () => {
+  test("only `account create` creates a database; other commands exit with 1", async () => {
     const DATA_DIR = join(directory, "elsewhere");
     for (const args of [["backup", "--to", join(directory, "b.db")], ["export"]]) {
       const { code, stdout, stderr } = await run("admin", args, { DATA_DIR });
@@ -236,7 +236,7 @@ describe("operators' commands", () => {
     );
   });
 
-  test("create an account whose key works immediately on a running server", async () => {
+  test("a created account's key works immediately on a running server", async () => {
     const server = await start();
     const made = await admin("account", "create", "--email", "Ops@Example.com");
     assert.deepEqual(Object.keys(made), ["accountId", "apiKey", "clientId"]);
@@ -286,7 +286,7 @@ describe("SIGTERM", () => {
       () => false,
     );
 
-  test("completes requests in progress, refuses new requests, and exits with 0", async () => {
+  test("SIGTERM completes requests in progress, refuses new ones, and exits with 0", async () => {
     const server = await start();
     const unused = connect(server.port, "127.0.0.1");
     const socket = await begin(server);
@@ -302,7 +302,7 @@ describe("SIGTERM", () => {
     unused.destroy();
   });
 
-  test("cancels requests that are still in progress after DRAIN_SECONDS", async () => {
+  test("requests that are still in progress after DRAIN_SECONDS are canceled", async () => {
     const server = await start({ DRAIN_SECONDS: "1" });
     await begin(server);
     const ended = once(server.process, "close");
@@ -315,7 +315,7 @@ describe("SIGTERM", () => {
   });
 
   test(
-    "does not interrupt the drain if npm repeats the signal within a second",
+    "a signal that npm repeats within a second does not interrupt the drain",
     onlyLong,
     async () => {
       const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
@@ -328,7 +328,7 @@ describe("SIGTERM", () => {
   );
 
   test(
-    "ends the process immediately if sent again after more than a second",
+    "a signal that is repeated after more than a second ends the process immediately",
     onlyLong,
     async () => {
       const server = await start();

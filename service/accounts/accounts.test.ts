@@ -51,7 +51,7 @@ for (const [name, database] of Object.entries(databases)) {
     const newAccount = async () => (await createAccount(store.db, newEmail(), actor))!.accountId;
 
     describe("an account", () => {
-      test("returns undefined if an account has the email, in any letter case", async () => {
+      test("createAccount returns undefined if an account has the email", async () => {
         const email = newEmail();
         assert.ok(await createAccount(store.db, email, actor));
         assert.equal(await createAccount(store.db, email.toUpperCase(), actor), undefined);
@@ -62,7 +62,7 @@ for (const [name, database] of Object.entries(databases)) {
       const origins = async (accountId: string) =>
         (await listOrigins(store.db, accountId)).map(({ origin }) => origin);
 
-      test("throws `InvalidError` and changes nothing if an entry is refused", async () => {
+      test("setOrigins throws and changes nothing if an entry is refused", async () => {
         const accountId = await newAccount();
         await setOrigins(store.db, accountId, ["https://a.example"], actor);
         const list = ["https://b.example", "https://*.com", "http://c.example"];
@@ -73,7 +73,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.deepEqual(await origins(accountId), ["https://a.example"]);
       });
 
-      test("adding and removing is idempotent, and the canonical form is stored", async () => {
+      test("adding and removing an origin is idempotent, in any spelling", async () => {
         const accountId = await newAccount();
         for (let i = 0; i < 2; i++) {
           await addOrigin(store.db, accountId, "HTTPS://A.example:443/", actor);
@@ -93,7 +93,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("usage", () => {
-      test("stays in memory if a write fails, and the write is logged and retried", async () => {
+      test("usage stays in memory and is written again later if a write fails", async () => {
         const accountId = await newAccount();
         const faults: unknown[] = [];
         const usage = countUsage(store.db, (error) => faults.push(error));
@@ -113,7 +113,7 @@ for (const [name, database] of Object.entries(databases)) {
         });
       });
 
-      test("sums the requests of two servers, and keeps the later time of last use", async () => {
+      test("usage sums the requests of two servers and keeps the later time of use", async () => {
         const accountId = await newAccount();
         const { apiKey } = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const digest = digestCredential(apiKey);
@@ -139,7 +139,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(row?.last_used_at, atMs + hourMs + 4);
       });
 
-      test("does not count use of a rotated key as use of the new key", async () => {
+      test("the use of a rotated key does not count as use of the new key", async () => {
         const accountId = await newAccount();
         const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
@@ -159,7 +159,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("the audit log", () => {
-      test("cannot be changed or shortened", async () => {
+      test("the audit log cannot be changed or shortened", async () => {
         await appendAudit(store.db, await newAccount(), "signed_in", actor);
         await assert.rejects(
           store.db.updateTable("audit").set({ ip: "x" }).execute(),
@@ -170,7 +170,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("the secret of sessions", () => {
-      test("is generated only once even if several processes need the secret", async () => {
+      test("the secret of sessions is generated once for all processes", async () => {
         const asked = Array.from({ length: 5 }, () => findOrDrawSecret(store.db));
         const secrets = new Set(await Promise.all(asked));
         assert.equal(secrets.size, 1);
@@ -187,7 +187,7 @@ for (const [name, database] of Object.entries(databases)) {
         return command.run(context, { options, rest });
       };
 
-      test("fails with a message that names the wrong argument", async () => {
+      test("an operator's command fails with a message that names the wrong argument", async () => {
         const account = `acc_${"0".repeat(24)}`;
         const email = "nobody@example.com";
         await assert.rejects(run("account create", { email: "x" }), /--email is x; expected/);
@@ -210,7 +210,7 @@ for (const [name, database] of Object.entries(databases)) {
       // On SQLite, only one transaction is open at a time, so the second command reads the rows
       // that the first one wrote.
       const skip = name === "sqlite";
-      test("fails if another process made the same change simultaneously", { skip }, async () => {
+      test("fails if another process made the change simultaneously", { skip }, async () => {
         for (const [words, said] of [
           ["key create", /another key was created simultaneously: try again/],
           ["key rotate", /this key has expired or was rotated or revoked/],
@@ -252,7 +252,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.match(resetUrl, /^https:\/\/pay\.example\/reset#token=[\w-]{32}$/);
       });
 
-      test("`key rotate` and `client-id rotate` end the old credential immediately", async () => {
+      test("`key rotate` and `client-id rotate` immediately end the old credential", async () => {
         const made = await run("account create", { email: newEmail() });
         const options = { account: made.accountId };
         const { apiKey } = await run("key rotate", options);
@@ -266,7 +266,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.ok(await openHolders(store).findClientId(digestCredential(clientId)));
       });
 
-      test("`key create` adds a key; `key rotate` and `key revoke` change that key", async () => {
+      test("`key create`, `key rotate`, and `key revoke` affect only their own key", async () => {
         const { accountId: account, apiKey } = await run("account create", { email: newEmail() });
         const holders = openHolders(store);
         const unplain =

@@ -32,14 +32,14 @@ function open() {
 }
 
 describe("attempts to sign in", () => {
-  test("delays the 11th attempt at one account from one address by a minute", async () => {
+  test("delays the 11th sign-in to an account from one address by a minute", async () => {
     const { spend, waitToTry } = open();
     assert.equal(await spend({ ip: "192.0.2.1" }), 10);
     const again = { ip: "192.0.2.1", email: "ADA@example.com ", deviceCookie: undefined };
     assert.equal(await waitToTry(again), 60_000);
   });
 
-  test("refuses the 21st attempt from one address regardless of the account", async () => {
+  test("refuses the 21st sign-in from one address, whichever account is tried", async () => {
     const { waitToTry } = open();
     const tryNext = (i: number) =>
       waitToTry({ ip: "192.0.2.1", email: `${i}@example.com`, deviceCookie: undefined });
@@ -47,7 +47,7 @@ describe("attempts to sign in", () => {
     assert.ok((await tryNext(20)) > 0);
   });
 
-  test("refuses the 61st attempt from one /24 or /48 regardless of the account", async () => {
+  test("refuses the 61st sign-in from one /24 or /48, whichever accounts are tried", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { waitToTry } = open();
       let admitted = 0;
@@ -59,14 +59,14 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("refuses more than 800 attempts at one account from any number of networks", async () => {
+  test("refuses the 801st sign-in to an account, however many networks try", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 1_000; i++) admitted += await spend({ ip: network(i) });
     assert.equal(admitted, 800);
   });
 
-  test("allows only 100 attempts in total to networks that keep guessing", async () => {
+  test("networks that keep guessing get only 100 more attempts in total", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 200; i++) admitted += await spend({ ip: `192.0.2.${i}` });
@@ -74,7 +74,7 @@ describe("attempts to sign in", () => {
     assert.equal(admitted, 2 * 3 + 100);
   });
 
-  test("ignores cookies that are forged, malformed, or of a different account", async () => {
+  test("ignores cookies that are forged, malformed, or of another account", async () => {
     const { newCookie, spend } = open();
     await spend({ ip: "192.0.2.1" });
     const other = newCookie("eve@example.com");
@@ -84,20 +84,20 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("does not count a stranger's attempts against other browsers", async () => {
+  test("the attempts of a stranger do not count against other browsers", async () => {
     const { spend } = open();
     for (let i = 0; i < 50; i++) await spend({ ip: "192.0.2.1" });
     assert.equal(await spend({ ip: "198.51.100.1" }), 10);
   });
 
-  test("strangers' attempts do not lock out a browser that has signed in before", async () => {
+  test("the attempts of strangers do not lock out a browser that signed in before", async () => {
     const { newCookie, spend } = open();
     for (let i = 0; i < 1_000; i++) await spend({ ip: network(i) });
     assert.equal(await spend({ ip: network(1_001) }), 0);
     assert.equal(await spend({ ip: network(1_001), deviceCookie: newCookie() }), 10);
   });
 
-  test("a browser keeps its account's cookie and replaces a different account's cookie", () => {
+  test("a browser keeps its account's cookie and replaces another account's cookie", () => {
     const { attempts, newCookie } = open();
     const deviceCookie = newCookie();
     assert.equal(attempts.deviceCookieFor({ email, deviceCookie }), deviceCookie);
@@ -148,7 +148,7 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("always admits one attempt per minute", async () => {
+  test("admits one sign-in per minute even after too many attempts", async () => {
     const { spend, wait, waitToTry } = open();
     await spend({ ip: "192.0.2.1" });
     for (let i = 0; i < 100; i++) {
@@ -160,7 +160,7 @@ describe("attempts to sign in", () => {
 });
 
 describe("attempts to sign up", () => {
-  test("refuses the 21st sign-up from one address and the 61st from one /24 or /48", async () => {
+  test("refuses the 21st sign-up from an address and the 61st from one /24 or /48", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { attempts } = open();
       const spend = async (from: string) => {
@@ -196,7 +196,7 @@ describe("new accounts", () => {
     ["/24 of IPv4", ["192.0.2.1", "192.0.2.99", "::ffff:192.0.2.7"], "192.0.3.1"],
     ["/48 of IPv6", ["2001:db8:1::1", "2001:db8:1:2::1", "2001:db8:1:ffff::9"], "2001:db8:2::1"],
   ] as const) {
-    test(`delays the day's fourth account from one ${kind} by a third of a day`, async () => {
+    test(`delays the fourth account of a day from one ${kind} by a third of a day`, async () => {
       const { attempts, wait } = openBound(3);
       for (const ip of inside) assert.equal(await attempts.tryNewAccount(ip), 0);
       assert.equal(await attempts.tryNewAccount(inside[0]), 8 * 3_600_000);

@@ -38,7 +38,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", newApiKey()), "malformed");
   });
 
-  test("returns `bad_checksum` for a changed digit, two swapped digits, and invented text", () => {
+  test("a changed digit, two swapped digits, and invented text are a `bad_checksum`", () => {
     for (const [kind, issued, prefix] of [
       ["apiKey", newApiKey(), "svc_sk_"],
       ["clientId", newClientId(), "svc_client_"],
@@ -87,7 +87,7 @@ describe("credentials", () => {
     }
   });
 
-  test("the last 8 digits are the CRC-32 of the preceding text, as in the docs", () => {
+  test("the last 8 digits of a credential are the CRC-32 of the preceding text", () => {
     // The expected values were computed with Python's zlib.crc32. The first has a leading zero.
     assert.equal(
       checkSpelling(
@@ -104,11 +104,11 @@ describe("credentials", () => {
     assert.equal(new Set(made.flat()).size, 3000);
   });
 
-  test("the prefix is the first 15 characters", () => {
+  test("the prefix of a credential is its first 15 characters", () => {
     assert.equal(apiKeyPrefix(`svc_sk_${hex(64)}`), "svc_sk_01234567");
   });
 
-  test("the digest is the SHA-256 of the text", () => {
+  test("the digest of a credential is the SHA-256 of its text", () => {
     assert.equal(
       digestCredential("abc").toString("hex"),
       "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",

@@ -53,12 +53,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => store.close());
 
-    test("returns undefined for an unknown digest", async () => {
+    test("no credential is found for an unknown digest", async () => {
       assert.equal(await holders.findApiKey(randomBytes(32)), undefined);
       assert.equal(await holders.findClientId(randomBytes(32)), undefined);
     });
 
-    test("finds a key only as a key and finds a client ID only as a client ID", async () => {
+    test("a key is found only as a key, and a client ID only as a client ID", async () => {
       assert.deepEqual(await holders.findApiKey(digest), holder);
       assert.deepEqual(await holders.findClientId(clientDigest), {
         accountId,
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await holders.findClientId(digest), undefined);
     });
 
-    test("returns origins with the client ID, sorted by bytes", async () => {
+    test("a client ID is found with its origins, sorted by bytes", async () => {
       const origins = ["https://b.example", "https://a.example", "https://B.example"];
       await store.db
         .insertInto("origins")
@@ -79,7 +79,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await holders.findClientId(clientDigest))?.origins, origins.toSorted());
     });
 
-    test("does not find a credential whose digest was replaced in its row", async () => {
+    test("a credential whose digest was replaced in its row is not found", async () => {
       await store.db.updateTable("api_keys").set({ digest: next }).execute();
       assert.equal(await holders.findApiKey(digest), undefined);
       assert.deepEqual(await holders.findApiKey(next), holder);

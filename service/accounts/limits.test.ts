@@ -70,7 +70,7 @@ for (const { name, runs, open } of implementations) {
     describe(`a limiter ${name} for ${perSecond} a second and bursts of ${policy.burst}`, () => {
       const options = { numRuns: runs, seed: 11 };
 
-      test("refuses one request above the burst and says when to try again", async () => {
+      test("a limiter refuses one request above the burst and says when to try again", async () => {
         let now = 5_000_000;
         const limiter = open(() => now);
         const key = newKey();
@@ -89,7 +89,7 @@ for (const { name, runs, open } of implementations) {
         assert.equal((await limiter.take(key, policy)).admitted, true);
       });
 
-      test("admits at most burst + rate · t + 1 requests in any t seconds", async () => {
+      test("a limiter admits at most burst + rate · t + 1 requests in any t seconds", async () => {
         const property = fc.asyncProperty(schedules(policy), async (schedule) => {
           let now = 1_000_000;
           const limiter = open(() => now);
@@ -147,7 +147,7 @@ for (const { name, runs, open } of implementations) {
         await fc.assert(property, { ...options, numRuns: Math.ceil(runs / 3) });
       });
 
-      test("counts each key separately", async () => {
+      test("a limiter counts each key separately", async () => {
         const limiter = open(() => 1_000_000);
         const [spent, fresh] = [newKey(), newKey()];
         const asked = Array.from({ length: policy.burst * 2 }, () => limiter.take(spent, policy));
@@ -160,7 +160,7 @@ for (const { name, runs, open } of implementations) {
 }
 
 describe("two servers on one PostgreSQL", () => {
-  test("share one limit, which uses the database's clock", async () => {
+  test("two servers share one limit, which uses the database's clock", async () => {
     const servers = [postgresLimiter(store), postgresLimiter(other)];
     const key = newKey();
     const began = performance.now();
@@ -176,7 +176,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.ok(admitted <= policies.apiKey.burst + elapsedMs / policies.apiKey.intervalMs + 1);
   });
 
-  test("never deadlock if they take many keys in opposite orders", async () => {
+  test("two servers never deadlock if they take many keys in opposite orders", async () => {
     const servers = [postgresLimiter(store), postgresLimiter(other)];
     const names = Array.from({ length: 50 }, newKey);
     for (let round = 0; round < 20; round++) {
@@ -206,7 +206,7 @@ test("a limiter rejects a database result that omits a key", () => {
 });
 
 describe("a limiter whose store is down", () => {
-  test("decides locally by the same limits and counts each decision", async () => {
+  test("a limiter whose store is down decides locally and counts each decision", async () => {
     let faults = 0;
     const down: Limiter = { take: () => Promise.reject(new Error("connection refused")) };
     const limiter = withLocalFallback(down, () => {

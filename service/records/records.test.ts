@@ -130,37 +130,33 @@ for (const [name, newPlace] of Object.entries(places)) {
   const once = name === "sqlite" ? {} : onlyLong;
 
   describe(`records on ${name}`, () => {
-    test(
-      "`import` rejects each line that is not a valid record and stores all other lines",
-      once,
-      async () => {
-        const place = await newPlace();
-        await addAccount(place);
-        assert.match(
-          (await admin(place, "import --email nobody@example.com")).err,
-          /^no account has the email/,
-        );
-        const good = JSON.stringify(record(1));
-        const lines = [
-          "no JSON",
-          JSON.stringify({ ...record(2), address: record(3).address }),
-          good,
-          "",
-          "x".repeat(1_048_577),
-          JSON.stringify({ ...record(4), terms: record(5).terms }),
-          good,
-        ];
-        const { code, err, out } = await admin(place, `import --email ${email}`, lines.join("\n"));
-        assert.deepEqual([code, out], [1, ""]);
-        for (const line of ["line 1: ", "line 2: ", "line 5: longer than", "line 6: "])
-          assert.ok(err.includes(line), err);
-        assert.match(
-          err,
-          /\{"saved":2,"repaired":0,"refused":4\}: the rejected records are listed above\n$/,
-        );
-        assert.equal((await admin(place, "export")).out, `${good}\n`);
-      },
-    );
+    test("`import` rejects each invalid line and stores all other records", once, async () => {
+      const place = await newPlace();
+      await addAccount(place);
+      assert.match(
+        (await admin(place, "import --email nobody@example.com")).err,
+        /^no account has the email/,
+      );
+      const good = JSON.stringify(record(1));
+      const lines = [
+        "no JSON",
+        JSON.stringify({ ...record(2), address: record(3).address }),
+        good,
+        "",
+        "x".repeat(1_048_577),
+        JSON.stringify({ ...record(4), terms: record(5).terms }),
+        good,
+      ];
+      const { code, err, out } = await admin(place, `import --email ${email}`, lines.join("\n"));
+      assert.deepEqual([code, out], [1, ""]);
+      for (const line of ["line 1: ", "line 2: ", "line 5: longer than", "line 6: "])
+        assert.ok(err.includes(line), err);
+      assert.match(
+        err,
+        /\{"saved":2,"repaired":0,"refused":4\}: the rejected records are listed above\n$/,
+      );
+      assert.equal((await admin(place, "export")).out, `${good}\n`);
+    });
 
     test("`mirror` writes new records as files that a client can look up", once, async () => {
       const place = await newPlace();
@@ -196,7 +192,7 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.deepEqual(await client.lookup(record(nth).address), record(nth));
     });
 
-    test("`mirror` omits a corrupt record and adds the record after its repair", once, async () => {
+    test("`mirror` omits a corrupt record and adds it after its repair", once, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const lines = await fill(place, 3, 1_700_000_000_000);
@@ -253,7 +249,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       );
     });
 
-    test("`export` omits a changed record, and `import` repairs the record", once, async () => {
+    test("`export` omits a corrupt record, and `import` repairs it", once, async () => {
       const place = await newPlace();
       const lines = await fill(place, 2, 1_700_000_000_000);
       const [good] = lines;
@@ -277,7 +273,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(sorted((await admin(place, "export")).out), lines.toSorted());
     });
 
-    test("exports and imports every record that a lookup finds, even expired records", async () => {
+    test("`export` and `import` include every record, even expired records", async () => {
       const from = await newPlace();
       const count = 2 * batchSize + 100;
       const lines = await fill(from, count, 1_700_000_000_000);
@@ -300,7 +296,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(sorted((await typed(to, "export")).out), lines.toSorted());
     });
 
-    test("exports the records that were created since a time", once, async () => {
+    test("`export --since` writes the records that were created since a time", once, async () => {
       const place = await newPlace();
       const lines = await fill(place, 10, Date.parse("2026-01-31T00:00:00Z"));
       const since = await admin(place, "export --since 2026-01-31T00:00:00.004Z");
@@ -316,7 +312,7 @@ for (const [name, newPlace] of Object.entries(places)) {
 }
 
 describe("backup", () => {
-  test("writes a complete file that only its owner can read, and overwrites nothing", async () => {
+  test("`backup` writes a complete file for its owner only, and overwrites nothing", async () => {
     const place = await places.sqlite!();
     const lines = await fill(place, 100, 1_700_000_000_000);
     const restored = mkdtempSync(join(folder, "restored-"));
@@ -334,7 +330,7 @@ describe("backup", () => {
     assert.deepEqual(sorted((await admin({ DATA_DIR: restored }, "export")).out), lines.toSorted());
   });
 
-  test("refuses to back up PostgreSQL, which has its own tools", async () => {
+  test("`backup` refuses PostgreSQL, which has its own tools", async () => {
     const { err } = await admin(await places.postgres!(), "backup --to somewhere");
     assert.match(err, /pg_dump/);
   });
@@ -357,7 +353,7 @@ describe("copy to-postgres", () => {
     );
   });
 
-  test("refuses a file of a different version and explains how to upgrade the file", async () => {
+  test("refuses a database file of another version and explains how to upgrade it", async () => {
     const place = await places.sqlite!();
     const store = await open(place);
     const last = store.db.selectFrom("migrations").select(({ fn }) => fn.max("name").as("name"));
@@ -373,7 +369,7 @@ describe("copy to-postgres", () => {
     assert.equal(wanted, `${found}, ${name}`);
   });
 
-  test("copies no record if one record is corrupt", async () => {
+  test("`copy to-postgres` copies no record if one record is corrupt", async () => {
     const place = await places.sqlite!();
     await fill(place, 3, 1_700_000_000_000);
     const store = await open(place);
@@ -387,7 +383,7 @@ describe("copy to-postgres", () => {
     assert.equal((await admin(target, "export")).out, "");
   });
 
-  test("copies all rows, and every record in the copy is valid", async () => {
+  test("`copy to-postgres` copies all rows and verifies every record", async () => {
     const place = await places.sqlite!();
     const lines = await fill(place, 1500, 1_700_000_000_000);
     const created = JSON.parse((await admin(place, `account create --email ${email}`)).out);

@@ -15,18 +15,18 @@ chmodSync(home, 0o700);
 cpSync(findPrograms(), programs, { recursive: true, verbatimSymlinks: true });
 
 describe("PostgreSQL for tests", () => {
-  test("throws an error that names the missing program", async () => {
+  test("startPostgres throws an error that names the missing program", async () => {
     await assert.rejects(startPostgres({}, join(home, "none")), /ENOENT|no such file/i);
   });
 
-  test("throws an error with the server's message if the server does not start", async () => {
+  test("startPostgres throws with the server's message if the server does not start", async () => {
     await assert.rejects(
       startPostgres({ shared_buffers: "nonsense" }, programs),
       /PostgreSQL ended: .*shared_buffers/s,
     );
   });
 
-  test("throws an error that names the program that cannot run", async () => {
+  test("startPostgres throws an error that names a program that cannot run", async () => {
     const damaged = join(home, "damaged");
     cpSync(programs, damaged, { recursive: true, verbatimSymlinks: true });
     rmSync(join(damaged, "bin/postgres"));
@@ -34,7 +34,7 @@ describe("PostgreSQL for tests", () => {
     await assert.rejects(startPostgres({}, damaged), /postgres (EACCES|ENOEXEC)/);
   });
 
-  test("runs in a folder that only its owner can enter, such as root's home", async () => {
+  test("PostgreSQL runs in a folder that only its owner can enter", async () => {
     process.chdir(home);
     const postgres = await startPostgres({}, programs);
     try {

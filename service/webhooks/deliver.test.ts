@@ -77,7 +77,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ({ state }) => state === "delivered" || state === "failed",
       );
 
-    test("sends an account's events of requested types, but nothing while paused", async () => {
+    test("an endpoint gets only its account's and types' events, none while paused", async () => {
       const receiver = await receive();
       const [mine, other] = [await newAccount(store), await newAccount(store)];
       const hook = await addHook(store, mine, receiver.url, ["address.executed"]);
@@ -95,7 +95,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("keeps an address's event order after a failure and delays no other address", async () => {
+    test("a failure delays later events of the same address, but of no other address", async () => {
       const failing = new Set<string>();
       const receiver = await receive(({ headers }) =>
         failing.has(String(headers["webhook-id"])) ? { status: 500 } : { status: 200 },
@@ -128,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("sends the events of a commit to each endpoint in order for each address", async () => {
+    test("the events of one commit arrive at each endpoint in order", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const all = await addHook(store, account, `${receiver.url}/all`);
@@ -149,7 +149,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(arrivedAt("/some"), ["evt_2"]);
     });
 
-    test("makes ten attempts with one ID over 75 hours, and stores each response", async () => {
+    test("an event is sent ten times over 75 hours with one ID", async () => {
       const receiver = await receive(() => ({ status: 500, body: "x".repeat(5000) }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -178,7 +178,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("disables an endpoint after 3 days without a success and records the reason", async () => {
+    test("an endpoint without a success for 3 days is disabled with this reason", async () => {
       const receiver = await receive(() => ({ status: 503 }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -193,7 +193,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(endpoint!.reason!, /3 days/);
     });
 
-    test("disables an endpoint immediately on 410 and respects `Retry-After`", async () => {
+    test("a 410 disables an endpoint immediately, and `Retry-After` is respected", async () => {
       const gone = await receive(() => ({ status: 410 }));
       const busy = await receive(() => ({ status: 429, headers: { "retry-after": "4000" } }));
       const account = await newAccount(store);
@@ -317,7 +317,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await receiver.close();
     });
 
-    test("sends tests and replays immediately and keeps the ID of replayed events", async () => {
+    test("tests and replays are sent immediately, and a replay keeps the event's ID", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -335,7 +335,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(ids.filter((each) => each === id).length, 3);
     });
 
-    test("two deliverers send each event once, in order", async () => {
+    test("two deliverers send the events of each address once, in order", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);

@@ -71,7 +71,7 @@ describe("a webhook's target", () => {
   });
   after(() => server.close());
 
-  test(`connects to none of ${hosts.length} internal hosts, regardless of the port`, async () => {
+  test(`a webhook connects to none of ${hosts.length} internal hosts on any port`, async () => {
     assert.ok(hosts.length >= 60);
     const send = sender("public", 1_000);
     for (const host of hosts) {
@@ -88,7 +88,7 @@ describe("a webhook's target", () => {
     assert.equal(connections, 0);
   });
 
-  test("refuses a name that has an internal address besides a public address", async () => {
+  test("a name with a public and an internal address is refused", async () => {
     const resolve = async (host: string) =>
       names[host]!.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
     for (const [host, addresses] of Object.entries(names)) {
@@ -101,7 +101,7 @@ describe("a webhook's target", () => {
     }
   });
 
-  test("resolves a name once and connects to the checked address", async () => {
+  test("a name is resolved once, and the checked address is used", async () => {
     let asked = 0;
     const rebinding = async () => [
       { address: asked++ === 0 ? "93.184.216.34" : "127.0.0.1", family: 4 },
@@ -110,7 +110,7 @@ describe("a webhook's target", () => {
     assert.deepEqual([asked, target.address], [1, "93.184.216.34"]);
   });
 
-  test("fails after the timeout if a receiver never answers", async () => {
+  test("a delivery fails after the timeout if a receiver never answers", async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as AddressInfo;
@@ -119,7 +119,7 @@ describe("a webhook's target", () => {
     silent.close();
   });
 
-  test("names whose DNS servers are silent block no thread and delay no other name", async () => {
+  test("a silent DNS server blocks no thread and delays no other name", async () => {
     const names = await startNameServer();
     const resolve = publicNames([names.at]);
     const silent = Array.from({ length: 16 }, (_, i) =>

@@ -157,7 +157,7 @@ if (isLong) {
 }
 const seconds = isLong ? 30 : 20;
 
-describe("lanes, beside 1,000 endpoints of 100 accounts", () => {
+describe("lanes beside 1,000 endpoints of 100 accounts", () => {
   for (const [name, mix] of mixes) {
     for (const [kind, arrivals] of [
       ["one in half a second", { everyMs: 500, count: 1 }],

@@ -65,7 +65,7 @@ async function openHook() {
   return { account, hook, deliver };
 }
 
-test("both libraries and a v1a verifier reject changed signatures", async () => {
+test("changed signatures are rejected by both libraries and by a verifier of v1a", async () => {
   const { hook, deliver } = await openHook();
   const delivery = await deliver();
   const id = String(delivery.headers["webhook-id"]);
@@ -118,7 +118,7 @@ test("both libraries and a v1a verifier reject changed signatures", async () => 
   await assert.rejects(verifyWebhook(delivery.body, delivery.headers, { secret: wrong }));
 });
 
-test("v1a: both keys sign during a rotation, and only the new key signs afterward", async () => {
+test("v1a: both keys sign for a day after a rotation, and then only the new key", async () => {
   const { hook, deliver } = await openHook();
   const [old] = await readSigningKeys(store.db, now());
   const takes = ({ body, headers }: Delivery, publicKey: string | string[]) =>

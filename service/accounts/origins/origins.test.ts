@@ -289,7 +289,7 @@ describe("an entry of the list of origins", () => {
     });
   }
 
-  test("an accepted entry keeps its form, and an exact entry equals its URL's origin", () => {
+  test("an accepted entry of the origins keeps its form", () => {
     const piece = fc.constantFrom(
       ..."*.:/@ü-_0x7f?#a ",
       ..."https:// http:// *. example com localhost 127.0.0.1 [::1] ü 443 3000 :8443".split(" "),
@@ -315,18 +315,18 @@ describe("a request's origin", () => {
     });
   }
 
-  test("nothing matches an empty list", () => {
+  test("no origin matches an empty list of origins", () => {
     for (const [origin] of requests) assert.equal(findAllowing(origin, []), undefined);
   });
 
-  test("an accepted exact entry matches only itself", () => {
+  test("an entry without a wildcard matches only its own origin", () => {
     for (const [, canonical] of accepted.filter(([, c]) => !c.includes("*"))) {
       assert.equal(findAllowing(canonical, [canonical]), canonical);
       assert.equal(findAllowing(`${canonical}.`, [canonical]), undefined);
     }
   });
 
-  test("the explanation of an entry is true", () => {
+  test("the explanation of an entry names origins that it really allows or refuses", () => {
     for (const [, canonical] of accepted) {
       const { matches, matchesNot } = explainOrigin(canonical);
       for (const origin of matches) {
@@ -345,7 +345,7 @@ describe("a request's origin", () => {
 describe("a list of origins", () => {
   const many = (count: number) => Array.from({ length: count }, (_, i) => `https://a${i}.example`);
 
-  test("`too_many`: the 21st different origin is refused", () => {
+  test("`too_many`: a list with a 21st origin is refused", () => {
     const result = canonicalList(many(21));
     assert.deepEqual(
       result.issues?.map((issue) => issue.code),
@@ -353,12 +353,12 @@ describe("a list of origins", () => {
     );
   });
 
-  test("accepts 20 origins, and does not count repetitions in other spellings", () => {
+  test("accepts 20 origins and does not count other spellings of the same origin", () => {
     const result = canonicalList([...many(20), "https://A0.example:443/"]);
     assert.deepEqual(result.origins, many(20));
   });
 
-  test("reports every refused entry with its index", () => {
+  test("reports every refused origin with its index", () => {
     const result = canonicalList(["https://a.example", "https://*.com", "http://b.example"]);
     assert.deepEqual(
       result.issues?.map(({ path, code }) => [path, code]),

@@ -115,7 +115,7 @@ describe("two workers and the executor", () => {
     if (allowed < 150) assert.ok(answers.some(({ status }) => status === 429));
   });
 
-  test("METRICS_PORT returns the sum of the workers' and the executor's metrics", async () => {
+  test("METRICS_PORT returns the metrics of all workers and of the executor", async () => {
     const answers = await askAll(2, () => ask(server, "/v1/openapi.json"));
     const count = () => fetch(`http://127.0.0.1:${metricsPort}`).then((found) => found.text());
     const counted = 'http_responses_total{route="/v1/openapi.json",status="200"}';
@@ -125,7 +125,7 @@ describe("two workers and the executor", () => {
     assert.match(await count(), /^nodejs_eventloop_lag_p99_seconds /m);
   });
 
-  test("the executor is one process, and only this process has the key", () => {
+  test("only one process is the executor, and only this process has the key", () => {
     const roles = new Map<string, Set<number>>();
     for (const { role, worker } of linesOf(server)) {
       if (worker !== undefined && role !== "all") {
@@ -140,7 +140,7 @@ describe("two workers and the executor", () => {
     assert.ok(have[0]!.includes("ROLE=executor"));
   });
 
-  test("restarts a killed worker after growing delays, while other workers respond", async () => {
+  test("a killed worker restarts after growing delays while others respond", async () => {
     const listened = () => logged(server, "listening").length;
     const ended = () => logged(server, "worker exited; it will be restarted");
     const [, second, executor] = pidsOf(server);
@@ -158,7 +158,7 @@ describe("two workers and the executor", () => {
     }
   });
 
-  test("after SIGTERM, requests complete, no process remains, and the exit code is 0", async () => {
+  test("after SIGTERM, requests complete, every process ends, and the exit code is 0", async () => {
     const body = JSON.stringify(newIntent());
     const head = `Host: x\r\nAuthorization: Bearer ${server.apiKey}\r\nExpect: 100-continue\r\n`;
     const about = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -187,7 +187,7 @@ describe("two workers and the executor", () => {
   });
 });
 
-describe("a worker that hangs while it drains", () => {
+describe("a worker that hangs during a drain", () => {
   /**
    * Starts the service, suspends one worker with SIGSTOP, and sends SIGTERM to the service. Only
    * SIGKILL can end a suspended process.
@@ -203,22 +203,18 @@ describe("a worker that hangs while it drains", () => {
     return { server, hung: hung!, ended };
   };
 
-  test(
-    "is killed ten seconds after the drain period, and the exit code is 1",
-    onlyLong,
-    async () => {
-      const { server, hung, ended } = await startWithHung();
-      assert.deepEqual(await ended, [1, null]);
-      assert.equal(isAlive(hung), false);
-      const [killed] = logged(server, "worker did not stop in time and was killed");
-      assert.deepEqual([killed?.worker, killed?.pid], [1, hung]);
-      assert.equal(logged(server, "stopped").length, 2);
-      assert.equal(linesOf(server).at(-1)!.msg, "stopped");
-      await server.close();
-    },
-  );
+  test("a hanging worker is killed ten seconds after the drain period", onlyLong, async () => {
+    const { server, hung, ended } = await startWithHung();
+    assert.deepEqual(await ended, [1, null]);
+    assert.equal(isAlive(hung), false);
+    const [killed] = logged(server, "worker did not stop in time and was killed");
+    assert.deepEqual([killed?.worker, killed?.pid], [1, hung]);
+    assert.equal(logged(server, "stopped").length, 2);
+    assert.equal(linesOf(server).at(-1)!.msg, "stopped");
+    await server.close();
+  });
 
-  test("is killed immediately by a second signal, and the exit code is 1", async () => {
+  test("a second signal kills a hanging worker immediately, and the exit code is 1", async () => {
     const { server, hung, ended } = await startWithHung();
     await sleep(1_000);
     server.process.kill("SIGTERM");
@@ -229,7 +225,7 @@ describe("a worker that hangs while it drains", () => {
   });
 });
 
-test("startup fails if the port is in use; `kill -9` of the first process ends all", async () => {
+test("a start fails if the port is in use; `kill -9` of the first process ends all", async () => {
   const server = await start();
   const env = { ...server.env, PORT: String(server.port) };
   const second = execFile(process.execPath, [`${import.meta.dirname}/../../main.ts`], { env });

@@ -63,7 +63,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       rmSync(directory, { recursive: true });
     });
 
-    test("the operations run every function that contains SQL", async () => {
+    test("the tested operations run every function that contains SQL", async () => {
       const coverage = await startCoverage();
       for (const run of Object.values(operations)) await run();
       statements = [...seen.values()].filter(({ text }) => isOfRows.test(text));
@@ -100,7 +100,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         await small.close();
       });
 
-    test(`reads at most ${rowsMax} rows`, { skip: dialect === "sqlite" }, async () => {
+    test(`no statement reads over ${rowsMax} rows`, { skip: dialect === "sqlite" }, async () => {
       const tooMany: string[] = [];
       for (const { text, values } of statements.filter(({ text }) => !putsIn.test(text))) {
         const rows = await rowsReadBy(store, text, values, isLong);
@@ -109,7 +109,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(tooMany, []);
     });
 
-    test("control: detects a statement that reads a whole account", async () => {
+    test("control: a statement that reads a whole account is detected", async () => {
       const text = "select sum(created_at) from records where account_id = 'acc_many'";
       if (dialect === "postgres") assert.ok((await rowsReadBy(store, text, [])) >= size);
       else assert.notDeepEqual((await plansOf(store, text, [])).readsAll, []);
@@ -117,7 +117,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notDeepEqual((await plansOf(store, whole, [])).readsAll, []);
     });
 
-    test("other operations run many times while a search runs", onlyLong, async () => {
+    test("a search takes less than 30 % of its time in any one turn", onlyLong, async () => {
       const parts: number[] = [];
       for (let round = 0; round < 5; round++) {
         const { longest, all } = await turnsOf(operations[longestSearch]!);

@@ -91,12 +91,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return inTime;
     }
 
-    test("do not delay the 20 events of an honest endpoint", async () => {
+    test("hanging endpoints do not delay the 20 events of an honest endpoint", async () => {
       assert.equal(await flood(threeLanes.places[0].all / 2), 20);
     });
 
     test(
-      "control: delay the 20 events if a single pool has no shares and bars",
+      "control: in a single pool without shares, endpoints that hang delay events",
       onlyLong,
       async () => {
         await store.db

@@ -29,7 +29,7 @@ async function startDeliverer(where: string, aheadMs: number): Promise<ChildProc
 for (const dialect of ["sqlite", "postgres"] as const) {
   describe(`deliverers that are killed, on ${dialect}`, () => {
     const options = dialect === "postgres" ? {} : onlyLong;
-    test(`lose no event and keep IDs and order in ${rounds} rounds`, options, async () => {
+    test(`killed deliverers lose no event in ${rounds} rounds`, options, async () => {
       const directory = mkdtempSync(join(tmpdir(), "kill-"));
       const postgres = dialect === "postgres" ? await startPostgres() : undefined;
       const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });

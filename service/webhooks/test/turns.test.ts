@@ -114,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(sendings.length - before <= 40 * 4, `${sendings.length - before}`);
     });
 
-    test("gives an account at most a ninth of the slots", async () => {
+    test("an account gets at most a ninth of the slots", async () => {
       await pileUpGreedy(1, 10, 20);
       await store.db.updateTable("webhook_endpoints").set({ lane: 2 }).execute();
       await start();
@@ -130,7 +130,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(sendings.filter(({ host }) => host !== "modest.example").length, 8);
     });
 
-    test("three good responses earn the fast lane, and a bad response ends it", async () => {
+    test("three fast responses earn the fast lane, and a failure ends it", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -174,7 +174,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     };
 
-    test("the first success after an outage makes the backlog due in order", async () => {
+    test("the first success after an outage makes the delayed events due in order", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -191,7 +191,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("`resume` makes the backlog due immediately", async () => {
+    test("`resume` makes an endpoint's delayed events due immediately", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
