@@ -51,14 +51,14 @@ describe("report.json", () => {
     assert.deepEqual({ compiled, killed }, { compiled: changes, killed: changes });
   });
 
-  test("report.json counts weakened guards separately and tried all of them", () => {
+  test("report.json counts weakened guards separately and tried each guard", () => {
     const { changes, tried, compiled, killed, survivors } = report.guards;
     assert.equal(tried, changes);
     assert.ok(compiled >= 0.9 * changes, `${compiled} of ${changes}`);
     assert.equal(killed + survivors.length, compiled);
   });
 
-  test("report.json counts mutants of the Collector separately and tried all of them", () => {
+  test("report.json counts mutants of the Collector separately and tried each mutant", () => {
     const { changes, tried, compiled, killed, survivors } = report.collector;
     assert.equal(report.collectorCodeHash, keccak256(periphery.collector.bytecode));
     assert.deepEqual([changes, tried], [collector.length, collector.length]);
