@@ -184,7 +184,7 @@ describe("an address that requests 100 and accepts 99", () => {
     return decideStanding(tolerant, news, undefined, now).owed;
   };
 
-  test("an address that accepts 99 requests 100, or what is missing from 100", () => {
+  test("an address that accepts 99 requests 100, or the remainder of 100", () => {
     assert.equal(owedOf("unfunded", "0"), "100");
     assert.equal(owedOf("partially_funded", "98"), "2");
   });
