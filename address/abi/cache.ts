@@ -41,7 +41,10 @@ export type Cache = {
   readonly addressBytes: Uint8Array;
   /** The cached functions, by the text in which an intent spells them. */
   readonly functions: Map<string, AbiFunction>;
-  /** The latest function in each slot ({@link slotOfSignature}). Each is also in `functions`. */
+  /**
+   * The latest function in each slot ({@link slotOfSignature}). Each function in this list is also
+   * in `functions`.
+   */
   readonly carried: (AbiFunction | undefined)[];
 };
 

@@ -188,7 +188,7 @@ const example = '"approve(address spender, uint256 amount)"';
 
 type Parser = { readonly text: string; at: number; readonly faults: Fault[] };
 
-/** Thrown to stop the parser, after the fault that makes further parsing impossible was added. */
+/** Thrown to stop the parser after a fault that makes further parsing impossible. */
 class Stuck extends Error {}
 
 /**

@@ -86,7 +86,7 @@ export function fromHex(text: unknown, path: Path = []): Uint8Array {
 
 /**
  * Bytes, or `0x` followed by two digits per byte. Every public function that takes bytes accepts
- * both.
+ * both forms.
  */
 export type Bytes = Uint8Array | Hex;
 
@@ -104,7 +104,7 @@ export function parseBytes(value: unknown, path: Path = []): Uint8Array {
   throw new InvalidError([{ path, code: "wrong_type", message }]);
 }
 
-/** Recognizes bytes from a different realm, such as a frame, which `instanceof` does not. */
+/** Recognizes bytes from another realm, such as a frame, which `instanceof` does not. */
 const isForeignBytes = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]";
 

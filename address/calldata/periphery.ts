@@ -176,8 +176,8 @@ export function askedAmount({ token, amount, calls }: Pick<Intent, "token" | "am
 }
 
 /**
- * Returns the arguments of a call to the Collector, with lowercase addresses. Returns undefined for
- * any other call.
+ * Returns the arguments of a call to the Collector's `collect`, with lowercase addresses. Returns
+ * undefined for any other call.
  */
 export function collectionOf({ target, function: text, args }: Call): Collection | undefined {
   if (!isSame(target, collectorAddress) || !collectPattern.test(text)) return undefined;

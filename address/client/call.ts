@@ -16,7 +16,7 @@ export type CallOptions = {
   readonly deadlineMs?: number;
   /** Overrides `retriesMax` of the client. */
   readonly retries?: number;
-  /** Added to the headers of the client. */
+  /** These headers are added to the headers of the client. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 

@@ -167,7 +167,8 @@ export function createClient(options: ClientOptions): Client {
     waitForState(transport, parse(address), states, options);
 
   return {
-    // Loaded only when it is needed, because most pages only look up and follow addresses.
+    // This code is loaded only when it is needed, because most pages only look up and follow
+    // addresses.
     create: (intent, options) =>
       call(
         options,

@@ -13,8 +13,8 @@ export class ClientError extends Error {
    */
   requestId: string | undefined;
   /**
-   * The intent of a failed create request, with its salt. Creating it again returns the same
-   * address, even if the first request succeeded.
+   * The intent of a failed create request, with its salt. Creating this intent again returns the
+   * same address, even if the first request succeeded.
    */
   intent: Intent | undefined;
 }

@@ -1,6 +1,6 @@
 // Requests records from a service or its mirrors, for the client and for pages. Records can be
-// verified, so one honest source is sufficient. If a source is silent, is slow, or lies, all others
-// are requested simultaneously, which costs one more round trip.
+// verified, so one honest source is sufficient. If a source is silent, is slow, or lies, all other
+// sources are requested simultaneously, which costs one more round trip.
 
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
@@ -19,8 +19,8 @@ type Ask<Found> = (baseUrl: string, signal: Signal) => Promise<Found>;
 
 /**
  * Returns a function that first requests the source that answered most recently. If that source
- * does not answer, it requests all others simultaneously. A `not_found` does not count as an
- * answer, because the absence of a record cannot be proved.
+ * does not answer, the function requests all other sources simultaneously. A `not_found` does not
+ * count as an answer, because the absence of a record cannot be proved.
  *
  * @param baseUrls the service, then its mirrors
  */

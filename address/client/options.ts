@@ -21,7 +21,8 @@ export type ClientOptions = {
   readonly mirrors?: readonly string[];
   /**
    * The credential to create addresses: on a server an API key (`svc_sk_` followed by 64 hex
-   * digits), or in a page a client ID (`svc_client_` followed by 32 hex digits). Do not pass both.
+   * digits), or in a page a client ID (`svc_client_` followed by 32 hex digits). Do not pass both
+   * an API key and a client ID.
    */
   readonly apiKey?: string;
   readonly clientId?: string;
@@ -48,9 +49,9 @@ export type ClientOptions = {
    * (CORS).
    */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Called before each attempt. Exceptions of hooks are ignored. */
+  /** Called before each attempt of a request. Exceptions of hooks are ignored. */
   readonly onRequest?: (request: RequestInfo) => void;
-  /** Called with each response, even if it is an error. */
+  /** Called with each response, even if the response is an error. */
   readonly onResponse?: (response: ResponseInfo) => void;
 };
 

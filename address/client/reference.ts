@@ -1,7 +1,7 @@
 // `executable-address/reference`: derives salts from references. Two parties with the account's
-// reference key derive the same address for an order. Without the key, nobody can create a
-// different address that seems to belong to the order. The key also signs the addresses that a page
-// may create with a client ID that requires signatures.
+// reference key derive the same address for an order. Without the key, nobody can create another
+// address that seems to belong to the order. The key also signs the addresses that a page may
+// create with a client ID that requires signatures.
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";

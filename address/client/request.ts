@@ -134,7 +134,7 @@ export async function fetchOnce(
     headers: { Accept: "application/json", ...transport.headers, ...request.headers },
     ...(request.body === undefined ? {} : { body: request.body }),
     signal,
-    // Following a redirect would send the credential to a different URL.
+    // Following a redirect would send the credential to another URL.
     redirect: "manual",
     // By default, a page would send cookies to its own origin. Not every runtime has this field.
     ...("credentials" in globalThis.Request.prototype ? { credentials: "omit" } : {}),

@@ -65,8 +65,8 @@ export const simulation = object({
    */
   reason: orNull(text),
   /**
-   * The index in `calls` of the call that failed. Null if no call failed, or if the failure does
-   * not identify the call.
+   * The index in `calls` of the call that failed. Null if no call failed or if the failing call is
+   * unknown.
    */
   failedCall: orNull(integer(0, 31)),
   /**

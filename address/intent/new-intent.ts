@@ -23,8 +23,8 @@ export type NewIntentOptions = TermsOptions & {
 type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
 
 /**
- * Parses a new intent and encodes its terms. In addition to {@link parseIntent}, it rejects the
- * faults that {@link findCautions} finds, and generates a salt if the intent has none.
+ * Parses a new intent and encodes its terms. Unlike {@link parseIntent}, also rejects the faults
+ * that {@link findCautions} finds, and generates a salt if the intent has none.
  *
  * @throws {InvalidError} with every fault, up to 100
  */
@@ -308,7 +308,7 @@ export function findSelectorOwner(selector: string): string | undefined {
   return bySelector.get(selector);
 }
 
-/** Takes about a millisecond. Only the first new intent needs it. */
+/** Takes about a millisecond, but runs only once, for the first new intent. */
 function hashAll(): Map<string, string> {
   const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
   return new Map(signatures.map((text) => [computeSelector(text), text]));

@@ -20,8 +20,8 @@ export type ShopManifest = {
   /** The path of a picture on the same origin, of at most 64 kB. */
   readonly logo?: string;
   /**
-   * Accounts in CAIP-10 form: `eip155:8453:0x…`. Each is an executable address of the shop, or a
-   * party that receives all the money of such an address.
+   * Accounts in CAIP-10 form: `eip155:8453:0x…`. Each account is an executable address of the shop,
+   * or a party that receives all the money of such an address.
    */
   readonly accounts?: readonly string[];
   /** The shop's Ed25519 public keys, 32 bytes each in base64, which verify its links. */
@@ -140,9 +140,9 @@ export async function proveShop(
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
 
 /**
- * Returns, for each call, the party that the call lets receive the token, in lowercase. The party
- * of a call to the token is the recipient or spender, or undefined for an unknown function. The
- * party of any other call is the called contract.
+ * Returns, for each call, the party that can receive the token through the call, in lowercase. The
+ * party of a call to the token is the recipient or spender, or undefined for an unknown function.
+ * The party of any other call is the called contract.
  */
 export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   return calls.map(({ target, function: text, args }) => {

@@ -36,7 +36,7 @@ const rangeBlocks = 9_000;
 /**
  * Payments up to `block`. `omitted` is the number of transactions that are not in `payments`
  * although they are proved or reported by a quorum. `disputed` is true if the nodes did not report
- * the same payments: each listed payment is proved, but others may be missing.
+ * the same payments: each listed payment is proved, but other payments may be missing.
  */
 export type PaymentsUpTo = {
   readonly payments: readonly PaymentProof[];

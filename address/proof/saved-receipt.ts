@@ -138,7 +138,7 @@ export async function agreeOnReceipt(
 /** Lists the blocks of a receipt without duplicates. */
 function receiptBlocks({ proof, payments }: SavedReceipt): BlockReference[] {
   const { execution, block } = proof;
-  // With more than one header, the last one is the block of the outcome.
+  // If there are several headers, the last header is the block of the outcome.
   const isAlone = execution?.proof?.headers?.length === 1;
   const all = [block, ...(isAlone ? [execution.block] : []), ...payments.map((each) => each.block)];
   return all.filter(

@@ -70,7 +70,7 @@ export const moneyReturn = object({
   mistake: matching<Mistake>(codePattern),
   /**
    * The part that is returned. `all`: the whole payment. `excess`: the amount that the calls do not
-   * use, which is at least the amount above `spent`.
+   * use, which is at least the part above `spent`.
    *
    * @values returnedParts
    */

@@ -1,7 +1,8 @@
 // Derives the status of an address: a pure function of its intent, its holdings at one block, and
 // the factory's events up to that block. The library and the service read these facts in different
-// ways, and both derive the status with this rule. service/testing/chain/oracle.ts is an
-// independent implementation, and a test compares both on random histories.
+// ways, but both derive the status with this rule. service/testing/chain/oracle.ts is an
+// independent implementation of the rule, and a test compares the two implementations on random
+// histories.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { zeroAddress } from "../abi/token.ts";
@@ -49,7 +50,7 @@ export function statusOf(
   { execution, recoveries }: Past,
 ): AddressStatus {
   const state = stateOf({ address, intent }, block, holding);
-  // The code determines the state. Events that a node lost or invented cannot change it.
+  // The vault's code determines the state. Events that a node lost or invented cannot change it.
   if ((state === "executed") !== (execution !== null)) {
     const found = execution ? "an Executed event" : "no Executed event";
     throw inconsistent(`${address}: its code shows ${state}, but the node reports ${found}`);

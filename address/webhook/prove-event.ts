@@ -25,7 +25,8 @@ import type { AddressState, BlockReference, TokenAmount } from "../status/shape.
 /**
  * A fact about an address, `depth` blocks below the newest block on which the nodes agree.
  * `executed`, `recovered`, `payment`, and `expired` are proved with headers, accounts, and
- * receipts. Balances and `reverted` are what a quorum of nodes reports. Amounts are in base units.
+ * receipts. Balances and `reverted` are the values that a quorum of nodes reports. Amounts are in
+ * base units.
  *
  * - `payment`: the total that one transaction paid in `token` according to that token's logs; check
  *   `token`, because any contract can log anything
@@ -100,8 +101,8 @@ type RpcsByChain = Rpcs | Readonly<Record<number, Rpcs>>;
 
 /**
  * `confirmations` is the number of blocks that must follow the block of a fact. `rpcs` is a list of
- * nodes of the intent's chain, or an object with one list for each chain ID. Events about money on
- * chains other than the intent's can be proved only with an object.
+ * nodes of the intent's chain, or an object with one list for each chain ID. To prove events about
+ * money on chains other than the intent's, pass an object.
  */
 export type ProveEventOptions = Omit<GatherOptions, "rpcs"> & {
   readonly rpcs: RpcsByChain;
@@ -176,7 +177,7 @@ function chooseRpcs(rpcs: RpcsByChain, chainId: number, isElsewhere: boolean): R
   throw new TypeError(`rpcs: expected nodes of chain ${chainId}, found none`);
 }
 
-/** Returns the block of the payment that an event about a different chain reports. */
+/** Returns the block of the payment that an event about another chain reports. */
 const readPlace = ({ payment }: ServiceEvent["data"]) =>
   payment ? { number: payment.blockNumber, hash: payment.blockHash } : undefined;
 
@@ -282,8 +283,8 @@ const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | u
   },
   async "address.reverted"(input) {
     const { state } = await readStateAt(input);
-    // The event says that an execution or recovery was reverted, so both states contradict the
-    // event.
+    // The event says that an execution or recovery was reverted, so either of these states
+    // contradicts the event.
     if (state === "executed" || state === "recovered") return undefined;
     if (state !== input.claimed.status.state) return undefined;
     return { fact: "reverted", state, depth: computeDepth(input) };
@@ -292,7 +293,7 @@ const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | u
 
 /**
  * The functions for events about a chain other than the intent's. A reverted event cannot be
- * proved, because nothing on that chain shows what was reported before.
+ * proved, because nothing on that chain shows which facts were reported before.
  */
 const rulesElsewhere: {
   readonly [Type in ServiceEvent["type"]]?: (typeof rules)[Type];

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {Fate, Outcome} from "./Outcome.sol";
 
 /// @title Conditions
-/// @notice Lets an intent require, in one of its own calls, that a different intent ran or was
+/// @notice Lets an intent require, in one of its own calls, that another intent was executed or
 /// closed.
 /// @dev `vault` is an argument in the intent, so the intent's creator has derived that address. The
 /// contract has no owner and no storage. It can be replaced, because an intent names the contract

@@ -14,7 +14,7 @@ contract Tip {
     /// @dev `tx.origin` pays the gas and receives the tip, regardless of the contracts in between.
     /// `tx.origin` authorizes nothing. With ERC-4337, `tx.origin` is the bundler, for every
     /// account. If EIP-7645 makes `tx.origin` the caller, the vault itself receives the tip, and
-    /// the tip stays in the vault for `recovery`. New intents must then name a different contract.
+    /// the tip stays in the vault for `recovery`. New intents must then name another contract.
     /// @param amount In base units of `token`.
     function tip(address token, uint256 amount) external {
         (bool ok, bytes memory answer) = token.call(

@@ -74,7 +74,9 @@ const transfer = call(token, "transfer(address,uint256)", "address,uint256", [me
 const mint = (to: Address, value: bigint) =>
   send(token, encodeFunctionData({ ...demoToken, functionName: "mint", args: [to, value] }));
 
-/** Fixed terms, so that each run has the same vaults at the same positions of the state trie. */
+/**
+ * Uses fixed terms, so that each run has the same vaults at the same positions of the state trie.
+ */
 async function paid(calls: CallTerms[], expirationTimestamp = 4_000_000_000n) {
   const intent: IntentTerms = {
     token,

@@ -20,7 +20,7 @@ abstract contract Vault {
     /// then deploys the result or reverts with it. The last four bytes are the selector of
     /// {onCreation}, so the input is a call of {onCreation} with the terms.
     ///
-    ///     PUSH0 PUSH0                                   result: no place yet
+    ///     PUSH0 PUSH0                                   result: no memory reserved
     ///     PUSH1 28 CODESIZE SUB                         size of the input
     ///     DUP1 PUSH1 28 PUSH0 CODECOPY                  input to memory 0
     ///     PUSH0 CALLER GAS DELEGATECALL                 call
@@ -39,7 +39,7 @@ abstract contract Vault {
     ///
     ///     CALLER PUSH16 factory XOR PUSH1 40 JUMPI      another caller: to the end
     ///     CALLDATASIZE PUSH0 PUSH0 CALLDATACOPY         input to memory 0
-    ///     PUSH0 PUSH0 CALLDATASIZE PUSH0                result: no place yet
+    ///     PUSH0 PUSH0 CALLDATASIZE PUSH0                result: no memory reserved
     ///     CALLER GAS DELEGATECALL                       call
     ///     RETURNDATASIZE PUSH0 PUSH0 RETURNDATACOPY     result to memory 0
     ///     RETURNDATASIZE PUSH0 RETURN

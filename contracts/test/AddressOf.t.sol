@@ -23,7 +23,8 @@ contract AddressOfTest is Fixture {
         factory.addressOf(intent);
     }
 
-    /// @dev An address of such an intent would execute, but its money could never be recovered.
+    /// @dev Otherwise {addressOf} would return an address that executes, but whose money can never
+    /// be recovered.
     function test_NotCanonical_ifTheIntentIsMovedInTheCalldata(bytes32 gap) public {
         Intent memory intent = plainIntent();
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, intent);
@@ -53,7 +54,8 @@ contract AddressOfTest is Fixture {
         }
     }
 
-    /// @dev Such an address would execute or wait, but its money could never be recovered.
+    /// @dev Otherwise {addressOf} would return an address that executes or waits, but whose money
+    /// can never be recovered.
     function test_aRecoveryOrExpiryThatExceedsItsType_hasNoAddress(uint256 bit) public {
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, plainIntent());
         (bool ok,) = address(factory).staticcall(data);

@@ -260,7 +260,7 @@ contract RecoverTest is Fixture {
 
     address private closedVault;
 
-    /// @dev Counts the {Closed} events since the last call, and stores the vault of the last one.
+    /// @dev Counts the {Closed} events since the last call, and stores the vault of the last event.
     function closed() private returns (uint256 found) {
         closedVault = address(0);
         Vm.Log[] memory logs = vm.getRecordedLogs();

@@ -248,8 +248,8 @@ const swaps = (operands: Node[], text: (node: Node) => string): Change[] =>
     }));
 
 /**
- * Returns the most recent other variable of the same type or, for an address without one, the
- * caller.
+ * Returns the most recent other variable of the same type. If an address has no such variable,
+ * returns the caller.
  */
 function otherVariables(node: Node, { text, variables }: Surroundings): Change[] {
   const type = typeOf(node);

@@ -11,7 +11,7 @@ export type Report = Tally & {
   guards: Tally;
   /** The mutants of by-hand.ts, which are also not counted above. */
   byHand: Tally;
-  /** The mutants of the Collector, of both kinds. */
+  /** The mutants of the Collector: the operators' mutants and the weakened guards. */
   collector: Tally;
 };
 
@@ -22,7 +22,10 @@ export type Tally = {
    */
   changes: number;
   tried: number;
-  /** The number of mutants whose code differs from the original's and from other mutants'. */
+  /**
+   * The number of mutants whose code differs from the code of the original and of all other
+   * mutants.
+   */
   compiled: number;
   killed: number;
   /** Maps each surviving mutant ({@link nameOf}) to the reason why no test has to fail. */

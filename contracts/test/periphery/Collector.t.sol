@@ -301,7 +301,7 @@ struct Script {
     bool laterFails;
 }
 
-/// @dev Answers as the script says. If reading a balance fails, the call reverts with one word.
+/// @dev Responds as its script says. If reading a balance fails, the call reverts with one word.
 contract ScriptedToken {
     uint256 public asked;
     Script private script;
