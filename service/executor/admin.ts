@@ -1,6 +1,7 @@
-// The operator's commands for the executor: create its key, show its state, pause it, and retry or
-// drop an address. All commands except the first read or write only the database, so they work even
-// if no executor is running. A command loads the modules that only it needs.
+// The operator's commands for the executor: create its key, show what it would send, show its
+// state, pause it, and retry or drop an address. The commands communicate with the executor only
+// through the database, so they work even if no executor is running. A module that only one command
+// needs is imported when that command runs.
 
 import { writeFileSync } from "node:fs";
 import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
@@ -93,11 +94,13 @@ export const executorCommands: Command[] = [
 ];
 
 /**
- * Returns the chain that `--chain` names. Without this option, returns every chain on which an
- * executor of this database has run. If no executor has run yet, returns all chains of the file.
+ * Returns the chain that `--chain` specifies. Without this option, returns every chain on which an
+ * executor that uses this database has run. If none has run yet, returns all chains in the chains
+ * file.
  *
- * @throws {Error} if the chains of the file and of the database differ. Then the file is probably
- *   not the service's file, and the command would pause chains without an executor.
+ * @throws {Error} if `--chain` specifies an unknown chain, or if the chains file does not list the
+ *   same chains as the database. In the second case, the file is probably not the one that the
+ *   service uses.
  */
 async function findChainsToPause(
   { db }: Store,
@@ -125,7 +128,10 @@ async function findChainsToPause(
 const noChain = (found: unknown, file: string, known: readonly number[]) =>
   new Error(`${file} does not list chain ${found}; it lists ${known.join(", ")}`);
 
-/** @throws an error that names the wrong option, or says that there is no intent */
+/**
+ * @throws an error that names the invalid option, or reports that no intent is stored for the
+ *   address
+ */
 async function findJob(
   { store, chainsFile }: CommandContext,
   options: Record<string, string | undefined>,

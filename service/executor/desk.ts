@@ -1,6 +1,7 @@
-// Gives the rest of the service the executor's progress with an address, and the gas that the
-// executor paid for an account. The executor can be a different process on the same database. If a
-// status shows money that the executor does not know about, this module wakes the address's job.
+// Shows the rest of the service the executor's progress for an address, and how much gas the
+// executor has paid for an account. The executor can run in another process that uses the same
+// database. If the status of an address shows money that the executor has not detected, this module
+// wakes the address's job.
 
 import { formatAddress, fromHex, type Hex, type Keccak } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -22,7 +23,7 @@ import { findRecoveredElsewhere } from "./ledger/settlements.ts";
 import { findAccountGas } from "./ledger/spending.ts";
 
 /**
- * Implements ExecutorDesk of http/parts.ts.
+ * Implements `ExecutorDesk` from http/parts.ts.
  * @param nowMs milliseconds of a monotonic clock
  */
 export function openDesk(
@@ -42,8 +43,8 @@ export function openDesk(
       return present?.progress ?? null;
     },
     /**
-     * Returns whether an executor works on the chain. After an executor was killed, this becomes
-     * false a minute after the first call that reads its last lease.
+     * Returns whether an executor is running on the chain and is not paused. A killed executor
+     * counts as running until calls of this function have found its lease unchanged for a minute.
      */
     async isActive(chainId: number): Promise<boolean> {
       const [renewed, paused] = await Promise.all([isRenewed(chainId), isPaused(db, chainId)]);
@@ -63,8 +64,8 @@ export function openDesk(
 }
 
 /**
- * Returns a function that finds, for an address, the amounts that the executor returned on other
- * chains. The amounts are sorted by block.
+ * Returns a function that finds the amounts that the executor has sent from an address to
+ * `recovery` on other chains, sorted by block.
  */
 export function returnsFinder(
   db: Kysely<Tables>,
@@ -112,7 +113,8 @@ export function jobFinder(db: Kysely<Tables>): FindJob {
     async (requests) => {
       const found = new Map<string, JobNews>();
       for (const row of await readRows(db, requests)) {
-        // Rows are in the order of signing, so the newest transaction overwrites older ones.
+        // The rows are sorted by signing time, so a job's newest transaction overwrites its older
+        // ones.
         found.set(toKey(row.chain_id, Buffer.from(row.address).toString("hex")), toNews(row));
       }
       return requests.map(({ chainId, address }) => found.get(toKey(chainId, toDigits(address))));
@@ -123,7 +125,7 @@ export function jobFinder(db: Kysely<Tables>): FindJob {
 
 const toDigits = (address: Hex) => address.slice(2).toLowerCase();
 
-/** An address can have money on several chains, with a job for each. */
+/** An address can have money on several chains, and has a separate job on each of them. */
 const toKey = (chainId: number, digits: string) => `${chainId} ${digits}`;
 
 type Row = Awaited<ReturnType<typeof readRows>>[number];
@@ -160,14 +162,14 @@ function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgr
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
 /**
- * If a job was not worth its gas, status reads can wake it again only after this time, regardless
- * of their number.
+ * After money was last detected for a job that was not worth its gas, status reads do not wake the
+ * job for at least this time.
  */
 const worthlessSeconds = 3600;
 
 /**
- * Returns a function that reads whether an executor has ever run on a chain. Without an executor,
- * jobs must not be created, because they would never end.
+ * Returns a function that checks whether an executor has ever run on a chain. If none has, jobs
+ * must not be created, because nothing would ever finish them.
  */
 function ledChains(db: Kysely<Tables>): (chainId: number) => Promise<boolean> {
   const led = new Set<number>();
@@ -193,7 +195,8 @@ export function openWake(
       await hintJobs(db, chainId, [{ address, block, isEnough: state === "funded" }]);
       return true;
     } catch (err) {
-      // The status is correct without the hint, and the next status saves it again.
+      // The failure does not affect the status, and the next status read tries to save the hint
+      // again.
       logLimited("wake", (leftOut) => {
         log.warn({ err, address, leftOut }, "a payment could not be reported to the executor");
       });
@@ -223,8 +226,8 @@ function isNews(
     state === "funded" &&
     job.state === "waiting" &&
     job.reason === ("underfunded" satisfies Reason);
-  // This process's endpoints can contradict the executor's endpoints for a long time, so each block
-  // causes at most one hint.
+  // This process and the executor can read from different endpoints, which may disagree for a long
+  // time. So each block causes at most one hint.
   if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== ("not_worth_its_gas" satisfies Reason))
     return false;

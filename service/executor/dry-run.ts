@@ -1,5 +1,5 @@
-// Makes the decisions of a pass over the jobs that are due now, and returns the transactions that
-// the pass would send. It signs and stores nothing.
+// Plans how a pass would handle the jobs that are due now, and returns the transactions that it
+// would send. Signs and stores nothing.
 
 import type { Hex } from "executable-address";
 import { pino } from "pino";
@@ -24,7 +24,7 @@ type Planned = {
   addresses: { address: Hex; accountId: string; weiMax: string }[];
 };
 
-/** `waiting`: the jobs for which nothing would be sent now, with the reasons. */
+/** `waiting` lists the due jobs for which the executor would send nothing now, with the reasons. */
 type Plan = {
   chainId: number;
   block: number;

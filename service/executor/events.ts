@@ -1,7 +1,7 @@
 // Defines the events that the executor reports, in the log and as Prometheus metrics. The table
-// `kinds` defines the log level and the counter of each kind. The log contains no keys, URLs, or
-// calldata. Strangers cannot add label values to the metrics: a contract's revert reason is counted
-// under the name of its error, or as `other`.
+// `kinds` defines the log level and the counter for each kind of event. The log contains no keys,
+// URLs, or calldata. Strangers cannot add label values to the metrics, because a revert reason is
+// counted under the name of one of the factory's errors, or as `other`.
 
 import { type Hex, isAddress, parseAddress } from "executable-address";
 import type { Logger } from "pino";
@@ -23,7 +23,7 @@ export type ExecutorEvent =
       blocksBehind: number;
       secondsBehind: number;
       due: number;
-      /** The time for which the oldest payment has waited for the executor. */
+      /** How long the oldest payment has waited for the executor. */
       waitedSeconds: number;
       inFlight: number;
       scores: View["scores"];
@@ -61,9 +61,9 @@ export type ExecutorEvent =
 type Kind<Event> = {
   level: "debug" | "info" | "warn" | "error";
   /**
-   * Whether any address can cause the event, or an outage can repeat the event in each pass. Such
-   * an event is logged at most once a minute for each reason and endpoint, with the number of
-   * skipped events. Metrics count every event.
+   * Set for events that any address can cause, and for events that an outage can repeat in each
+   * pass. These events are logged at most once a minute for each reason and endpoint, together with
+   * the number of skipped events. The metrics count all of them.
    */
   isLimited?: true;
   counter?: {
@@ -229,13 +229,13 @@ const kinds: Kinds = {
 type EventLog = (event: ExecutorEvent) => void;
 
 /**
- * Returns a function that logs events, and limits the number of similar log entries.
+ * Returns a function that logs events and limits how often similar events are logged.
  *
- * @param nowMs never goes back
+ * @param nowMs returns milliseconds of a monotonic clock
  */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
-  // Strangers can choose the reasons of events that name an address, and could use up the limits.
-  // So these events have separate limits.
+  // A stranger can choose the reason in an event that names an address. Such events have a separate
+  // rate limiter, so that they cannot suppress other events.
   const [logOurs, logTheirs] = [limitLogs(nowMs), limitLogs(nowMs)];
   return (event) => {
     if (event.kind === "balance" && !event.isLow) return;
@@ -269,7 +269,7 @@ function formatField(name: string, value: unknown): unknown {
   return name === "address" && isAddress(value) ? parseAddress(value) : value;
 }
 
-/** Registers the metrics, and returns a function that counts an event of a chain. */
+/** Registers the metrics, and returns a function that counts an event on a chain. */
 export function countEvents(registry: Registry): (chainId: number, event: ExecutorEvent) => void {
   const registers = [registry];
   const counters = new Map<string, Counter>();
@@ -286,7 +286,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
   const senders = new Map<string, Set<string>>();
   return (chainId, event) => {
     const chain = String(chainId);
-    // The counter of a kind accepts only events of that kind, but the type cannot express this.
+    // Each counter accepts only events of its own kind, which the type cannot express.
     const counter = kinds[event.kind].counter as Counted | undefined;
     const labels = { chain, ...counter?.of?.(event) };
     if (counter) counters.get(counter.name)!.inc(labels, counter.by?.(event) ?? 1);

@@ -1,7 +1,8 @@
-// Defines the parameters of the executor's modules: the parts that a program or a test provides,
-// and one pass over a chain. The clock, random numbers, and waiting are parts, so that the
-// simulator in test/ can replay a run from a seed. Each module defines a type for the state that it
-// keeps between passes, and run.ts combines these types.
+// Defines the parameters of the executor's modules: the parts that a program or a test provides
+// (`Parts`), and the current pass over a chain (`Pass`). The clock, the random numbers, and the
+// timers are among the parts, so that the simulator in test/ can replay a run from a seed. Each
+// module defines a type for the state that it keeps between passes, and run.ts combines these
+// types.
 
 import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/execution-gas.ts";
@@ -18,8 +19,8 @@ import type { FeePolicy } from "./money/fees.ts";
 import type { TipPrices } from "./money/tips.ts";
 
 /**
- * One pass over one chain. `Memory` is the part of the chain's memory that a function uses, so the
- * signature of the function shows which state it reads and changes.
+ * One pass over one chain. `Memory` is the state that a function needs from earlier passes, so the
+ * function's signature shows which state it reads and changes.
  */
 export type Pass<Memory = unknown> = {
   parts: Parts;
@@ -27,17 +28,17 @@ export type Pass<Memory = unknown> = {
   /** Allows this process to write for the chain. */
   fence: Fence;
   view: View;
-  /** The chain's clock. */
+  /** The time by the chain's clock. */
   nowSeconds: number;
   /**
-   * The key that transactions/ works with. `openKey` gets a pass for each key, and `work` the key
-   * with the most money. In any other pass, it is the first key.
+   * The key that the functions in transactions/ use. `openKey` is called once for each key. `work`
+   * uses the key with the most money. Everywhere else, it is the first key.
    */
   signer: Signer;
 };
 
 export type Parts = {
-  /** The ID of this process as a holder of leases. */
+  /** The ID under which this process holds leases. */
   instance: string;
   chain: ChainSettings;
   /** Lower case. */
@@ -58,18 +59,18 @@ export type Parts = {
   relays: Endpoint[];
   /** The keys that pay gas. Every instance has the same keys. */
   signers: readonly [Signer, ...Signer[]];
-  /** Milliseconds since any point in time; only differences are used. */
+  /** Returns milliseconds since an arbitrary point in time. Only differences are used. */
   clock: () => number;
   /** Returns a random number from 0 up to, but not including, 1. */
   random: () => number;
-  /** Waits between passes. A new block can end the wait. */
+  /** Waits between passes. A new block can end the wait early. */
   sleep: (ms: number) => Promise<void>;
   /** Waits for exactly this time. */
   timer: (ms: number) => Promise<void>;
-  /** Yields to other work of the process. */
+  /** Lets the process do other work. */
   yieldTurn: () => Promise<void>;
   report: (event: ExecutorEvent) => void;
-  /** Called with the newest block after each read, even if the block has not changed. */
+  /** Called with the newest block each time it is read, even if it is the same block as before. */
   onHead?: (head: Block) => void;
   /** Called after the pass has saved the payments that it found. */
   onSwept?: () => void;
@@ -117,19 +118,23 @@ export type ChainSettings = {
   chainId: number;
   tokens: readonly Hex[];
   /**
-   * Look-alikes of `tokens`. A transfer of fewer than the given number of base units is ignored.
+   * Look-alikes of `tokens`, each with an amount in base units. Transfers below this amount are
+   * ignored.
    */
   lookalikes: ReadonlyMap<Hex, bigint>;
   /** The number of blocks on top of a receipt's block after which the receipt is confirmed. */
   confirmations: number;
-  /** Whether a receipt is final at the `finalized` tag, or after `confirmations` blocks. */
+  /**
+   * Whether a receipt is final when the `finalized` tag reaches its block, or after `confirmations`
+   * blocks.
+   */
   finality: "finalized" | "blocks";
   /** The number of blocks on top of a payment's block before the executor acts on the payment. */
   paymentConfirmations: number;
   decision: DecisionPolicy;
   /**
    * The number of blocks after which a pending transaction is also sent to the endpoints, and not
-   * only to relays. If undefined, it is sent only to relays.
+   * only to relays. If undefined, transactions are sent only to relays.
    */
   sendFallbackBlocks: number | undefined;
   fees: FeePolicy;
@@ -138,8 +143,8 @@ export type ChainSettings = {
   pays: "sponsor" | "tips" | "both";
   tipPrices: TipPrices;
   /**
-   * The maximum number of transactions per account and day that return named tokens
-   * (jobs/named.ts). If 0, none are sent.
+   * The maximum number of transactions for reported tokens (jobs/named.ts) per account and day. If
+   * 0, the executor sends none.
    */
   namedTokensPerDay: number;
   /** Operators are warned if the balance of a key is below this value in wei. */
@@ -148,31 +153,33 @@ export type ChainSettings = {
 
 /** The limits of the rule in jobs/decide.ts. */
 export type DecisionPolicy = {
-  /** The least amount of a token that is returned, in base units. */
+  /** The smallest amount of each token that the executor returns, in base units. */
   recoverMin: ReadonlyMap<Hex, bigint>;
   /**
-   * The same limit for look-alikes, which is higher because their contracts can claim any balance.
+   * The smallest amounts for look-alike tokens. They are higher, because the contract of a
+   * look-alike can claim any balance.
    */
   lookalikes: ReadonlyMap<Hex, bigint>;
   /**
-   * Returns the value in wei, or undefined if the token has no price. In this case, only
-   * `recoverMin` decides.
+   * Returns the value in wei, or undefined if the token has no price. Without a price, only
+   * `recoverMin` decides whether the amount is returned.
    */
   convertToWei(token: Hex, amount: bigint): bigint | undefined;
   paidFailuresMax: number;
   recoveryFailuresMax: number;
   /**
-   * The number of recoveries of an address per day for which the usual minimum value is sufficient.
-   * For each further recovery on that day, the minimum value doubles.
+   * The number of recoveries per address and day with the usual minimum value. For each additional
+   * recovery on that day, the minimum value doubles.
    */
   recoveriesPerDayMax: number;
 };
 
-/** Sizes and times that do not depend on a chain. Seconds are of the chain's clock. */
+/** Limits and times that are the same for all chains. Times in seconds are by the chain's clock. */
 export type Tuning = FollowTuning & {
   pollMs: number;
   /**
-   * A process can take a lease whose row has not changed for this time by the process's own clock.
+   * A process can take another process's lease if it has seen no change in the lease's row for this
+   * time, by its own clock.
    */
   leaseMs: number;
   /** A pending transaction is sent again after this time. */
@@ -185,11 +192,11 @@ export type Tuning = FollowTuning & {
   batchGasMax: number;
   intentGasMax: number;
   /**
-   * The executor does not send a recovery that needs more gas, and leaves it to the address's
-   * owner.
+   * The maximum gas for a recovery. The executor leaves a recovery that needs more gas to the
+   * address's owner.
    */
   recoveryGasMax: number;
-  /** Time that a pass spends on estimates of gas. */
+  /** The time limit for one round of gas estimates. */
   estimateMsMax: number;
   batchItemsMax: number;
   /** The size above which nodes refuse a transaction: 128 KiB. */

@@ -1,5 +1,5 @@
 // Decides whether a poll runs a pass. No pass runs if the chain is idle and its next block is not
-// expected yet. Also, no pass runs while the chain sleeps because it has no open addresses.
+// expected yet. A chain without open addresses sleeps, and no pass runs while it sleeps.
 //
 // A sleeping chain is checked every five minutes, because late money can reach closed addresses. A
 // check asks a quorum of endpoints for the transfers since the cursor, and asks one endpoint
@@ -16,8 +16,8 @@ import type { Parts } from "./pass.ts";
 import type { LooksMemory } from "./payments/find.ts";
 
 /**
- * The time between two checks. If a check finds a transfer, a pass follows. The check and the pass
- * together find late money within five minutes.
+ * The time between two checks of a sleeping chain. If a check finds a transfer, a pass follows. The
+ * interval is short enough that the check and the pass find late money within five minutes.
  */
 const sleepMs = 285_000;
 /** The number of checks after which a whole pass runs. */
@@ -27,11 +27,11 @@ const checksMax = 6;
  * to find late payments.
  */
 const closingSeconds = 900;
-/** How often an awake chain is checked for open addresses. */
+/** The time between two checks whether an awake chain still has open addresses. */
 const closedEveryMs = 10_000;
 /**
- * A chain sleeps only after all its addresses were closed for this time, because a head's timestamp
- * can be wrong.
+ * A chain sleeps only after all its addresses have been closed for this time, because a head's
+ * timestamp can be wrong.
  */
 const closedMs = 60_000;
 /**
@@ -40,13 +40,16 @@ const closedMs = 60_000;
  */
 const paidMs = 1_200_000;
 
-/** Times are of the process's clock. */
+/** Times are in milliseconds by the process's clock, unless a comment says otherwise. */
 type Rest = {
   isAsleep: boolean;
-  /** All records up to this `seq` were closed at the time `closedSeconds` of the chain's clock. */
+  /**
+   * At the time `closedSeconds` by the chain's clock, all addresses up to this record had been
+   * closed for at least `closingSeconds`.
+   */
   closedSeq: number;
   closedSeconds: number;
-  /** When the executor last checked whether all addresses are closed. */
+  /** The time at which the executor last checked whether all addresses are closed. */
   closedCheckedMs: number;
   /**
    * The time of the last check of the sleeping chain, and the number of checks since the last pass.
@@ -61,7 +64,9 @@ type LastPass = {
   view: View | undefined;
   /** Whether nothing is left to do until the next block. */
   isQuiet: boolean;
-  /** The share of the chain's budget of `day` that was spent or reserved, from 0 to 1. */
+  /**
+   * `share` is the part of the chain's budget for `day` that was spent or reserved, from 0 to 1.
+   */
   budget: { day: number; share: number } | undefined;
 };
 
@@ -100,7 +105,8 @@ export async function decidePoll(
     rest.closedCheckedMs = nowMs;
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
     if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
-    // After a gap in the logs, all records have to be read first (payments/find.ts).
+    // After a gap in the logs, the chain stays awake until the balances of all records have been
+    // read (payments/find.ts).
     rest.isAsleep = nowMs >= rest.awakeUntilMs && !looks.isOutdated;
   }
   if (!rest.isAsleep) {
@@ -136,8 +142,8 @@ async function isPaidSince(
   const { view } = memory.last;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
-  // A record whose intent was already expired when the record was created does not wake the chain,
-  // but the record's address can be paid.
+  // A record does not wake the chain if its intent was already expired when the record was created.
+  // But its address can be paid.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const turn = { view, chain, memory: follow, tuning };
   const transfers = await transfersSince(turn, anchor, rest.checks);
@@ -165,8 +171,8 @@ export function recordPass({ rest, last }: RestMemory, nowMs: number, isQuiet: b
 }
 
 /**
- * Reports a pass without work, because alerts depend on the time of the last pass and on the used
- * share of the budget.
+ * Reports a pass that had nothing to do, because alerts depend on the time of the last pass and on
+ * the used share of the budget.
  */
 export function reportRest({ report }: Parts, { last }: RestMemory): void {
   const { view } = last;

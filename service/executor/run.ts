@@ -1,8 +1,8 @@
-// The loop of one chain. It takes the lease, and then runs passes, except while there is nothing to
-// do. A pass has these steps, in this order: it opens a view of the chain, finds payments, settles
-// final transactions, resends or replaces pending transactions, works on due jobs, and reads the
-// balances of new records. The ledger is complete after each step, so a process that is killed
-// between two steps loses nothing. A pass that fails does not end the loop.
+// Runs the loop for one chain. The loop takes the lease, and then runs passes, except while there
+// is nothing to do. A pass has these steps, in this order: it opens a view of the chain, finds
+// payments, settles final transactions, resends or replaces pending transactions, works on due
+// jobs, and reads the balances of new records. The ledger is complete after each step, so a process
+// that is killed between two steps loses nothing. A pass that fails does not end the loop.
 
 import type { Hex } from "executable-address";
 import { type BlockPace, openBlockPace } from "../chain/rpc/block-pace.ts";
@@ -52,7 +52,10 @@ import {
 import { keepUp, openKey, type SendingKey } from "./transactions/sending-key.ts";
 import { openReceiptMemory, type ReceiptMemory } from "./transactions/settle.ts";
 
-/** The chain's clock: the newest head, and the time at which this process first saw that head. */
+/**
+ * The basis of the chain's clock: the newest head, and the time at which this process first saw
+ * that head.
+ */
 type ClockMemory = { clock: { hash: Hex; timestamp: number; sinceMs: number } | undefined };
 
 type LeaseMemory = {
@@ -153,11 +156,12 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const isPaused = await parts.ledger.isPaused(parts.chain.chainId);
   for (const key of keys) {
     if (!isPaused) await keepUp(key, budgets);
-    // Opening the purse reports the key's balance, even if the key has nothing to send.
+    // The purse is opened even if the key has nothing to send, because this reports the key's
+    // balance.
     if (key.isFresh && key.pending.length === 0) await key.openPurse();
   }
   await pullLateJobs(pass);
-  // The balances at a head below the cursor are old, so no decisions are made.
+  // If the head is below the cursor, its balances are outdated, so the pass works on no jobs.
   const due = isOld || isPaused ? 0 : await work(pass, keys, budgets);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
@@ -218,7 +222,8 @@ function isExpired(
 /** Opens a view of the chain. Returns undefined if a pass would find no work. */
 async function openView(parts: Parts, memory: Memory): Promise<View | undefined> {
   const { clock, network, last } = memory;
-  // Before the first head, the chain's clock is unknown, so it cannot be decided whether to rest.
+  // The first poll always runs a pass, because the chain's clock is unknown until a head has been
+  // read.
   const poll = clock
     ? await decidePoll(parts, memory, readChainClock(memory, clock, parts.clock()))
     : "pass";
@@ -236,8 +241,9 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 }
 
 /**
- * Returns a function that opens the budgets of the chain's day at its first call. The budgets
- * include the day's settled costs and the highest cost of each pending purpose.
+ * Returns a function that opens the budgets when it is first called. The budgets are for the
+ * current day by the chain's clock. They contain the day's settled costs, and the highest possible
+ * costs of pending purposes and unknown nonces.
  */
 export function openDayBudgets(
   pass: Pass<UnknownNonces & SendMemory & Pick<RestMemory, "last">>,
@@ -270,8 +276,8 @@ export function openDayBudgets(
 }
 
 /**
- * Returns the chain's clock in seconds: the timestamp of `head`, plus the time since this process
- * first saw it, by a monotonic clock. The host's wall clock is never used.
+ * Returns the time by the chain's clock, in seconds. It is the timestamp of `head`, plus the time
+ * since this process first saw `head` by a monotonic clock. The host's wall clock is never used.
  */
 function readChainClock(
   memory: ClockMemory,

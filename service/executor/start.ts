@@ -1,4 +1,4 @@
-// Starts the executor of a program: one loop per chain, with real clocks and endpoints.
+// Starts the executor: one loop per chain, with real clocks and endpoints.
 
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
@@ -32,8 +32,8 @@ export type ExecutorConfig = KeySources & {
   executorPays: "sponsor" | "tips" | "both";
   executorBalanceWarn: string;
   /**
-   * The maximum number of transactions that return named tokens, per account, chain, and day. If 0,
-   * none are sent.
+   * The maximum number of transactions for reported tokens (jobs/named.ts) per account, chain, and
+   * day. If 0, the executor sends none.
    */
   executorNamedTokensPerDay: number;
 };
@@ -46,13 +46,13 @@ export type Executor = {
 };
 
 /**
- * The time limit of a request. The limit is well below the length of a lease, so that a pass does
- * not lose the lease while it waits for an endpoint.
+ * The time limit for a request to an endpoint. It is well below the length of a lease, so that the
+ * executor does not lose the lease while a pass waits for an endpoint.
  */
 const rpcTimeoutMs = 4000;
 /**
- * The longest wait between two polls while a socket is open but announces no block, unless `pollMs`
- * is longer.
+ * The longest wait between two polls while a WebSocket is open but announces no block, unless
+ * `pollMs` is longer.
  */
 const quietMsMax = 10_000;
 
@@ -63,13 +63,13 @@ export type ExecutorParts = {
   config: ExecutorConfig;
   registry: Registry;
   log: Logger;
-  /** Called with the newest block of a chain whenever its loop has read it. */
+  /** Called with a chain's newest block whenever the chain's loop has read it. */
   onHead?: (chainId: number, head: Block) => void;
   /** Called after each read of a chain's payments. */
   onSwept?: (chainId: number) => void;
 };
 
-/** @throws an error with a message of one sentence if there is no usable key */
+/** @throws an error with a one-sentence message if there is no usable key */
 export function startExecutor(parts: ExecutorParts): Executor {
   const { log } = parts;
   const stopping = new AbortController();
@@ -87,7 +87,7 @@ export function startExecutor(parts: ExecutorParts): Executor {
   };
 }
 
-/** Returns the parts of each chain's loop. */
+/** Returns the parts for each chain's loop. */
 export function openParts(
   parts: ExecutorParts,
   stopping: AbortSignal,

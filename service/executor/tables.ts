@@ -1,16 +1,16 @@
-// The executor's tables: leases, jobs, purposes, costs, and positions. Times are seconds of the
-// chain's clock, so that a wrong clock of the host has no effect.
+// The executor's tables: leases, jobs, purposes, costs, and positions. Times are in seconds by the
+// chain's clock, so that a wrong host clock has no effect.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
 /**
- * The use of a nonce. `return`: a recovery of one named token. `fill`: a zero-value transfer that
- * fills a gap in the nonces.
+ * What a nonce is used for. `return`: a recovery of one reported token (jobs/named.ts). `fill`: a
+ * zero-value transfer that fills a gap in the nonces.
  */
 export type PurposeKind = "execute" | "recover" | "return" | "fill";
 
-/** `foreign`: a transaction that could not be read used the nonce. */
+/** `foreign`: the nonce was used by a transaction that the executor could not read. */
 export type PurposeState = "pending" | "settled" | "foreign";
 
 declare module "../store/tables.ts" {
@@ -67,9 +67,9 @@ declare module "../store/tables.ts" {
       paid: Generated<string | null>;
     };
     /**
-     * An address of a purpose, its share of the transaction's gas, and the account that is charged.
-     * After the purpose is settled, `wei` is the address's cost, and `tips_wei` is the value of its
-     * tips. Both are decimal amounts in wei.
+     * An address that belongs to a purpose, its share of the transaction's gas, and the account
+     * that is charged. After the purpose is settled, `wei` is the address's cost, and `tips_wei` is
+     * the value of its tips. Both are decimal amounts in wei.
      */
     executor_purpose_addresses: {
       purpose_id: string;
@@ -108,7 +108,7 @@ declare module "../store/tables.ts" {
       block_number: number;
       reason: string | null;
     };
-    /** The total charges on a day of the chain's clock, in wei, decimal. */
+    /** The total charges per chain and day (by the chain's clock), in wei, decimal. */
     executor_spending: { chain_id: number; day: number; wei: string };
     /**
      * The costs of settled transactions. Reserved costs are not stored, because they can be
@@ -129,12 +129,12 @@ declare module "../store/tables.ts" {
     };
     /** A chain on which an operator has paused signing. */
     executor_pauses: { chain_id: number };
-    /** The position of the looks: the balances of all records up to `seq` were read. */
+    /** The progress of `lookAtNew`: the balances of all records up to `seq` were read. */
     executor_looks: { chain_id: number; seq: number };
     /**
-     * Tokens that are on no list and that somebody reported at an address. `day` and `account_id`
-     * belong to the newest report. `due_at` is null if the token does not wait. `purpose_id` is the
-     * purpose that last returned the token.
+     * Reported tokens: tokens that are on no list, but that an address received according to a
+     * report. `day` and `account_id` belong to the newest report. `due_at` is null if the token
+     * does not wait. `purpose_id` is the newest purpose that sends the token to `recovery`.
      */
     executor_named: {
       chain_id: number;
@@ -202,8 +202,8 @@ export function statements(dialect: Dialect): TableStatement[] {
 }
 
 /**
- * A status request uses this index to read the amounts that were returned from an address on other
- * chains.
+ * A status request uses this index to read the amounts that were sent from an address to `recovery`
+ * on other chains.
  */
 export const returnStatements = (): TableStatement[] => [
   sql`create index executor_outcomes_returned on executor_outcomes (address)
@@ -219,7 +219,7 @@ export function namedStatements(dialect: Dialect): TableStatement[] {
     sql`create index executor_named_due on executor_named (chain_id, due_at)
         where due_at is not null`,
     sql`create index executor_named_account on executor_named (account_id, day)`,
-    // This index is used to count the transactions of a day.
+    // This index is used to count a day's transactions for reported tokens.
     sql`create index executor_purposes_returns on executor_purposes (chain_id, created_at)
         where kind = 'return'`,
   ];

@@ -23,14 +23,14 @@ import { canAfford, computeGasPerByte, gasMax, type Purse } from "../transaction
 const tipMargin = { of: 5n, by: 4n };
 
 /**
- * The time until a budget is checked again, because pending transactions can cost less than their
- * reserved amount.
+ * The shortest wait for a spent budget. Part of a budget can become free before midnight, because a
+ * pending transaction can cost less than its reserved amount.
  */
 const budgetSeconds = 60;
 
 /**
  * Returns the batches that tips or budgets pay for, with executions before recoveries. Also returns
- * the updates of the jobs that are not in a batch.
+ * updates for the jobs that are not in a batch.
  */
 export function admit(
   pass: Pass,
@@ -44,7 +44,7 @@ export function admit(
       budgetSeconds,
       pass.nowSeconds - job.detectedAtSeconds,
     );
-    // The wait ends at midnight, because a new day has new budgets.
+    // The wait ends at midnight at the latest, because a new day has new budgets.
     const dueAtSeconds = Math.min(pass.nowSeconds + waitedSeconds, midnightAfter(pass.nowSeconds));
     unpaid.push({ address: job.address, state: "waiting", dueAtSeconds, reason });
   };
@@ -104,16 +104,16 @@ function formAllBatches(pass: Pass, purse: Purse, ready: readonly Ready[]): Batc
   return [...formBatches(executions, limits), ...formBatches(recoveries, limits)];
 }
 
-/** What to do with an item: execute it, recover `tokens`, or return a named token. */
+/** What to do with an item: execute it, recover `tokens`, or return a reported token (named.ts). */
 type Act =
   | { kind: "execute" }
   | { kind: "recover"; tokens: readonly Hex[] }
   | { kind: "return"; token: Hex };
 
-/** An item, and the gas that the item needs. `isTipped`: whether its tip pays for the gas. */
+/** An item and the gas that it needs. `isTipped`: whether the item's tip pays for this gas. */
 export type Ready = { item: Examined; gas: number; isTipped?: boolean } & Act;
 
-/** The items are all executions, or all recoveries. */
+/** All items in a batch have the same `kind`. */
 export type Batch = { ready: Ready[]; gas: number };
 
 type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax"> & {
@@ -122,22 +122,22 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 };
 
 /**
- * The highest gas of an item in a batch, as a multiple of the lowest. If an item burns all its gas,
- * and no trace shows which item that was, the other items pay for a part of the burned gas. With
- * this factor and the gas margin, the other items pay for less than twice their own gas.
+ * The maximum ratio between the largest and the smallest gas estimate in a batch. If an item burns
+ * all its gas and no trace identifies it, the other items pay for a part of the burned gas. Because
+ * of this limit and the gas margin, each of them pays for less than twice its own gas.
  */
 const gasFactor = 1.45;
-/** The highest gas that a transaction needs in addition to the gas of its items. */
+/** The most gas that a transaction needs in addition to the gas for its items. */
 export const baseGas = 40_000;
 
 /**
- * Forms batches within the limits. An item that has failed before gets its own transaction, so that
- * other items do not pay if the item fails again. Tipped and sponsored items do not share a
- * transaction.
+ * Groups the items into batches that comply with `limits`. An item that has failed before gets its
+ * own transaction, so that other items do not pay if it fails again. Tipped and sponsored items do
+ * not share a transaction.
  *
- * The factory gives each item an equal share of the remaining gas. So items that need similar gas
- * share a transaction, and every item gets as much gas as the largest item needs. Then no item can
- * use up the gas of the items after it.
+ * The factory gives each item an equal share of the remaining gas. So only items with similar gas
+ * estimates share a transaction, and its gas limit provides every item with the gas that the
+ * largest item needs. Then no item can use up the gas for later items.
  */
 export function formBatches(ready: readonly Ready[], limits: BatchLimits): Batch[] {
   const alone = ready.filter(({ item }) => item.job.failures > 0);
@@ -172,27 +172,30 @@ function fits(items: readonly Ready[], limits: BatchLimits): boolean {
 }
 
 /**
- * Returns the gas limit of a transaction.
- * @param items in ascending order of gas
+ * Returns the gas limit for a transaction that contains `items`.
+ * @param items sorted by gas, lowest first
  */
 export function computeGasLimit(items: readonly Pick<Ready, "gas">[]): number {
   return Math.ceil(baseGas + items.length * items.at(-1)!.gas * gasMargin);
 }
 
 /**
- * The number of calldata bytes of a `batch` call without its items, and of an item without its
- * terms.
+ * `callBytes` is the calldata size of a `batch` call without its items. `itemBytes` is the calldata
+ * size of an item without its encoded terms. Both are in bytes.
  */
 const callBytes = 100;
 const itemBytes = 256;
 
-/** Returns the maximum number of bytes of an item's calldata. */
+/** Returns the maximum calldata size of an item, in bytes. */
 function countCalldataBytes(ready: Pick<Ready, "item"> & Act): number {
   const tokens = ready.kind === "recover" ? ready.tokens.length : 1;
   return itemBytes + size(ready.item.job.terms) + 32 * tokens;
 }
 
-/** Returns the size of a transaction with `items`, which are in ascending order of gas. */
+/**
+ * Returns the maximum size of a transaction that contains `items`, which are sorted by gas, lowest
+ * first.
+ */
 export const computeSizeMax = (items: readonly Ready[]): Size => ({
   gas: computeGasLimit(items),
   bytes: items.reduce((sum, each) => sum + countCalldataBytes(each), callBytes),
@@ -202,7 +205,8 @@ export const computeSizeMax = (items: readonly Ready[]): Size => ({
  * Splits a batch's gas among its items in proportion to their estimates. The shares add up to
  * exactly the batch's gas.
  *
- * @param gasPerByte the gas that costs as much as a byte; 0 if the chain has no fee for bytes
+ * @param gasPerByte the amount of gas that costs as much as one byte of calldata; 0 if the chain
+ *   charges no fee per byte
  */
 export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[] {
   const weights = ready.map((each) => each.gas + gasPerByte * countCalldataBytes(each));
@@ -225,11 +229,11 @@ const perTokenGas = 40_000;
 const calldataByteGas = 40;
 
 /**
- * Adds up the gas of a recovery. An estimate of the whole recovery would be too low, because a
- * recovery succeeds even if its transfers run out of gas. The factory gives each transfer the same
- * gas.
+ * Returns the gas that a recovery needs. An estimate of the whole recovery would be too low,
+ * because a recovery succeeds even if its transfers run out of gas. The factory gives each transfer
+ * the same gas.
  *
- * @param transfers the cheapest first
+ * @param transfers sorted by gas, lowest first
  */
 export function computeRecoveryGas(item: Examined, transfers: readonly { gas: number }[]): number {
   const calldata = size(item.job.terms) * calldataByteGas;

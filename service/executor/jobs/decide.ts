@@ -1,5 +1,6 @@
 // Decides what to do with an address now. The decision depends only on the given facts.
-// docs/executor.md lists all reasons that an operator can see, including reasons of other steps.
+// docs/executor.md lists all reasons that an operator can see, including reasons from other
+// modules.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { midnightAfter } from "../../flow/days.ts";
@@ -8,7 +9,7 @@ import type { Vault, Wanted } from "../payments/vaults.ts";
 
 /**
  * The results of earlier attempts. `notBeforeSeconds` is the end of the last failure's backoff.
- * `recoveriesToday` is the number of recovery transactions on the current day of the chain's clock.
+ * `recoveriesToday` is the number of recovery transactions since midnight, by the chain's clock.
  */
 type History = {
   paidFailures: number;
@@ -19,8 +20,8 @@ type History = {
 
 /**
  * Fees in wei. `perGas` is the fee that a transaction has to offer now. `recovery` is the
- * approximate cost of recovering one token. An amount with a lower value stays in the vault until
- * more money arrives.
+ * approximate cost of recovering one token. An amount that is worth less than `recovery` stays in
+ * the vault until more money arrives.
  */
 type Fees = { perGas: bigint; perGasMax: bigint; recovery: bigint };
 
@@ -34,7 +35,10 @@ type WaitReason =
 
 type GiveUpReason = "not_worth_its_gas" | "recovery_keeps_failing";
 
-/** `untilSeconds` is a time of the chain's clock, or null to wait until more money arrives. */
+/**
+ * `untilSeconds` is the end of the wait by the chain's clock, or null if the address waits until
+ * more money arrives.
+ */
 export type Decision =
   | { action: "execute" }
   | { action: "recover"; tokens: Hex[] }
@@ -51,23 +55,24 @@ export type Facts = {
 };
 
 /**
- * After this number of recoveries that failed on chain, recoveries no longer include look-alikes.
+ * After this number of recoveries that failed on chain, recoveries no longer include look-alike
+ * tokens.
  */
 const lookalikeFailuresMax = 2;
 
-/** The time until the next attempt if only the fee is too high. */
+/** The time until the next attempt if a too high fee is the only obstacle. */
 const retrySeconds = 15;
 
 /**
- * Decides between an execution and a recovery. An address is open if it has no code on its intent's
- * chain and its expiration time has not passed. The calls of an open address can run. The balance
- * of any other address goes to `recovery`.
+ * Decides between an execution and a recovery. An address is open if the chain is its intent's
+ * chain, it has no code there, and its expiration time has not passed. Only open addresses can be
+ * executed. The balance of any other address goes to `recovery`.
  */
 export function decide(facts: Facts): Decision {
   return isOpen(facts) ? decideOpen(facts) : decideOver(facts);
 }
 
-/** Returns whether the calls of an address can still run on this chain. */
+/** Returns whether the address can still be executed on this chain. */
 export const isOpen = ({ wanted, chain, vault }: Pick<Facts, "wanted" | "chain" | "vault">) =>
   !vault.hasCode &&
   wanted.chainId === chain.chainId &&
@@ -90,7 +95,8 @@ function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): D
   const policy = trust(facts.policy, wanted.chainId === chain.chainId ? wanted.token : undefined);
   const there = [...vault.balances].filter(([, amount]) => amount > 0n);
   if (there.length === 0) return wait("nothing_there", null);
-  // A look-alike that fails on purpose must not use up the attempts to return listed tokens.
+  // A look-alike token can fail on purpose. It must not use up the attempts to return listed
+  // tokens.
   const isTried = history.recoveryFailures >= lookalikeFailuresMax;
   const found = there.filter(([token]) => !isTried || !policy.lookalikes.has(token));
   if (found.length === 0) return { action: "give_up", reason: "recovery_keeps_failing" };
@@ -108,7 +114,10 @@ function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): D
   return findWait(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
 }
 
-/** Returns the policy without the look-alike that the intent itself requests, if there is one. */
+/**
+ * Returns the policy without the intent's own token, if that token is a look-alike. Otherwise,
+ * returns the policy unchanged.
+ */
 function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
   if (!token || !policy.lookalikes.has(token)) return policy;
   const lookalikes = new Map([...policy.lookalikes].filter(([each]) => each !== token));
@@ -116,10 +125,10 @@ function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
 }
 
 /**
- * Returns the tokens that are worth returning. If a token is returned, returning the native coin
- * too adds little cost. If no token is returned, the native coin has to be worth the gas.
+ * Returns the tokens that are worth sending to `recovery`. The native coin is included if any other
+ * token is, because it adds little cost. Otherwise, the native coin has to be worth the gas.
  *
- * @param times a token must be worth this multiple of the cost of its recovery
+ * @param times how many times the recovery's cost a token must be worth
  */
 function tokensWorthIt(
   found: readonly (readonly [Hex, bigint])[],
@@ -142,8 +151,8 @@ function tokensWorthIt(
 /**
  * Returns a decision to wait if the backoff has not ended or the fee is too high.
  *
- * @param latestSeconds the latest end of the wait, such as the expiration time, because the
- *   decision is different after it
+ * @param latestSeconds the latest end of the wait. For an open address, it is the first second
+ *   after the expiration time, when the decision changes.
  */
 function findWait(
   nowSeconds: number,

@@ -1,7 +1,7 @@
 // Sends each batch with any key that can send it. A key is skipped if it has no free slots, does
 // not sign, or has too little money. If no key has money for gas, the jobs that need gas wait and
-// are not examined. Every 15 seconds, the executor reads the keys' balances to decide whether to
-// continue. A job that becomes due in the meantime is tried once.
+// are not examined. Every 15 seconds, the executor reads the keys' balances to decide whether these
+// jobs can continue. A job that becomes due in the meantime is tried once.
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
@@ -25,27 +25,39 @@ import {
 import type { SendingKey } from "../transactions/sending-key.ts";
 import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.ts";
 
-/** Recoveries can use half of the slots, so that the other half stays free for executions. */
+/**
+ * The divisor of a key's free slots for recoveries. Recoveries can use half of the slots, so that
+ * the other half stays free for executions.
+ */
 const recoverySlots = 2;
 
-/** The time until a job is retried if a key may be able to send the job's transaction later. */
+/**
+ * The time until a job is retried if its obstacle may disappear soon, such as a signer that failed.
+ */
 const waitSeconds = 5;
 
-/** The time until a job is retried if no node returned an estimate, or nodes disagree. */
+/**
+ * The shortest time until a job is retried if no node returned an estimate, or if the endpoints
+ * disagree on the nonce.
+ */
 export const soonSeconds = 15;
 
-/** Returns the number of further transactions that the key can have pending. */
+/**
+ * Returns how many transactions the key can send before it reaches its limit of pending
+ * transactions.
+ */
 export const countFreeSlots = ({ pass, unmined }: SendingKey) =>
   Math.max(0, pass.parts.tuning.inFlightMax - unmined.length);
 
-/** Returns whether the key can send now if it has enough money. */
+/** Returns whether the key can send now. Does not check whether it has enough money. */
 export const isAble = (key: SendingKey): boolean => countFreeSlots(key) > 0 && !isResting(key.pass);
 
 /**
- * Sends batches in their order. Each batch is sent with the key that has the most free slots.
+ * Sends the batches in the given order. For each batch, the key with the most free slots is tried
+ * first.
  *
  * @param purse the purse of the key with the most money
- * @returns the updates of jobs that were not sent
+ * @returns updates for the jobs that were not sent
  */
 export async function dispatch(
   pass: Pass<ShortageMemory>,
@@ -67,8 +79,8 @@ export async function dispatch(
       unsent.push(...recordShortage(pass, purse, batch.ready));
       continue;
     }
-    // If one key lacks money, the job waits for the other keys. The wait has a minimum, because
-    // each attempt costs calls to endpoints.
+    // Another key may be able to send the batch later. If a key lacks money, the wait has a
+    // minimum, because each attempt needs calls to endpoints.
     const secondsMin = obstacles.includes("no_money") ? waitSeconds : 0;
     const seconds = Math.max(secondsMin, obstacleSeconds[reason]);
     unsent.push(...postponed(pass, batch, reason, seconds));
@@ -94,7 +106,7 @@ async function openSlots(key: SendingKey): Promise<KeySlots> {
   return { pass: key.pass, purse: await key.openPurse(), slots, recoveries, nonce: "unread" };
 }
 
-/** For each obstacle, the time in seconds until a job is retried. */
+/** The time until a job is retried after each kind of obstacle, in seconds. */
 const obstacleSeconds = {
   no_free_slot: 0,
   signer_unavailable: waitSeconds,
@@ -104,11 +116,11 @@ const obstacleSeconds = {
 type Obstacle = keyof typeof obstacleSeconds | "no_money";
 
 /**
- * Tries the keys one after the other. If endpoints disagree whether a key has enough money, the key
- * is tried only if no other key certainly has enough. A transaction of a key without money would
- * wait until somebody tops up the key.
+ * Tries the keys one after the other, the key with the most free slots first. If some keys
+ * certainly have enough money, tries only those, because the transaction of a key without money
+ * would stay pending until somebody tops up the key.
  *
- * @returns the obstacle of each key; empty if a key sent the transaction
+ * @returns the obstacle for each key; empty if a key sent the transaction
  */
 async function sendByAny(
   keys: readonly KeySlots[],
@@ -188,13 +200,13 @@ function encodeOrder(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   return { kind, data, gas, shares: computeShares(batch, perByte), named };
 }
 
-/** The state while no key has money for gas. Times are of the process's clock. */
+/** The state while no key has money for gas. Times are in milliseconds by the process's clock. */
 type Shortage = {
-  /** The size of the cheapest transaction that was refused. */
+  /** The size of the cheapest transaction that no key could pay for. */
   least: Size;
-  /** When the balance is read again. */
+  /** The time of the next balance read. */
   lookAtMs: number;
-  /** When all jobs are tried again. */
+  /** The time at which all jobs are tried again. */
   tryAtMs: number;
 };
 
@@ -206,13 +218,13 @@ const outOfGasMoney: Reason = "executor_out_of_gas_money";
 
 const lookMs = 15_000;
 /**
- * After this time, all jobs are tried again, because an execution may have become cheaper or may
- * have expired.
+ * After this time, all jobs are tried again, because an execution may have become cheaper, or its
+ * intent may have expired.
  */
 const tryMs = hourMs;
 
 /**
- * Returns the due jobs for which the balance may be sufficient, and the updates of jobs that wait
+ * Returns the due jobs for which the balance may be sufficient, and updates for the jobs that wait
  * for money.
  */
 export async function skipUnaffordable(
@@ -240,8 +252,7 @@ export async function skipUnaffordable(
 }
 
 /**
- * Records that no key can pay for the batch of `refused`, and returns the updates of the batch's
- * jobs.
+ * Records that no key can pay for the batch `refused`, and returns updates for the batch's jobs.
  */
 function recordShortage(
   pass: Pass<ShortageMemory>,
@@ -260,7 +271,7 @@ function recordShortage(
   return refused.map(({ item: { job } }) => untilNextLook(pass, job, memory.shortage!));
 }
 
-/** Makes the job due at the next read of the balance, so that all waiting jobs share this read. */
+/** Postpones the job until the next balance read, so that a single read serves all waiting jobs. */
 function untilNextLook(
   { parts, nowSeconds }: Pass,
   { address }: Job,

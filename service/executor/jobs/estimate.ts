@@ -40,7 +40,7 @@ import {
 const method = "eth_estimateGas";
 
 /**
- * `turn` is incremented with each round of estimates, so that each round starts with a different
+ * `turn` is incremented with each round of estimates, so that each round starts with another
  * endpoint.
  */
 export type EstimateMemory = { estimates: { turn: number } };
@@ -55,13 +55,16 @@ export type Estimate =
   | { result: "fails"; reason: JobReason }
   | { result: "unknown" };
 
-/** The gas limit of the first simulation of an unknown account. Most executions need less. */
+/**
+ * The gas limit for the first simulation for an account, while it is not known how long the
+ * account's simulations take. Most executions need less gas.
+ */
 const lightGas = 400_000;
 
 /**
  * Estimates each execution separately. The result is at least the lowest gas limit at which the
- * execution succeeds. It is also at least the gas that the execution uses with a high limit,
- * because a contract may do less work if it has less gas.
+ * execution succeeds. If an endpoint can measure how much gas the execution uses with a high limit,
+ * the result is at least this amount, because a contract may do less work if it has less gas.
  *
  * @returns undefined for an execution if this pass had no time for it
  */
@@ -92,7 +95,9 @@ export async function estimateExecutions(
   });
 }
 
-/** A token, and the gas of its transfer without the rest of the recovery. */
+/**
+ * A token, and the gas that its transfer needs. The gas does not include the rest of the recovery.
+ */
 export type Transfer = { token: Hex; gas: number };
 
 /** `reason`: the reason why tokens are missing from `transfers`. */
@@ -147,7 +152,7 @@ export function combineEstimates(
 
 /**
  * Asks endpoints until enough endpoints agree on each call. Starts with a quorum of endpoints.
- * While they disagree about some calls, asks one further endpoint at a time about these calls.
+ * While they disagree about some calls, asks one more endpoint at a time about these calls.
  *
  * @returns undefined for a call if no endpoint had time for it
  * @throws {ChainUnavailable} if no endpoint answers
@@ -185,8 +190,8 @@ async function estimateAll(
 }
 
 /**
- * Returns the estimate that a call's votes agree on. If three or more endpoints voted, also records
- * that the endpoints in the minority contradict a quorum.
+ * Combines the endpoints' votes for a call into one estimate. If three or more endpoints voted,
+ * also records which of them disagree with the result.
  */
 function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
   const result = judge(votes.map(({ estimate }) => estimate));
@@ -195,12 +200,12 @@ function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
   return result;
 }
 
-/** The estimate of one endpoint for one call. */
+/** One endpoint's estimate for one call. */
 type Vote = { client: EndpointClient; estimate: Estimate };
 
 /**
- * Estimates that differ by at most this factor agree, because the heads of endpoints can be a block
- * apart.
+ * Estimates agree if they differ by at most this factor. Small differences are normal, because the
+ * endpoints' heads can be a block apart.
  */
 const gasFactor = 1.25;
 
@@ -219,7 +224,8 @@ const sortGas = (estimates: readonly Estimate[]): number[] =>
 
 /**
  * Returns the majority's result. If one of two estimates succeeds and the other fails, returns the
- * successful estimate. The gas is the median of the successful estimates, or the higher of two.
+ * successful estimate. The gas is the median of the successful estimates, or the higher one if
+ * there are two.
  */
 export function judge(estimates: readonly Estimate[]): Estimate | undefined {
   const gas = sortGas(estimates);
@@ -251,23 +257,30 @@ function explainError({ data, message }: CallError): string {
 const simulateMethod = "eth_simulateV1";
 
 /**
- * The maximum number of executions in one call. Executions of slow accounts are simulated one by
- * one.
+ * The maximum number of executions in one `eth_simulateV1` call. For slow accounts, each execution
+ * has its own call.
  */
 const groupMax = 50;
-/** The time limits of one call, and of all calls for slow accounts together. */
+/**
+ * `callMsMax` is the time limit for one call. `slowMsMax` is the time in which calls for slow
+ * accounts can begin.
+ */
 const callMsMax = 1500;
 const slowMsMax = 500;
 
-/** The time after which an endpoint that does not support the method is asked again. */
+/**
+ * After an endpoint has reported that it does not support the method, it is not asked again for
+ * this time.
+ */
 const missingMs = hourMs;
 
 /**
- * Reads the gas that each execution uses with the gas limit `limit`. If two endpoints differ, uses
- * the higher value. Best effort: omits executions for which no endpoint answered in time.
+ * Reads the gas that each execution uses with the gas limit `limit`. If two endpoints report
+ * different values, uses the higher one. Best effort: omits executions for which no endpoint
+ * answered in time.
  *
- * An estimate is the lowest limit at which an execution succeeds. It is not sufficient, because a
- * contract that tolerates failed calls may do less work at this limit.
+ * The lowest gas limit at which an execution succeeds can be too low, because a contract that
+ * tolerates failed calls may do less work at this limit.
  */
 async function readGasUses(
   pass: EstimatePass,
@@ -292,7 +305,10 @@ async function readGasUses(
   return new Map(uses.flatMap(([item, gas]) => (gas === undefined ? [] : [[item, Number(gas)]])));
 }
 
-/** Yields the gas of each execution at one endpoint, fast accounts first. */
+/**
+ * Asks one endpoint how much gas each execution uses, and yields the answers. Executions for fast
+ * accounts come first.
+ */
 async function* requestGasUses(
   pass: EstimatePass,
   client: EndpointClient,
@@ -365,8 +381,7 @@ function parseGasUsed(answer: Answer, place: number): bigint | undefined {
 }
 
 /**
- * Returns the gas to plan for an execution, which is at least the gas that the execution uses with
- * a high limit.
+ * Returns the gas to plan for an execution. If `use` is known, the result is at least `use`.
  *
  * @param estimate the lowest limit at which the execution succeeds
  * @param use the gas used with the gas limit `limit`; undefined if it is unknown
@@ -375,8 +390,8 @@ function parseGasUsed(answer: Answer, place: number): bigint | undefined {
 export function planGas(estimate: number, use: number | undefined, limit: number, gasMax: number) {
   if (use === undefined) return estimate;
   if (!dependsOnGas(estimate, use)) return Math.max(estimate, use);
-  // Only the simulation's gas limit guarantees that the execution does the same work. In a batch,
-  // an item gets 63/64 of its share.
+  // How much work the execution does depends on its gas, so it needs the gas limit of the
+  // simulation to do the same work. In a batch, an item gets 63/64 of its share.
   const needed = Math.min((limit * 64) / 63, gasMax - baseGas);
   return Math.max(estimate, Math.floor(needed / gasMargin));
 }

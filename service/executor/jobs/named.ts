@@ -1,9 +1,9 @@
-// Returns "named" tokens to `recovery`. A named token is on no token list, and somebody reported it
-// at an address. Its contract can do anything, and reporting a token is free. So this work comes
-// last in a pass, and is limited. Each token has its own transaction with a fixed gas limit. The
-// transaction is sent only if a simulation shows that the token moves from the address to
-// `recovery`. These transactions can use only half of each budget, so the other half remains for
-// payments.
+// Sends reported tokens ("named" in the code) to `recovery`. A reported token is not on a token
+// list, but somebody told the service that an address received it. Its contract can do anything,
+// and reporting a token is free. So the executor does this work last in each pass, and limits it.
+// Each token has its own transaction with a fixed gas limit. The transaction is sent only if a
+// simulation shows that the token moves from the address to `recovery`. These transactions can use
+// only half of each budget, so the other half remains for payments.
 
 import { recoverCalldata, toHex } from "executable-address";
 import { measureReturn } from "../../chain/sent.ts";
@@ -19,19 +19,24 @@ import { type Batch, baseGas, computeRecoveryGas, computeShares, computeSizeMax 
 import { isOpen } from "./decide.ts";
 import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatch.ts";
 
-/** The gas of one transfer. Proxied tokens need up to 100,000, lending tokens up to 200,000. */
+/**
+ * The gas for one transfer. Tokens behind a proxy need up to 100,000 gas, and lending tokens up to
+ * 200,000.
+ */
 const transferGasMax = 250_000;
 /**
- * The maximum number of tokens per round, and the time between rounds. The time is longer while
- * jobs are due.
+ * The maximum number of tokens to try in one round, and the time between two rounds. This time is
+ * longer while other jobs are due.
  */
 const perRoundMax = 4;
 const roundMs = { idle: 5_000, busy: 60_000 };
 /** The time until a token is tried again if its transaction could not be sent. */
 const againSeconds = 300;
-/** The divisor of the budgets for these transactions, which can use half of each budget. */
+/** The divisor of each budget for these transactions. They can use half of it. */
 const budgetPart = 2n;
-/** The limit of these transactions per chain and day, as a multiple of the limit per account. */
+/**
+ * The daily limit on these transactions per chain, as a multiple of the daily limit per account.
+ */
 const accountsPerDay = 10;
 
 export type NamedMemory = { named: { roundAtMs: number } };
@@ -42,7 +47,10 @@ export const openNamedMemory = (): NamedMemory => ({
 
 type NamedPass = Pass<NamedMemory & HoldingsMemory & ShortageMemory>;
 
-/** Sends due tokens to `recovery`, if more than half of a key's slots are free. */
+/**
+ * Sends the reported tokens that are due to `recovery`. Does nothing if no key has more than half
+ * of its slots free.
+ */
 export async function returnNamed(
   pass: NamedPass,
   keys: readonly SendingKey[],

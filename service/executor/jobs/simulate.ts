@@ -5,10 +5,11 @@
 // randomness and builder, which nobody knows in advance. It can also recognize a simulated recovery
 // by the transaction's origin, which is the vault in a simulation.
 //
-// A stranger can make simulations slow at no cost, so the durations of simulations are recorded by
-// account. The calls of the fastest accounts come first. They share requests, and several requests
-// run at the same time. Accounts without a recorded duration get one call each with little gas. The
-// calls of slow accounts run one at a time, in a limited part of each pass.
+// A stranger can create intents that take a node long to simulate, at no cost. So the executor
+// records how long each account's simulations take. Calls for the fastest accounts come first. They
+// share requests, and several requests run simultaneously. For an account without a recorded
+// duration, one call runs with little gas. Calls for slow accounts run one at a time, in a limited
+// part of each pass.
 
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
@@ -35,13 +36,14 @@ const justSlowMs = slowMs + 1;
 /** The maximum number of calls in one request. */
 const groupMax = 10;
 /**
- * The number of simultaneous requests for unknown accounts and for the fastest accounts. Even if
- * the node runs them one after the other, they take no longer than one request for other accounts.
+ * The number of simultaneous requests for the fastest accounts, and for accounts without a recorded
+ * duration. Even if the node runs the requests one after the other, they take no longer than one
+ * request for other accounts.
  */
 const requestsAtOnce = 4;
-/** The time limit of a call of a slow account. */
+/** The time limit for a call for a slow account. */
 const slowCallMsMax = 1500;
-/** The part of a pass's time for estimates that slow accounts share. */
+/** The fraction of the time for estimates that is reserved for slow accounts. */
 const slowShare = 1 / 8;
 
 type Limits = { clock(): number; tuning: { estimateMsMax: number } };
@@ -53,7 +55,8 @@ export type SimulationRequest = {
    */
   forms: readonly Call[];
   /**
-   * The same call with little gas, so that it takes a node little time. Used for unknown accounts.
+   * The same call with little gas, so that it takes a node little time. It is used for accounts
+   * without a recorded duration.
    */
   lightForms?: readonly Call[];
   accountId: string;
@@ -70,7 +73,7 @@ type Round = {
   clock: Limits["clock"];
   client: EndpointClient;
   requests: readonly SimulationRequest[];
-  /** In the order of `requests`. */
+  /** The answers, in the order of `requests`. */
   answers: SimulationAnswer[];
   /** Whether the endpoint has stopped answering. */
   isGone: boolean;
@@ -117,8 +120,8 @@ async function simulateFast(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Simulates up to ten calls per request, the fastest accounts first. If a request times out, its
- * accounts become unknown accounts again.
+ * Simulates up to ten calls per request, the fastest accounts first. If a request times out,
+ * deletes the recorded durations of its accounts.
  */
 async function simulateGroups(
   round: Round,
@@ -143,10 +146,10 @@ async function simulateGroups(
 }
 
 /**
- * Simulates the first call of each unknown account with little gas, because a node may continue to
- * work on a slow call long after its timeout. This work would delay all other calls. A call that
- * fails with little gas may succeed with more gas. So the call is repeated together with the calls
- * of slow accounts, to measure its duration.
+ * For each account without a recorded duration, simulates one call with little gas. A slow call
+ * with more gas could keep the node busy long after the timeout, and delay all other calls. A call
+ * that fails with little gas may succeed with more gas. So `simulateSlow` repeats such a call and
+ * measures its duration.
  */
 async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
   const { client, requests, answers } = round;
@@ -169,8 +172,8 @@ async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Simulates the calls of slow accounts one at a time. The first call always runs, and each further
- * call runs only if it is expected to end in time.
+ * Simulates the calls for slow accounts one at a time. The first call always runs. Each later call
+ * runs only if it is expected to end in time.
  */
 async function simulateSlow(round: Round, untilMs: number): Promise<void> {
   const { accountMs } = round.client.record.estimates;
@@ -185,8 +188,8 @@ async function simulateSlow(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Finds the unanswered requests of accounts whose recorded duration meets `isPace`, the fastest
- * first.
+ * Finds the unanswered requests for accounts whose recorded duration passes the test `isPace`.
+ * Requests for the fastest accounts come first.
  */
 function findOpen(
   { client, requests, answers }: Round,
@@ -244,10 +247,13 @@ function recordPace({ client, requests, isGone }: Round, index: number, ms: numb
   if (!isGone) recordAccountMs(client.record, requests[index]!.accountId, ms);
 }
 
-/** A call whose sender has `balance` wei. */
+/** A call, and its sender's balance in wei. */
 type Simulated = { call: { from: Hex; gas: Hex; value?: Hex }; balance: bigint };
 
-/** The gas price in wei and the block with which a transaction would run if it was sent now. */
+/**
+ * The gas price in wei, and the fields of the block that would contain a transaction if it were
+ * sent now.
+ */
 type Surroundings = { perGas: bigint; block: { time: Hex; baseFeePerGas: Hex }; number: Hex };
 
 export function openForms(
@@ -266,10 +272,10 @@ export function openForms(
 }
 
 /**
- * Returns the forms of one estimate, the most realistic first. Some nodes do not accept changed
- * block fields or a changed balance. The form without a changed balance sets a gas price only if
- * the real balance covers the cost. No form uses the pending block, because some nodes execute
- * their whole transaction pool for each such call.
+ * Returns the forms of one estimate, the most realistic first. Some nodes do not accept overrides
+ * for block fields or balances. The form without a balance override sets a gas price only if the
+ * real balance covers the cost. No form uses the pending block, because some nodes execute their
+ * whole transaction pool for each such call.
  */
 export function estimateForms(surroundings: Surroundings, { call, balance }: Simulated): Call[] {
   const { perGas, block, number } = surroundings;
@@ -286,7 +292,10 @@ export function estimateForms(surroundings: Surroundings, { call, balance }: Sim
   return forms.map((params) => ({ method: "eth_estimateGas", params }));
 }
 
-/** Returns the forms of a simulation of several calls of one sender, the most realistic first. */
+/**
+ * Returns the forms of a simulation that runs several calls from one sender, the most realistic
+ * form first.
+ */
 export function simulationForms(
   { perGas, block }: Surroundings,
   calls: readonly { from: Hex; to: Hex; data: Hex; gas: Hex }[],
@@ -305,8 +314,8 @@ export function simulationForms(
 }
 
 /**
- * Returns a state override with which the sender can pay `needed`. A sufficient balance does not
- * change.
+ * Returns a state override that gives the sender at least `needed` wei. A balance that is
+ * sufficient already stays the same.
  */
 const overrideBalance = (from: Hex, balance: bigint, needed: bigint) => ({
   [from]: { balance: toQuantity(balance >= needed ? balance : balance + needed) },

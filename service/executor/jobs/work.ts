@@ -1,6 +1,6 @@
 // Turns due jobs into transactions: examines vaults, decides, estimates gas, forms batches, and
 // sends. A failing job delays other jobs only by the time that it takes to read its balances and to
-// simulate it.
+// simulate its calls.
 
 import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/block-pace.ts";
@@ -40,8 +40,8 @@ import {
 import { findSlowness } from "./simulate.ts";
 
 /**
- * The time until the balance is read again, if money was detected but no balance shows it. The
- * cause can be an endpoint that lags.
+ * If money was detected but the balance does not show it, the balance is read again this long after
+ * the detection. The cause can be an endpoint that lags.
  */
 const secondLookSeconds = 60;
 
@@ -60,7 +60,7 @@ type WorkPass = Pass<
  * Works on the due jobs.
  *
  * @param keys the state of the keys in this pass
- * @returns the number of due jobs; 0 if no key can send a further transaction
+ * @returns the number of due jobs; 0 if no key can send another transaction
  */
 export async function work(
   chainPass: WorkPass,
@@ -103,14 +103,15 @@ export async function work(
 }
 
 /**
- * The number of jobs to examine even if few slots are free, so that jobs that only wait do not hide
- * the jobs after them.
+ * The number of jobs to examine even if few slots are free. Otherwise, jobs that cannot be sent yet
+ * could keep the executor from examining the jobs after them.
  */
 const jobsMin = 250;
 
 /**
  * Returns the maximum number of jobs to examine: as many as the free slots can send, but at least
- * `jobsMin` and at most `jobsPerPass`. The next pass would have to examine any further jobs again.
+ * `jobsMin` and at most `jobsPerPass`. If more jobs were examined, the next pass would have to
+ * examine them again.
  */
 function jobsMax(keys: readonly SendingKey[]): number {
   const { jobsPerPass, batchItemsMax } = keys[0]!.pass.parts.tuning;
@@ -222,7 +223,7 @@ function computeUpdate(
   ];
 }
 
-/** The jobs that can be sent, and the updates of the other jobs. */
+/** The jobs that can be sent, and updates for the other jobs. */
 type Estimated = { ready: Ready[]; updates: JobUpdate[] };
 
 async function readyToExecute(
@@ -303,8 +304,8 @@ type FailurePass = Pick<Pass, "nowSeconds"> & {
 };
 
 /**
- * Postpones a job that failed before a transaction was sent. The job waits for a backoff, but an
- * open intent does not wait beyond its expiration time.
+ * Postpones a job that failed before a transaction was sent. The job waits until its backoff ends.
+ * If the intent is open, the wait ends when the intent expires at the latest.
  */
 export function afterFailure(
   { parts, nowSeconds }: FailurePass,
@@ -328,7 +329,8 @@ export function afterFailure(
 }
 
 /**
- * Returns the update of a job for which the pass had no time. Writes the reason only if it is new.
+ * Returns an update for a job that the pass had no time to simulate. If the job has this reason
+ * already, returns no update.
  */
 function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job): JobUpdate[] {
   const reason: Reason = "not_simulated_yet";
@@ -336,8 +338,8 @@ function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job)
 }
 
 /**
- * Abandons a job whose stored terms derive a different address, because no transaction can act on
- * the job's address.
+ * Abandons a job whose stored terms do not derive its address, because no transaction can move
+ * money from that address.
  */
 function abandon({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {
   parts.report({ kind: "corrupt_record", address, cause });
@@ -353,17 +355,20 @@ function postpone(
   return { address, state: "waiting", dueAtSeconds, reason };
 }
 
-/** The longest valid wait in seconds: until midnight. Backoffs are shorter, at most six hours. */
+/**
+ * The longest valid wait, in seconds. A wait until midnight takes at most a day, and a backoff
+ * takes at most six hours.
+ */
 const dueSecondsMax = daySeconds;
 const everyMs = 600_000;
 
 export type LateMemory = {
   /**
    * The current search for jobs that are due too late: its position, its start time, and the number
-   * of jobs found.
+   * of jobs that it has found.
    */
   late: { place: LatePlace | undefined; beganMs: number; found: number };
-  /** The waiting time of the oldest payment, and when it was read. */
+  /** How long the oldest payment has waited, and the time at which this value was read. */
   waited: { seconds: number; atMs: number };
 };
 
@@ -374,8 +379,8 @@ export const openLateMemory = (): LateMemory => ({
 
 /**
  * Makes jobs due if a wrong clock postponed them for more than a day. A search begins every ten
- * minutes and examines up to a hundred jobs per pass. At its end, it reports the number of jobs
- * that were due too late.
+ * minutes and examines up to a hundred jobs per pass. At the end, the search reports how many such
+ * jobs it found.
  */
 export async function pullLateJobs({
   parts,

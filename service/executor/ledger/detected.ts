@@ -1,6 +1,6 @@
-// Saves the payments that the chain's loop finds, and the money that is found when the balances of
-// new records are read. The commit that moves the cursor also wakes the jobs, so the cursor never
-// passes a payment that is not saved.
+// Saves the payments that the chain's loop finds, and wakes the jobs of new records whose balance
+// shows money. The cursor moves in the same commit as the last payments, so it never passes a
+// payment that is not saved.
 
 import type { Kysely, Transaction } from "kysely";
 import {
@@ -25,8 +25,9 @@ import { type Fence, fenced } from "./lease.ts";
 const paymentsMax = 50;
 
 /**
- * `isGap`: whether too few endpoints show the logs up to the anchor, so that the balances of all
- * records must be read. `agreed`: new and saved payments that a quorum of endpoints has shown.
+ * `isGap`: whether too few endpoints showed the logs up to the anchor. In this case, the balances
+ * of all records have to be read. `agreed`: the payments, new or saved earlier, that a quorum of
+ * endpoints has reported.
  */
 export type Swept = {
   anchor: Anchor | undefined;
@@ -55,7 +56,8 @@ export async function savePayments(
     const found = await keepElsewhere(transaction, chainId, agreed.slice(at, at + paymentsMax));
     if (found.length === 0) return;
     const paid = distinctOf(found);
-    // The balances are read again, because a balance of zero is saved only for a stored payment.
+    // The executor reads the balances of woken jobs again. This is necessary because a balance of
+    // zero is saved only if a payment is stored.
     await wakeJobs(transaction, chainId, paid, dueSeconds);
     const newest = Math.max(...found.map(({ blockNumber }) => blockNumber));
     await markElsewhere(
@@ -86,8 +88,8 @@ const distinctOf = (payments: readonly Payment[]): Payment[] => [
 
 /**
  * Deletes the anchors and payments above block `number`. Also marks addresses that were observed
- * above this block, so that they are observed again. The last commit repeats this for observations
- * that were saved in the meantime.
+ * above this block, so that they are observed again. The last commit marks them again, because new
+ * observations may have been saved in the meantime.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);
@@ -106,7 +108,7 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   });
 }
 
-/** Saves balances, read at `blockNumber`, of addresses whose intents are for other chains. */
+/** Saves the balances at block `blockNumber` of addresses whose intents are for other chains. */
 export function saveBalances(
   db: Kysely<Tables>,
   fence: Fence,
@@ -129,8 +131,8 @@ export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Prom
 }
 
 /**
- * Saves one step of reading new records in a single commit: the hints that the step found, and the
- * position that it reached.
+ * Saves the result of one step over new records in a single commit: the hints, and the position
+ * that the step reached.
  *
  * @param seq the `seq` of the last record that was read; undefined if the position does not change
  * @returns the hints that created or woke a job

@@ -14,11 +14,12 @@ import { reasonsWith } from "./reasons.ts";
 /**
  * Finds jobs that are due and have no pending transaction. Accounts take turns, so that many jobs
  * of one account do not delay the jobs of other accounts. Within an account, jobs that never failed
- * come first. Among these jobs, and among the others, the job that has been due longest comes
- * first. If more than `limit` jobs are due, reads the jobs of up to 100 fast accounts.
+ * come first. Within each of these two groups, the job that has been due longest comes first. If at
+ * least `limit` jobs are due, reads the jobs of up to 100 fast and 10 slow accounts, in addition to
+ * the jobs that have been due longest.
  *
- * @param slowness returns the slowness of an account; accounts with a slowness above 0 share a
- * tenth of `limit`, the fastest first
+ * @param slowness returns 0 for a fast account. The jobs of slow accounts get at most a tenth of
+ *   `limit`, and those of the fastest slow accounts come first.
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
@@ -41,7 +42,7 @@ export async function findDueJobs(
   return inGroups(due, statementRows.withTerms, (some) => withTerms(db, some));
 }
 
-/** The maximum number of fast accounts whose jobs are read if more than `limit` jobs are due. */
+/** The maximum number of fast accounts whose jobs are read if at least `limit` jobs are due. */
 const accountsMax = 100;
 
 const slowAccountsMax = 10;
@@ -74,8 +75,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. If `of` is given, uses the index `executor_jobs_turn` to read either the failed
- * jobs of one account or its jobs that never failed.
+ * Reads due jobs. If `of` is given, reads only the jobs of one account that have failed before, or
+ * only those that have not. This query uses the index `executor_jobs_turn`.
  */
 async function readDue(
   db: Kysely<Tables>,
@@ -90,8 +91,8 @@ async function readDue(
 }
 
 /**
- * Reads up to the same number of jobs for each account. A different account comes first each
- * second.
+ * Reads at most the same number of jobs for each account. The account that comes first changes
+ * every second.
  */
 async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
@@ -116,7 +117,10 @@ async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Pro
   return rows;
 }
 
-/** Returns the IDs of accounts with waiting jobs, in ascending order and after the ID `after`. */
+/**
+ * Returns the IDs of accounts that have waiting jobs, in ascending order. Starts after the ID
+ * `after`.
+ */
 async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string) {
   const next = (place: RawBuilder<unknown>) => sql`select min(account_id) from executor_jobs
     where chain_id = ${chainId} and purpose_id is null and due_at is not null
@@ -134,8 +138,8 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
 const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
 
 /**
- * Compares two jobs. Jobs that never failed come first. Among these jobs, and among the others, the
- * job that has been due longest comes first.
+ * Compares two jobs. Jobs that never failed come first. Within each of these two groups, the job
+ * that has been due longest comes first.
  */
 function byMerit(a: Row, b: Row): number {
   const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
@@ -164,8 +168,8 @@ export type LatePlace = { dueAt: number; address: Hex };
 const untilExpiry = new Set<string | null>(reasonsWith("untilExpiry"));
 
 /**
- * Makes jobs due immediately if their due time is later than `place`, unless they wait for their
- * intent to expire.
+ * Makes the jobs after the position `place` due immediately, unless they wait for their intents to
+ * expire. The position consists of a due time and an address.
  *
  * @returns the number of changed jobs, and the position at which to continue; undefined at the end
  */
@@ -198,16 +202,17 @@ export async function pullLate(
 }
 
 /**
- * If the executor itself had no time or no key for a job, the longest time until the job is
- * retried.
+ * The longest time until a job is retried if the executor itself caused the wait, for example
+ * because no key had a free slot.
  */
 const wantSeconds = 3600;
 
 /**
- * Returns the seconds that the oldest payment has waited for the executor, by the chain's clock; 0
+ * Returns how many seconds the oldest payment has waited for the executor, by the chain's clock; 0
  * if no payment waits. The wait begins when the payment's job becomes due. If the executor itself
- * made the job wait (`ownWants`), the wait begins when the payment was detected. Ignores jobs that
- * wait for a budget, for the rest of their amount, or after a failure.
+ * made the job wait (`isOwn` in reasons.ts), the wait begins when the payment was detected. Jobs
+ * that wait for a budget, for the rest of their amount, or after a failure do not count until they
+ * are due.
  */
 export async function readWaitedSeconds(
   db: Kysely<Tables>,

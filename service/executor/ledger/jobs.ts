@@ -4,7 +4,8 @@
 //
 // A job becomes due after a payment (`wakeJobs`), after a hint (`hintJobs`), after a reorganization
 // (`makeDue`), for an operator (`retryJob`), or at the time that the executor chose (`updateJobs`).
-// `wakeJobs` and `makeDue` change only the due time, so a job that is idle or given up can be due.
+// `wakeJobs` and `makeDue` change only the due time, so a job can be due although its state is
+// `idle` or `given_up`.
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -17,7 +18,7 @@ import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
 import type { JobReason, Reason } from "./reasons.ts";
 
-/** The executor's work for one vault on one chain. Times are in seconds of the chain's clock. */
+/** The executor's work for one vault on one chain. Times are in seconds by the chain's clock. */
 export type Job = {
   address: Hex;
   terms: Hex;
@@ -28,18 +29,18 @@ export type Job = {
   accountId: string;
   isClientId: boolean;
   reason: string | null;
-  /** When money was last detected. */
+  /** The time at which money was last detected. */
   detectedAtSeconds: number;
   notBeforeSeconds: number;
   failures: number;
   paidFailures: number;
   recoveryFailures: number;
-  /** The number of recoveries on the day `recoveryDay` of the chain's clock. */
+  /** `recoveries` counts the recoveries on the day `recoveryDay`, by the chain's clock. */
   recoveryDay: number;
   recoveries: number;
 };
 
-/** Changes to a job. Missing fields do not change. */
+/** Changes to a job. Omitted fields keep their values. */
 export type JobUpdate = {
   address: Hex;
   state: "waiting" | "idle" | "given_up";
@@ -93,8 +94,8 @@ export async function countJobs(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Finds the jobs of addresses on several chains. Returns one row for each transaction of a job's
- * purpose, in the order of signing.
+ * Finds the jobs of addresses on several chains. If a job has pending transactions, returns one row
+ * for each of them, sorted by signing time. Otherwise, returns one row for the job.
  *
  * @param addresses 20 bytes each
  */
@@ -135,8 +136,9 @@ const newJob = (chainId: number, address: Hex, accountId = "") => ({
 });
 
 /**
- * Creates or wakes the jobs of addresses that received money. A job is not due before the backoff
- * of its last failure ends. Also creates an event for each account that created an address.
+ * Creates or wakes the jobs of addresses that received money. If a job's last attempt failed, the
+ * job becomes due when its backoff ends at the earliest. Also marks the addresses for each account
+ * that created them, so that the account gets its events.
  */
 export async function wakeJobs(
   transaction: Transaction<Tables>,
@@ -212,7 +214,7 @@ export async function updateJobs(
   }
 }
 
-/** Saves updates. Jobs with the same changes share a statement. */
+/** Saves updates, with one statement for each distinct set of changes. */
 export async function writeUpdates(
   transaction: Transaction<Tables>,
   chainId: number,
@@ -248,7 +250,7 @@ const toColumns = (update: JobUpdate) => ({
 });
 
 /**
- * Makes a job due now and resets its failures. Operators call this.
+ * Makes a job due now and resets its failures. The command `executor retry` calls this function.
  *
  * @returns false if there is no record of `address`
  */
@@ -257,8 +259,9 @@ export function retryJob(db: Kysely<Tables>, chainId: number, address: Hex): Pro
 }
 
 /**
- * Drops a job. Operators call this. Nothing is sent for the address until `retryJob` is called,
- * even if the address receives money. A pending transaction is not affected.
+ * Drops a job. The command `executor drop` calls this function. Nothing is sent for the address
+ * until `retryJob` is called, even if the address receives money. A pending transaction is not
+ * affected.
  *
  * @returns false if there is no record of `address`
  */
@@ -295,12 +298,12 @@ const firstSeconds = 15;
  */
 const longestSeconds = 21_600;
 
-/** The longest time between checks of an obstacle outside the job, such as a spent budget. */
+/** The longest wait if the job itself is not the obstacle, but, for example, a spent budget. */
 const obstacleWaitSecondsMax = 3600;
 
 /**
- * Returns the seconds until the next check of an obstacle outside the job. The result equals the
- * time for which the money has already waited, but is at least `leastSeconds` and at most an hour.
+ * Returns the wait in seconds if the job itself is not the obstacle. The wait is as long as the
+ * money has already waited, but at least `leastSeconds` and at most an hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(leastSeconds, waitedSeconds), obstacleWaitSecondsMax);
@@ -309,10 +312,10 @@ export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number):
 /**
  * Returns the time of the next attempt after failure number `failures`. The backoff doubles with
  * each failure, and is shortened at random by up to a quarter. After a failed execution, the
- * backoff ends at the expiration time at the latest, so that it does not delay the recovery.
+ * backoff ends when the intent expires at the latest, so that it does not delay the recovery.
  *
  * @param expirationSeconds the expiration time of the intent if an execution failed; undefined if a
- * recovery failed
+ *   recovery failed
  */
 export function computeRetryAt(
   nowSeconds: number,
@@ -326,10 +329,10 @@ export function computeRetryAt(
 }
 
 /**
- * A vault that may have money without a matching log, such as native coin or a payment from before
- * the address was created here. The executor reads the vault's balances itself. `block` is the
- * block at which the money was found, with its `timestamp` in Unix seconds. `isEnough`: whether the
- * balance reaches the intent's amount.
+ * A vault that may have money for which no log was found, such as native coin or a payment that
+ * arrived before the address was created here. The executor reads the vault's balances itself.
+ * `block` is the block at which the money was found, with its `timestamp` in Unix seconds.
+ * `isEnough`: whether the balance reaches the intent's amount.
  */
 export type JobHint = {
   address: Hex;
@@ -339,7 +342,7 @@ export type JobHint = {
 
 /**
  * Creates a job for each vault that has none. Wakes jobs that are idle, that were not worth their
- * gas, or that wait for money that has arrived. Other jobs do not change, so the call is
+ * gas, or that wait for money that has arrived. Does not change other jobs, so the call is
  * idempotent.
  *
  * @returns the hints that changed a job
@@ -355,7 +358,8 @@ export async function hintJobs(
   for (const hint of hints) {
     const { address, block, isEnough } = hint;
     const lower = address.toLowerCase() as Hex;
-    // `due_at` 0: a block's timestamp comes from one endpoint and must not delay the job.
+    // `due_at` is 0, because a block's timestamp comes from a single endpoint and must not delay
+    // the job.
     const due = {
       due_at: 0,
       state: "waiting" as const,

@@ -1,8 +1,7 @@
 // Stores the lease of each chain. A lease is a row that allows only one process to send. Whenever
-// the holder writes, it also changes this row. Another process takes the lease if it has seen no
-// change of the row for long enough. That process measures the time with its own clock, so the
-// clocks of two processes are never compared. If the previous holder was only slow, its next write
-// is refused.
+// the holder writes, it also changes this row. Another process takes the lease if the row has not
+// changed for long enough. That process measures the time with its own clock, so the clocks of two
+// processes are never compared. If the previous holder was only slow, its next write is refused.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
@@ -35,10 +34,10 @@ export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Le
 const silentMs = 60_000;
 
 /**
- * Returns a function that reads whether an executor renews a chain's lease. After an executor was
- * killed, the lease still names it as the holder. So the function compares the lease with an
- * earlier read of the lease. The function returns true until the lease has not changed for a
- * minute.
+ * Returns a function that checks whether an executor renews a chain's lease. The lease of an
+ * executor that was killed still names this executor as its holder. So the function compares the
+ * lease with the one that it read before. It returns false if nobody holds the lease, or if the
+ * lease has not changed for a minute.
  *
  * @param nowMs milliseconds of a monotonic clock
  */

@@ -1,6 +1,7 @@
-// Stores "named" tokens: tokens that are on no token list and that somebody reported at an address.
-// Anyone can report a token, so the number of rows per address and per account is limited. If a
-// transaction shows that a token's contract moves nothing, the token is never tried again.
+// Stores reported tokens ("named" in the code). A reported token is not on a token list, but
+// somebody told the service that an address received it. Anyone can report a token, so the number
+// of rows per address and per account is limited. If a transaction shows that a token's contract
+// moves nothing, the token is never tried again.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -15,7 +16,10 @@ import { type Fence, fenced } from "./lease.ts";
 /** Both addresses are lower case. */
 export type NamedToken = { address: Hex; token: Hex };
 
-/** The maximum number of tokens that wait at one address. A stranger can use up these slots. */
+/**
+ * The maximum number of reported tokens that can wait at one address. A stranger can use up this
+ * limit.
+ */
 const waitingMax = 8;
 /** The maximum number of tokens reported per account and day, on all chains together. */
 export const namedPerAccountDay = 100;
@@ -58,9 +62,9 @@ export function nameTokens(db: Kysely<Tables>, named: NewNames): Promise<NamedFa
 }
 
 /**
- * Reads the named tokens of an address, with the state of each token's newest transaction. There is
- * a row for each outcome of the transaction. A token whose contract calls the factory can cause
- * several outcomes.
+ * Reads the reported tokens of an address, with the state of each token's newest transaction. The
+ * transaction has one row for each of its outcomes, and a token whose contract calls the factory
+ * can cause several outcomes.
  */
 function readRows(transaction: Transaction<Tables>, chainId: number, address: Hex) {
   return transaction
@@ -76,7 +80,7 @@ function readRows(transaction: Transaction<Tables>, chainId: number, address: He
 type NamedRow = Awaited<ReturnType<typeof readRows>>[number];
 
 /**
- * Returns undefined if the token can be reported again.
+ * Returns what happened to a reported token, or undefined if it can be reported again.
  * @param rows the rows of one token
  */
 function fateOf(rows: readonly NamedRow[]): NamedFate | undefined {
@@ -94,12 +98,13 @@ async function countToday(transaction: Transaction<Tables>, accountId: string, d
   return Number(row?.n ?? 0);
 }
 
-/** A named token that is due, with the job of its address. */
+/** A reported token that is due, with the job of its address. */
 export type NamedJob = NamedToken & { job: Job };
 
 /**
- * Returns due tokens of addresses that have no other work, the longest overdue first. Also
- * postpones these tokens, so that a pass that fails does not retry them immediately.
+ * Returns the tokens that are due at addresses without other due work. The token that has been due
+ * longest comes first. Also postpones these tokens, so that the next pass does not retry them
+ * immediately if this pass fails.
  *
  * @param againSeconds the time to which the tokens are postponed
  */
@@ -162,7 +167,7 @@ export function postponeNamed(
   );
 }
 
-/** Saves which purpose returns a token, in the commit that opens the purpose. */
+/** Records which purpose sends a token to `recovery`, in the commit that opens the purpose. */
 export async function noteSent(
   transaction: Transaction<Tables>,
   { chainId }: Pick<Fence, "chainId">,
@@ -195,8 +200,8 @@ async function update(
 }
 
 /**
- * Counts, by account, the transactions that have returned named tokens since a time of the chain's
- * clock.
+ * Counts, for each account, the transactions for reported tokens since the time `sinceSeconds`, by
+ * the chain's clock.
  */
 export async function countReturns(
   db: Kysely<Tables>,

@@ -1,6 +1,7 @@
-// Stores purposes. A purpose is the use of one nonce, and a nonce has at most one purpose. Before a
-// transaction is sent, one commit saves the purpose, its first signed transaction, and the state of
-// its jobs. A job gets no other purpose until this purpose is confirmed.
+// Stores purposes. A purpose is the use of one nonce, for example for a batch of executions. A
+// nonce has at most one purpose. Before a transaction is sent, one commit saves the purpose, its
+// first signed transaction, and the state of its jobs. A job gets no other purpose until this
+// purpose is confirmed.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -14,7 +15,7 @@ import { type NamedToken, noteSent } from "./named.ts";
 import type { Reason } from "./reasons.ts";
 
 /**
- * `raw` is the signed transaction; times are in seconds of the chain's clock. `isFill`: whether the
+ * `raw` is the signed transaction. Times are in seconds by the chain's clock. `isFill`: whether the
  * transaction is a zero-value transfer. Such a transfer can also replace the first transaction of
  * an execution or a recovery.
  */
@@ -35,17 +36,20 @@ export type NewPurpose = {
   gas: number;
   createdAtSeconds: number;
   shares: readonly Share[];
-  /** The named token (jobs/named.ts) that the purpose returns, if it returns one. */
+  /** The reported token (jobs/named.ts) that the purpose sends to `recovery`, if there is one. */
   named?: NamedToken | undefined;
 };
 
-/** An address of a purpose, its share of the gas, and the account that pays for this share. */
+/**
+ * An address that belongs to a purpose, its share of the gas, and the account that pays for this
+ * share.
+ */
 export type Share = Payer & { address: Hex; gas: number };
 
 /**
- * `transactions` contains at least one transaction, the oldest first. Any of them can be mined. A
- * pending purpose with a `blockNumber` is confirmed: its jobs are free, but its cost has not been
- * charged yet.
+ * `transactions` contains at least one transaction, the oldest first. Any of them can be mined. If
+ * a pending purpose has a `blockNumber`, it is confirmed: its jobs can continue, but its cost has
+ * not been charged yet.
  */
 export type Purpose = NewPurpose & {
   id: string;
@@ -155,7 +159,9 @@ async function engage(
   return Number(numUpdatedRows);
 }
 
-/** Saves a further transaction of a purpose, with the same nonce, before it is sent. */
+/**
+ * Saves a replacement transaction for a purpose, with the same nonce, before the executor sends it.
+ */
 export function addTransaction(
   db: Kysely<Tables>,
   fence: Fence,
@@ -205,8 +211,8 @@ export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): P
 
 /**
  * Returns a sender's confirmed and final purposes whose nonce is at least `nonce`. If `nonce` is
- * the sender's next nonce on chain, such a purpose exists only after a reorganization that was
- * deeper than the number of confirmations.
+ * the sender's next nonce on chain, such purposes exist only after a reorganization that was deeper
+ * than the number of confirmations.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,
@@ -251,7 +257,8 @@ async function findPurposes(
 ): Promise<Purpose[]> {
   const found = await narrow(purposeQuery(db, chainId, sender)).execute();
   if (found.length === 0) return [];
-  // The rows are sorted here, because SQLite would scan all nonces of the sender to sort them.
+  // The rows are sorted here and not in SQL, because SQLite would scan all nonces of the sender to
+  // sort them.
   const rows = found.toSorted((a, b) => a.nonce - b.nonce);
   const ids = rows.map((row) => row.id);
   const transactions = await db
@@ -294,8 +301,8 @@ async function findPurposes(
 }
 
 /**
- * Sorts by fee. If no node accepted a transaction, the fill that replaces it can offer the same
- * fee.
+ * Sorts by fee. A zero-value transfer comes after another transaction with the same fee. It can
+ * have the same fee as the transaction that it replaces if no node accepted that transaction.
  */
 function byOffer(a: SignedTransaction, b: SignedTransaction): number {
   if (a.fee.maxFee === b.fee.maxFee) return Number(a.isFill) - Number(b.isFill);

@@ -1,12 +1,12 @@
 // Defines the reasons why a job waits or stops. docs/executor.md explains every reason to
-// operators; reasons.test.ts compares its table with this one.
+// operators, and reasons.test.ts compares the table in that document with this one.
 
 import { paymentFactoryAbi } from "executable-address-contracts";
 
 type Traits = {
-  /** The job waits until its intent expires, so a late due time is correct. */
+  /** The job waits until its intent expires, so a due time that is far in the future is correct. */
   untilExpiry?: true;
-  /** The executor itself is the cause, and retries the job continuously. */
+  /** The executor itself is the cause of the wait, and retries the job continuously. */
   isOwn?: true;
 };
 
@@ -52,15 +52,16 @@ export const reasonsWith = (trait: keyof Traits): Reason[] =>
 export type MeasuredReason = `takes ${number} gas` | `not simulated within ${number} ms`;
 
 declare const quoted: unique symbol;
-/** A text of a contract or a node that equals no {@link Reason}. */
+/** Text from a contract or a node. It never equals a {@link Reason}. */
 export type QuotedText = string & { readonly [quoted]: true };
 
 /** Any reason that the column `executor_jobs.reason` can contain. */
 export type JobReason = Reason | MeasuredReason | QuotedText;
 
 /**
- * Converts the text of a contract or a node to a reason. A contract can revert with any text, and
- * the executor acts on its own reasons, so a text that equals one is returned as `Error(text)`.
+ * Converts text from a contract or a node to a reason. A contract can revert with any text. If the
+ * text equals one of the executor's own reasons, returns `Error(text)`, because the executor acts
+ * on its own reasons.
  */
 export function quoteText(text: string): QuotedText {
   return (Object.hasOwn(reasons, text) ? `Error(${text})` : text) as QuotedText;
@@ -73,8 +74,9 @@ const failureLabels = [
 ];
 
 /**
- * Returns a failed attempt's label in metrics: the name of the factory's error, or `other`.
- * Strangers choose the texts of errors, so no other part of a text becomes a label.
+ * Returns the metrics label for a failed attempt: a known beginning of the reason, such as the name
+ * of a factory error, or `other`. Strangers can choose the rest of the text, so it never becomes a
+ * label.
  */
 export const failureLabel = (reason: string): string =>
   failureLabels.find((label) => reason.startsWith(label)) ?? "other";

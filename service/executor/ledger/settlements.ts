@@ -1,5 +1,5 @@
-// Ends purposes. A purpose ends with a final receipt, or because an unknown transaction used its
-// nonce. One commit writes all changes that belong to the end of a purpose.
+// Ends purposes. A purpose ends when its receipt is final, or when an unknown transaction has used
+// its nonce. A single commit writes all changes that belong to the end of a purpose.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
@@ -14,7 +14,7 @@ import { insertPurpose, type NewPurpose, purposeId, type SignedTransaction } fro
 import type { Reason } from "./reasons.ts";
 import { type Cost, settleCharges, takeBack } from "./spending.ts";
 
-/** The changes that follow from a final receipt. `updates` change the purpose's jobs. */
+/** The data to save when a receipt is final. `updates` are changes to the purpose's jobs. */
 type Settlement = Cost & {
   transactionHash: Hex;
   blockNumber: number;
@@ -33,7 +33,8 @@ export type VaultOutcome =
   | { kind: "failed"; vault: Hex; reason: string };
 
 /**
- * Settles a purpose.
+ * Ends a purpose whose receipt is final: saves the outcomes, updates the jobs, and charges the
+ * costs.
  * @returns false, without a change, if the purpose was already final
  */
 export function settlePurpose(
@@ -71,7 +72,7 @@ export function settlePurpose(
 
 /**
  * Confirms a purpose whose receipt has enough confirmations, and frees its jobs. The purpose stays
- * `pending`, but with a block number, until it is settled or a reorganization reopens it.
+ * `pending`, but has a block number, until it is settled or a reorganization reopens it.
  *
  * @returns false, without a change, if the purpose was already confirmed or final
  */
@@ -99,8 +100,8 @@ export function confirmPurpose(
 }
 
 /**
- * Saves that a purpose's transaction is mined. The purpose's jobs then show that they wait for
- * confirmations.
+ * Records that a purpose's transaction was mined, by changing the reason of the purpose's jobs to
+ * `awaiting_confirmations`.
  */
 export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): Promise<void> {
   return fenced(db, fence, async (transaction) => {
@@ -141,7 +142,7 @@ export function reopenPurpose(
       .execute();
     await transaction.deleteFrom("executor_outcomes").where("purpose_id", "=", purposeId).execute();
     if (addresses.length === 0) return;
-    // Events that reported a return have to be retracted.
+    // Events that reported that money was returned have to be retracted.
     await markElsewhere(transaction, fence.chainId, addresses, 0);
     const keys = addresses.map((address) => fromHex(address));
     await transaction
@@ -203,8 +204,8 @@ async function insertOutcomes(
 }
 
 /**
- * Finds the amounts that were returned from addresses on chains other than `chainId`, sorted by
- * block.
+ * Finds the amounts that the executor has sent from the addresses to `recovery` on chains other
+ * than `chainId`, sorted by block.
  */
 export function findRecoveredElsewhere(
   db: Kysely<Tables>,
@@ -237,9 +238,9 @@ export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
 
 /**
  * Saves a mined transaction as a pending purpose, if the ledger did not contain the transaction. If
- * the ledger has a pending purpose with the same nonce, the new purpose replaces it. Jobs of the
- * new purpose's addresses wait for the transaction, unless they have a purpose already. The call is
- * idempotent.
+ * the ledger has a pending purpose with the same nonce, the new purpose replaces it. The jobs of
+ * the new purpose's addresses wait for the transaction, unless they already belong to another
+ * purpose. The call is idempotent.
  *
  * @param updates the changes to the jobs of the replaced purpose
  */
@@ -273,8 +274,8 @@ export function adoptPurpose(
 }
 
 /**
- * `wei` is charged to the day of `chargedAtSeconds`. If the ledger has a purpose with this nonce,
- * `updates` change the purpose's jobs.
+ * `wei` is charged to the day of `chargedAtSeconds`. If the ledger has a pending purpose with this
+ * nonce, `updates` are changes to the purpose's jobs.
  */
 type ForeignNonce = {
   sender: Hex;
@@ -286,9 +287,9 @@ type ForeignNonce = {
 };
 
 /**
- * Saves and charges a nonce whose transaction could not be read. The charge includes all lower
- * nonces that the ledger does not have. If a pending purpose has the nonce, ends and charges this
- * purpose. The call is idempotent.
+ * Saves a nonce that was used by a transaction that the executor could not read, and charges `wei`
+ * for it. The charge also covers all lower nonces that the ledger does not have. If a pending
+ * purpose has the nonce, ends and charges this purpose. The call is idempotent.
  */
 export function recordForeign(
   db: Kysely<Tables>,

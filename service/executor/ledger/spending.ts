@@ -1,6 +1,6 @@
-// Adds up the paid gas and the received tips for each chain, account, and day of the chain's clock,
-// and reports the totals. The amounts come from receipts. If a reorganization undoes a transaction,
-// its charges are reverted.
+// Adds up the gas costs and the received tips by chain, account, and day, and reports the totals. A
+// day begins at midnight by the chain's clock. The amounts come from receipts. If a reorganization
+// undoes a transaction, its charges are reverted.
 
 import type { Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -30,7 +30,7 @@ export type Cost = {
 };
 
 /**
- * An account's totals for a day, in wei: `gas` is the full cost, and `earned` the value of all
+ * An account's totals for a day, in wei: `gas` is the full cost, and `earned` is the value of all
  * tips.
  */
 type AccountDay = AccountSpending & { gas: bigint; earned: bigint };
@@ -161,7 +161,7 @@ async function saveAccountDay(
     .execute();
 }
 
-/** The maximum number of rows of an account, which is enough for a month on one chain. */
+/** The maximum number of rows to return for an account. It is enough for a month on one chain. */
 const rowsMax = 31;
 
 /** Returns an account's newest 31 rows, one per day and chain. Amounts are in wei, decimal. */

@@ -1,7 +1,7 @@
-// Limits the cost of the gas that the executor pays in a day of the chain's clock. There is a limit
-// for the chain and a limit for each account. Addresses that are created with an account's client
-// ID have an additional limit, because anyone who sees a page with the client ID can use it. Before
-// a transaction is sent, its highest possible cost is reserved. The reservation lasts until the
+// Limits how much the executor pays for gas per day, by the chain's clock. There is a limit for the
+// chain and a limit for each account. Addresses that are created with an account's client ID have
+// an additional limit, because anyone who sees a page with the client ID can use it. Before a
+// transaction is sent, its highest possible cost is reserved. The reservation lasts until the
 // transaction is settled, so no budget is ever exceeded.
 //
 // An execution with a tip is charged only for the cost that the tip does not cover, and is sent
@@ -15,14 +15,14 @@ import type { Hex } from "executable-address";
 /** The account that created an address, and whether the intent's tip pays for the gas. */
 export type Payer = { accountId: string; isClientId: boolean; isTipped: boolean };
 
-/** In wei per day. */
+/** The limits in wei per day. */
 export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClientMax: bigint };
 
 /**
  * Wei spent or reserved for an account on a day. `client` is the part for addresses that were
  * created with the account's client ID. `tips` is the part of the cost of tipped executions that
- * the tips do not cover. `total` includes `tips` after settlement, but not while it is only
- * reserved.
+ * the tips do not cover. After settlement, the cost in `tips` is also part of `total`. While it is
+ * only reserved, it is not.
  */
 export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
 
@@ -42,9 +42,9 @@ export type Budgets = {
   reserve(payer: Payer, cost: bigint): void;
   /** Reserves a cost that belongs to no account, such as filling a gap in the nonces. */
   reserveForChain(cost: bigint): void;
-  /** Returns the rest of the chain's budget in wei. */
+  /** Returns how much of the chain's budget is left, in wei. */
   left(): bigint;
-  /** Returns a copy, on which reservations can be tried. */
+  /** Returns a copy for trial reservations. */
   fork(): Budgets;
 };
 

@@ -1,10 +1,10 @@
 // Computes the fees of a transaction: the EIP-1559 fee to offer per gas, and the fee per byte on OP
 // Stack chains. These chains charge for bytes because they publish transactions on Ethereum. Other
 // chains charge no fee per byte, or include the fee in the gas. The functions in this file make no
-// calls. Some functions return the calls that request prices.
+// calls to endpoints. Some of them return calls, with which the caller can request prices.
 //
 // The fee oracle has the same address on all OP Stack chains. Since the Fjord upgrade, it returns
-// an upper bound of the fee for a given size:
+// an upper bound on the fee for a given size:
 // https://specs.optimism.io/protocol/fjord/predeploys.html#gaspriceoracle
 
 import type { Hex } from "executable-address";
@@ -17,8 +17,9 @@ import { hourMs } from "../../flow/days.ts";
 export type Fee = { maxFee: bigint; priorityFee: bigint };
 
 /**
- * Regardless of the endpoints' answers, no fee exceeds `perGasMax`, even if transactions then have
- * to wait. The priority fee never exceeds `priorityMax` or twice the base fee, whichever is higher.
+ * No fee exceeds `perGasMax`, regardless of the endpoints' answers. Transactions wait if they need
+ * a higher fee. The priority fee never exceeds `priorityMax` or twice the base fee, whichever is
+ * higher.
  */
 export type FeePolicy = { perGasMax: bigint; priorityMin: bigint; priorityMax: bigint };
 
@@ -72,15 +73,15 @@ export function parseNextBaseFee(history: unknown): bigint | undefined {
 }
 
 /**
- * Limits the next base fee that an endpoint reports. The result differs from the current base fee
- * by at most one eighth, which is the largest change that the protocol allows.
+ * Returns the reported base fee of the next block, limited to what the protocol allows. In one
+ * block, the base fee changes by at most an eighth.
  */
 export const boundNextBaseFee = (baseFee: bigint, reported: bigint | undefined): bigint =>
   max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, reported ?? baseFee));
 
 /**
- * The limit of the priority fee, as a multiple of the base fee. It replaces the policy's limit if
- * it is higher.
+ * The limit on the priority fee, as a multiple of the base fee. It applies only if it is higher
+ * than the policy's limit.
  */
 const priorityFactor = 2n;
 
@@ -108,9 +109,10 @@ export function suggestFee(
 
 /**
  * Returns the lowest fee with which nodes accept a replacement of a transaction with the fee `old`,
- * or the suggested fee if that is higher. Nodes accept a replacement only if it raises both fields
- * of the fee by a tenth (geth) or an eighth. A replacement has the same limits as a first
- * transaction, so nodes that drop transactions cannot raise the fee above these limits.
+ * or the suggested fee if that is higher. Nodes accept a replacement only if it raises both the
+ * maximum fee and the priority fee by a tenth (geth) or, at some nodes, by an eighth. A replacement
+ * has the same limits as a first transaction, so nodes that drop transactions cannot raise the fee
+ * above these limits.
  *
  * @returns undefined if the fee exceeds a limit
  */
@@ -141,16 +143,16 @@ export function max(a: bigint, b: bigint): bigint {
 
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
 /**
- * The number of bytes for which the oracle's bound is requested. The bound grows linearly with the
- * size. Its constant part is negligible at this size.
+ * The size in bytes for which the oracle is asked for its bound. The bound grows linearly with the
+ * size, and its constant part is negligible at this size.
  */
 const sampleSize = 100_000n;
 /**
- * The factor by which the fee per byte can grow before the transaction is included: Ethereum's base
- * fee can double, like the chain's own base fee.
+ * A margin, because the fee per byte can grow before the transaction is included. As for the
+ * chain's own base fee, the margin is sufficient if Ethereum's base fee doubles.
  */
 const headroom = 2n;
-/** Bytes of a signed transaction besides its data. */
+/** The size of a signed transaction without its calldata, in bytes. */
 const envelopeBytes = 200;
 
 const boundOfFee = encodeViewCall(oracle, "getL1FeeUpperBound(uint256 unsignedTxSize)", [
@@ -158,7 +160,7 @@ const boundOfFee = encodeViewCall(oracle, "getL1FeeUpperBound(uint256 unsignedTx
 ]);
 
 /**
- * Requests the upper bound of the fee.
+ * Requests the oracle's upper bound on the fee.
  *
  * @param at a block, as a JSON-RPC parameter
  */
@@ -173,7 +175,7 @@ export const dataFeeCallFor = (transaction: Hex): Call => ({
   params: [encodeViewCall(oracle, "getL1Fee(bytes data)", [transaction]), "latest"],
 });
 
-/** Returns the upper bound of the fee per byte in wei, or undefined if the chain has no oracle. */
+/** Returns an upper bound on the fee per byte in wei, or undefined if the chain has no oracle. */
 export function parseDataFee(result: unknown): bigint | undefined {
   const bound = hexData(result);
   if (bound === "0x") return undefined;
@@ -181,16 +183,16 @@ export function parseDataFee(result: unknown): bigint | undefined {
 }
 
 /**
- * `perByte` is the known upper bound of the fee per byte in wei. `freeMs` is the last time at which
- * all endpoints that answered reported a fee of 0.
+ * `perByte` is the last known upper bound on the fee per byte, in wei. If a quorum of endpoints
+ * answered and all of them reported a fee of 0, `freeMs` is the time of this answer.
  */
 export type DataFee = { perByte: bigint; freeMs: number };
 
 export const unknownDataFee: DataFee = { perByte: 0n, freeMs: Number.NEGATIVE_INFINITY };
 
 /**
- * For this time after endpoints reported a fee of 0, the executor assumes that the chain has no fee
- * per byte.
+ * After endpoints have reported a fee of 0, the executor assumes for this time that the chain has
+ * no fee per byte.
  */
 const freeMsMax = hourMs;
 
@@ -213,13 +215,16 @@ export function mergeDataFees(
   return { perByte: bound, freeMs: isNone ? nowMs : unknownDataFee.freeMs };
 }
 
-/** The size of a transaction: its gas limit, and its bytes of calldata. */
+/** The size of a transaction: its gas limit, and the number of bytes of its calldata. */
 export type Size = { gas: number; bytes: number };
 
-/** Returns the highest cost of a transaction in wei, at `perGas` and `perByte` wei. */
+/**
+ * Returns the highest possible cost of a transaction in wei. `perGas` and `perByte` are also in
+ * wei.
+ */
 export const computeCost = ({ gas, bytes }: Size, perGas: bigint, perByte: bigint): bigint =>
   BigInt(gas) * perGas + BigInt(bytes + envelopeBytes) * perByte;
 
-/** Returns a receipt's fee for bytes; 0 if the receipt has no such field. */
+/** Returns the fee for bytes in a receipt, in wei; 0 if the receipt has no such field. */
 export const dataFeePaid = ({ l1Fee }: Record<string, unknown>): bigint =>
   l1Fee === undefined || l1Fee === null ? 0n : quantity(l1Fee);

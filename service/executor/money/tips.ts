@@ -1,10 +1,11 @@
-// Values the tips that an intent pays to its executor through the Tip contract, at the operator's
-// own prices. A token without a price counts as worthless, so a tip in it cannot pay for gas.
+// Computes the value of the tips that an intent pays to its executor through the Tip contract. The
+// operator sets the token prices. A token without a price counts as worthless, so a tip in this
+// token cannot pay for gas.
 
 import { type Hex, type Intent, type Tip, tipOf } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
 
-/** The prices of tokens: `wei` is the value of 10^`decimals` base units. Keys are lower case. */
+/** Token prices. `wei` is the value of 10^`decimals` base units. Keys are lower case. */
 export type TipPrices = ReadonlyMap<Hex, { wei: bigint; decimals: number }>;
 
 export const toTipPrices = ({ tokens, tipPrices }: Chain): TipPrices =>
@@ -32,9 +33,9 @@ export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigin
 /**
  * Returns a function that decides which records a mirror keeps. A mirror receives the records of
  * all customers of the service that it mirrors. If budgets pay for executions, the mirror keeps all
- * intents of listed chains. If only tips pay, the mirror keeps only intents that have not expired
- * and that pay a tip in a token with a price. Whether the tip is high enough is decided when the
- * address is paid.
+ * intents for listed chains. If only tips pay, the mirror keeps only intents that have not expired
+ * and that pay a tip in a token with a price. The executor decides whether the tip is high enough
+ * when the address is paid.
  *
  * @param clock the current time in Unix milliseconds, because a mirror reads no chain
  */

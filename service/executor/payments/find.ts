@@ -1,19 +1,20 @@
-// Finds payments. The chain's loop reads the logs of new blocks (../follow/), and followTurn
-// connects the loop to the executor's ledger. lookAtNew reads the balance of each new record once;
-// such a read is called a look. Looks are needed because anyone can derive an address offline and
-// pay it before it is created here. When the loop reads the log of such a payment, there is no
+// Finds payments. The chain's loop (../follow/) reads the logs of new blocks, and `followTurn`
+// connects the loop to the executor's ledger. In addition, `lookAtNew` reads the balance of each
+// new record once. These balance reads are necessary because anyone can derive an address offline
+// and pay it before it is created here. When the loop reads the log of such a payment, there is no
 // matching record yet.
 //
-// Together, logs and looks miss no payment. A look first reads the record, and then the loop's
-// cursor. The loop reads the blocks above the cursor later, when the record already exists, so it
-// finds their payments. The balance that the look reads includes payments in blocks up to the
-// cursor, because no look is made at a head below the cursor.
+// Together, the logs and the balance reads miss no payment. `lookAtNew` first reads the new
+// records, and then the loop's cursor. Payments above the cursor are found by the loop, which reads
+// these blocks when the records already exist. Payments up to the cursor are part of the balance,
+// because balances are never read at a head below the cursor.
 //
-// Up to 150 looks share one eth_call, and a pass makes a limited number of looks. If very many
-// records are created, the looks take many passes, but do not delay other work.
+// Up to 150 balance reads share one eth_call, and the number of balance reads per pass is limited.
+// If very many records are created, reading their balances takes many passes, but does not delay
+// other work.
 //
-// While the loop is many blocks behind, looks start again at the first open address. So they find
-// payments in blocks that the loop has not read yet.
+// While the loop is many blocks behind, the balance reads start again at the first open address, so
+// that they find payments in blocks that the loop has not read yet.
 
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
@@ -29,13 +30,16 @@ import { max } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { ofSeveral } from "./vaults.ts";
 
-/** Returns a turn of the chain's loop whose payments are saved in the executor's ledger. */
+/**
+ * Returns the parameters for one turn of the chain's loop, which then saves payments in the
+ * executor's ledger.
+ */
 export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): Turn {
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
-  // The time is at most the head's timestamp, because only this host's clock measures the time
-  // since the head.
+  // `nowSeconds` includes the time since the head, which only this host's clock measures. So the
+  // due time is at most the head's timestamp.
   const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
   return {
     chain,
@@ -56,8 +60,8 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
       async wake(addresses) {
         const block = { number: view.head.number, timestamp: dueSeconds };
         const hints = addresses.map((address) => ({ address, block, isEnough: true }));
-        // A stranger can pay thousands of addresses in one block, and requests that create
-        // addresses wait for each commit.
+        // Requests that create addresses wait while a commit runs. So the hints are saved in
+        // several short commits, because a stranger can pay thousands of addresses in one block.
         for (const group of groupsOf(hints, statementRows.costly)) {
           const woken = await ledger.saveLook(fence, group, undefined);
           for (const { address } of woken) {
@@ -79,59 +83,67 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
 }
 
 /**
- * If fewer endpoints than a quorum answered for a record, the record is read repeatedly for this
+ * If fewer endpoints than a quorum answered for a record, its balance is read repeatedly for this
  * time.
  */
 const uncorroboratedMs = hourMs;
 
 /**
- * The maximum number of records to read again. If there are more, the oldest are removed from the
- * list.
+ * The maximum length of the list `again`. If the list becomes longer, its oldest entries are
+ * removed.
  */
 const againMax = 100_000;
 
 /** The maximum number of rows read in one step, including rows of other chains. */
 const rowsMax = 500;
 
-/** How often the position is saved. */
+/** The minimum time between two saves of the position. */
 const keepEveryMs = 10_000;
 
 /**
- * The minimum time between the starts of two walks over the records. A gap in the logs causes a
- * walk over all records. Such a walk needs one `eth_call` for every 150 records. If each block
- * started a new walk, no walk might end.
+ * The minimum time between the starts of two scans. A gap in the logs causes a scan of all records,
+ * which needs one `eth_call` for every 150 records. If each block started a new scan, no scan might
+ * ever end.
  */
 const beginEveryMs = 60_000;
 
-/** The number of unread blocks above which the balances of open addresses are read again. */
+/**
+ * If the loop is more than this number of blocks behind, the balances of open addresses are read
+ * again.
+ */
 const behindBlocksMax = 100;
 
-/** The progress of the looks at new records. Times are of the process's clock. */
+/** The progress of the balance reads. Times are in milliseconds by the process's clock. */
 type Looks = {
   /**
-   * All records up to this `seq` were read, except the records in `again`. Undefined until the
-   * saved value is read from the ledger.
+   * The balances of all records up to this `seq` were read, except for the records in `again`. It
+   * is undefined until the saved value has been read from the ledger.
    */
   seq: number | undefined;
   /** The `seq` that the ledger contains, and the time at which it was written. */
   kept: { seq: number; atMs: number };
   /**
-   * Records to read again. A record is read again until `untilMs` if too few endpoints answered, or
-   * without a time limit if no endpoint answered.
+   * Records whose balances have to be read again. If too few endpoints answered, a balance is read
+   * again until `untilMs`. If no endpoint answered, there is no time limit.
    */
   again: Map<Hex, Created & { untilMs: number }>;
-  /** Incremented with each read, so that each read starts with a different endpoint. */
+  /** Incremented with each read, so that each read starts with another endpoint. */
   turn: number;
   beganMs: number;
   /** Whether the last step reached the newest record. */
   isAtEnd: boolean;
-  /** Whether a gap in the logs was found since the walk began, so that a new walk has to begin. */
+  /**
+   * Whether a gap in the logs was found since the scan began. In this case, a new scan is
+   * necessary.
+   */
   isOutdated: boolean;
   /**
    * The number of records per step, which is reduced while endpoints fail to answer larger steps.
    */
   stepMax: number;
-  /** All records up to `seq` were closed when the chain's clock was at `seconds`. */
+  /**
+   * At the time `seconds` by the chain's clock, all addresses up to the record `seq` were closed.
+   */
   closed: { seq: number; seconds: number };
 };
 
@@ -154,10 +166,10 @@ const newWalk = (): Looks => ({
 });
 
 /**
- * Reads the balances of up to `tuning.looksPerPass` records: new records, or records to read again
- * if there are no new ones.
+ * Reads the balances of up to `tuning.looksPerPass` records: new records or, if there are none, the
+ * records in the list `again`.
  *
- * @param blocksBehind the number of blocks that the sweep has not read yet
+ * @param blocksBehind the number of blocks that the chain's loop has not read yet
  * @returns whether all new records were read
  */
 export async function lookAtNew(pass: LooksPass, blocksBehind: number): Promise<boolean> {
@@ -196,7 +208,9 @@ function restartIfOutdated(looks: Looks, nowMs: number): Looks {
   return looks.isOutdated && isDue ? { ...newWalk(), beganMs: nowMs } : looks;
 }
 
-/** After a walk has ended, starts a new walk at the first open address, at most once a minute. */
+/**
+ * If the last scan has ended, starts a new scan at the first open address, at most once a minute.
+ */
 async function goBackToOpen({ parts, memory, nowSeconds }: LooksPass): Promise<void> {
   const { looks } = memory;
   const nowMs = parts.clock();
@@ -212,8 +226,8 @@ async function goBackToOpen({ parts, memory, nowSeconds }: LooksPass): Promise<v
 }
 
 /**
- * Updates `again` after a step: records that must be read again move to its end, and the other
- * records of the step are removed.
+ * Updates the list `again` after a step. Records that must be read again move to the end of the
+ * list. The other records in the step are removed from the list.
  */
 function recordLooks(
   { parts, memory: { looks } }: LooksPass,
@@ -236,9 +250,10 @@ function recordLooks(
 }
 
 /**
- * Saves the position at which a restart continues. This position is below all records that have to
- * be read again. The saved position never moves back, even while a walk over open addresses is at a
- * lower position. After a gap nothing is saved, so that a restart reads all records.
+ * Saves the position at which the scan continues after a restart. This position is below all
+ * records that have to be read again. It never moves back, even while a scan of open addresses is
+ * at a lower position. After a gap in the logs, no position is saved, so that a restarted executor
+ * reads all records.
  */
 async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<void> {
   const now = parts.clock();
@@ -286,7 +301,7 @@ async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Prob
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     looks.stepMax = Math.max(1, Math.floor(Math.min(looks.stepMax, holders.length) / 4));
-    // If no endpoint answers for a single vault, this vault is skipped and read again later.
+    // If no endpoint answers even for a single vault, the vault is skipped and read again later.
     return holders.length > 1 ? undefined : { ...found, isWhole: false };
   }
 }

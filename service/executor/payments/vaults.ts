@@ -20,25 +20,25 @@ import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../pass.ts";
 
 /**
- * The fields of an intent that a decision needs. `token` is lower case. The intent is still open at
- * `expirationSeconds`.
+ * The fields of an intent that a decision needs. `token` is lower case. `expirationSeconds` is the
+ * last second at which the intent is open.
  */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
 
 /**
  * The state of a vault at one block. `balances` are in base units, by token. The zero address means
- * the native coin. A token that does not answer is missing.
+ * the native coin. A token whose contract does not answer is missing.
  */
 export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
 
-/** A job whose terms do not derive its address, and the cause. */
+/** A job whose stored terms do not derive its address, and the cause. */
 export type Corrupt = { job: Job; cause: string };
 
 /**
- * The number of records to verify before other work of the process gets a turn. The terms of a
- * record have up to 24,576 bytes.
+ * The number of records to verify before the process can do other work. The terms in a record have
+ * up to 24,576 bytes.
  */
 const verifiedMax = 25;
 
@@ -46,8 +46,8 @@ type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
 
 /**
  * Reads each job's vault at one block: its code, native coin, the intent's token, every listed
- * token, and the look-alikes that the address received. If a vault has too little money to act on,
- * it is read again from a different endpoint.
+ * token, and the look-alike tokens that the address received. If a vault seems to have too little
+ * money, it is read again, starting with another endpoint.
  */
 export async function examine(
   pass: HoldingsPass,
@@ -79,7 +79,7 @@ export async function examine(
   return { examined, corrupt };
 }
 
-/** Returns the chain's look-alikes that each address received. */
+/** Returns the look-alike tokens that each address received on this chain. */
 async function findLookalikes({ parts }: Pass, jobs: readonly Job[]): Promise<Map<Hex, Hex[]>> {
   const { chainId, lookalikes } = parts.chain;
   if (lookalikes.size === 0) return new Map();
@@ -116,7 +116,8 @@ async function readVaults(
     const mine = holdings.slice(at, at + tokens.length);
     at += tokens.length;
     const balances = new Map<Hex, bigint>([[zeroAddress, coinOf(mine)]]);
-    // A token that does not answer is omitted, because it can neither pay nor be returned.
+    // A token whose contract does not answer is omitted, because it can be neither spent nor
+    // returned.
     mine.forEach(({ balance }, index) => {
       if (balance !== undefined) balances.set(tokens[index]!, balance);
     });
@@ -163,14 +164,14 @@ const atHead = (
 
 export type HoldingsMemory = {
   holdings: {
-    /** Incremented with each read, so that each read starts with a different endpoint. */
+    /** Incremented with each read, so that each read starts with another endpoint. */
     turn: number;
     /**
      * The number of balances per call, which is reduced while endpoints fail to answer larger
      * calls.
      */
     perCallMax: number;
-    /** Whether a token is the native coin. A token that was not checked yet is missing. */
+    /** For each token that was checked: whether it represents the native coin. */
     nativeTokens: Map<Hex, boolean>;
   };
 };
@@ -181,11 +182,14 @@ export const openHoldingsMemory = (): HoldingsMemory => ({
 
 type HoldingsPass = Pass<HoldingsMemory>;
 
-/** Asks a quorum of endpoints that have to agree. Each turn starts with a different endpoint. */
+/**
+ * Reads the answers that a quorum of endpoints agrees on. Each turn starts with another endpoint.
+ * If no answer has a quorum, each turn uses another endpoint's answer.
+ */
 const inTurn = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);
 
-/** Asks a quorum of endpoints, whose answers can differ. */
+/** Reads the answers of a quorum of endpoints. The endpoints' answers can differ. */
 export const ofSeveral = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, (calls, isUsable) => pass.view.readSeveral(calls, turn, isUsable));
 

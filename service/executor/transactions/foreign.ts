@@ -34,8 +34,8 @@ import type { Pass } from "../pass.ts";
 import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
 /**
- * For each key: the number of nonces that the ledger does not contain, and the time at which the
- * transaction of such a nonce was last found.
+ * For each key, `count` is the number of used nonces that the ledger does not contain.
+ * `sinceSeconds` is the time at which the search for their transactions began or last succeeded.
  */
 export type UnknownNonces = {
   unknownNonces: Map<Hex, { count: number; sinceSeconds: number }>;
@@ -44,18 +44,18 @@ export type UnknownNonces = {
 export const openUnknownNonces = (): UnknownNonces => ({ unknownNonces: new Map() });
 
 /**
- * The maximum number of blocks per pass whose transactions are adopted. Finding such a block takes
- * about 20 calls.
+ * The maximum number of blocks per pass from which transactions are adopted. Finding such a block
+ * takes about 20 calls.
  */
 const blocksPerPass = 8;
 
-/** If a transaction is not found within this time, its nonce is written off. */
+/** If no transaction is found for this time, the unknown nonces are written off. */
 const searchSeconds = 60;
 
 /**
  * If a quorum of endpoints shows that the chain's nonce is higher than the ledger's next nonce,
- * adopts the transactions that used the nonces in between. Skips transactions of earlier days,
- * because the budgets of those days no longer matter. Until all transactions are found, the key
+ * adopts the transactions that used the nonces in between. Skips transactions from earlier days,
+ * because the budgets for those days no longer matter. Until all transactions are found, the key
  * sends nothing, and the highest possible cost is reserved for each unknown nonce.
  *
  * @param nonce the key's nonce on chain
@@ -100,7 +100,7 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
     for (let blocks = 0; next < reached && blocks < blocksPerPass; blocks++) {
       const nonce = next;
       const isSpent = async (number: number) => (await readNonceAt(pass, number)) > nonce;
-      // The head of this pass may be lower than the heads of the endpoints.
+      // The endpoints' heads may be above the head of this pass.
       if (!(await isSpent(view.head.number))) break;
       block = await findFirst(view.head.number, block, isSpent);
       const found = (await readSpenders(pass, block))?.filter((each) => each.nonce >= nonce);
@@ -160,11 +160,11 @@ export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
 }
 
 /**
- * Adopts the transaction that used a purpose's nonce, if no transaction of the purpose has a
- * receipt. Frees the purpose's jobs.
+ * Adopts an unknown transaction that used a purpose's nonce, and frees the purpose's jobs. Call it
+ * if no transaction that was signed for the purpose has a receipt.
  *
  * @returns false if the transaction has too few confirmations, if too few endpoints agree on it, or
- * if it belongs to the purpose
+ *   if it belongs to the purpose
  * @throws {ChainUnavailable} if too few endpoints agree on the nonce at a block
  */
 export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose): Promise<boolean> {
@@ -202,7 +202,7 @@ async function findFirst(
 ): Promise<number> {
   let low = Math.max(0, Math.min(guess, high));
   // The nonce may have been used before the guessed block, for example because the head lagged when
-  // the transaction was signed. So search further back.
+  // the transaction was signed. In this case, the search continues in lower blocks.
   for (let step = 1; low > 0 && (await meets(low)); step *= 2) {
     high = low;
     low = Math.max(0, low - step);
@@ -224,7 +224,8 @@ const readNonceAt = (pass: Pass<SendMemory>, block: number): Promise<number> =>
   readAgreed(pass.view, [countCall(pass, block)], ([count]) => Number(quantity(count)));
 
 /**
- * Reads a value that a quorum of endpoints agrees on. A single endpoint could hide transactions.
+ * Reads a value that a quorum of endpoints agrees on, because a single endpoint could hide
+ * transactions.
  *
  * @throws {ChainUnavailable} if there is no such value
  */
@@ -253,7 +254,9 @@ async function readAgreed<Value extends number | boolean>(
 
 type Spender = { nonce: number; hash: Hex; shown: unknown };
 
-/** Reads the key's transactions in a block, by nonce; undefined if too few endpoints agree. */
+/**
+ * Reads the key's transactions in a block, sorted by nonce; undefined if too few endpoints agree.
+ */
 async function readSpenders({ view, signer }: Pass, block: number) {
   const lists = await view.readEach([
     { method: "eth_getBlockByNumber", params: [toQuantity(block), true] },
@@ -330,8 +333,8 @@ async function readSigned(shown: unknown, sender: Hex): Promise<Shown | undefine
 }
 
 /**
- * Returns the kind and the payers of a transaction. A call of the factory is charged to the
- * creators of its addresses, and any other transaction is charged to the chain.
+ * Returns the kind and the payers of a transaction. A call to the factory is charged to the
+ * creators of the addresses in it. Any other transaction is charged to the chain.
  */
 async function describeCall(
   { parts }: Pass,
@@ -345,7 +348,7 @@ async function describeCall(
   const shares = addresses.map((address): Share => {
     const { accountId = noAccount, isClientId = false } = payers.get(address) ?? {};
     // Tips reduce the charge, but `isTipped` is false, so the rest is charged to the usual budgets
-    // and not to the limit of losses.
+    // and does not count toward the limit on losses.
     return {
       address,
       gas: Math.floor(gas / addresses.length),

@@ -42,7 +42,7 @@ const keysFile = z
   .min(1);
 
 /**
- * Opens the key of the settings, or the keys of the file.
+ * Opens the key that the settings specify, or all keys in the file `executorKeys`.
  *
  * @throws the same errors as {@link openSigner}
  */
@@ -180,7 +180,7 @@ type Keystore = {
 const work = { n: 262_144, r: 8, p: 1, dklen: 32 };
 
 /**
- * Returns the text of a keystore.
+ * Encrypts a key, and returns the text of the keystore.
  * @param key `0x` and 64 hex digits
  */
 function encryptKey(key: Hex, password: string): string {
@@ -238,7 +238,7 @@ function parse(text: string): Keystore {
     const { crypto } = JSON.parse(text) as { crypto: Keystore };
     if (crypto.cipher === "aes-128-ctr" && crypto.kdf === "scrypt") return crypto;
   } catch {
-    // The error below is used instead, because the contents of the file must not be logged.
+    // This error is replaced by the one below, because the file's contents must not be logged.
   }
   throw new Error("EXECUTOR_KEYSTORE is not a version 3 keystore with scrypt and aes-128-ctr");
 }

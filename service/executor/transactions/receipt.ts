@@ -28,7 +28,7 @@ export type Receipt = {
   blockNumber: number;
   succeeded: boolean;
   gasUsed: number;
-  /** In wei: the gas used times its price, plus the fee for bytes if the chain has one. */
+  /** The cost in wei: the gas used times its price, plus the fee for bytes if the chain has one. */
   paid: bigint;
   logs: Log[];
 };
@@ -59,8 +59,8 @@ export function parseReceipt(value: unknown): Receipt | undefined {
 export type SentBatch = { sender: Hex; vaults: readonly Hex[] };
 
 /**
- * Returns the outcomes that the factory's events show. Ignores events of other contracts. Also
- * ignores `ItemFailed` events of batches that an intent's calls started.
+ * Returns the outcomes that the factory's events show. Ignores events from other contracts. Also
+ * ignores `ItemFailed` events from batches that an intent's own calls started.
  *
  * @param factory lower case
  */
@@ -142,11 +142,11 @@ export const openTraceMemory = (): TraceMemory => ({
   traces: { untracedMs: Number.NEGATIVE_INFINITY },
 });
 
-/** The time limit of a trace, because the pass waits for it. */
+/** The time limit for a trace. It is short, because the pass waits for the trace. */
 const traceMsMax = 2000;
 /**
- * After too few endpoints returned a trace, no trace is requested for this time, because the pass
- * waits for traces and some are slow.
+ * If too few endpoints returned a trace, no trace is requested for this time, because the pass
+ * waits for traces, and some of them are slow.
  */
 const untracedMs = hourMs;
 
@@ -198,7 +198,7 @@ function parseTrace(trace: unknown): number[] {
 /**
  * Finds the receipt on which a quorum of endpoints agrees in all fields that are used. An endpoint
  * without a receipt may lag, so it does not count as a contradiction. If a quorum has no receipt,
- * the result is "absent", regardless of the other endpoints. Otherwise, a single endpoint could
+ * and at most one endpoint shows one, the result is "absent", so that a single endpoint cannot
  * block the nonce forever.
  */
 export function compareReceipts(
@@ -223,7 +223,7 @@ export function compareReceipts(
 
 type Agreement = {
   found: Receipt | "absent" | "unknown" | "disagreement";
-  /** The positions of endpoints whose receipt differs from the quorum's receipt. */
+  /** The positions of the endpoints whose receipts differ from the quorum's receipt. */
   others: number[];
 };
 

@@ -37,7 +37,7 @@ export type SendMemory = {
     dataFee: DataFee;
     /** The time of a transaction's last broadcast, by transaction hash. */
     sentMs: Map<Hex, number>;
-    /** The IDs of purposes whose transactions were refused as too cheap by enough endpoints. */
+    /** The IDs of purposes whose transaction was refused as too cheap by enough endpoints. */
     underpriced: Set<string>;
     /**
      * The time in seconds of the first refusal, for each purpose whose transaction is refused as
@@ -60,7 +60,7 @@ export const openSendMemory = (): SendMemory => ({
   nonces: new Map(),
 });
 
-/** The pass of a function that signs or broadcasts. */
+/** The pass that functions need to sign or broadcast. */
 export type SendPass = Pass<SendMemory & { relays: Relays }>;
 
 /**
@@ -96,7 +96,7 @@ export type Purse = {
   balance: bigint;
   /** The median of the reported balances, or the lower of two balances. */
   balanceSure: bigint;
-  /** The highest cost of the transactions that are not mined. */
+  /** The highest possible cost of the key's transactions that are not mined yet. */
   reserved: bigint;
 };
 
@@ -158,7 +158,7 @@ async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<P
   };
 }
 
-/** Returns the gas that costs as much as a byte of calldata. */
+/** Returns the amount of gas that costs as much as one byte of calldata. */
 export const computeGasPerByte = ({ perByte, suggested }: Purse): number =>
   suggested.maxFee === 0n ? 0 : Number(perByte) / Number(suggested.maxFee);
 
@@ -166,7 +166,7 @@ type Sized = Pick<Order, "gas" | "data">;
 export const measureSize = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
 /**
- * Returns the highest cost of a purpose's transactions.
+ * Returns the cost of a purpose's most expensive transaction, in wei, if it uses all its gas.
  *
  * @param perByte the current fee for a byte
  */
@@ -177,7 +177,7 @@ export function computeCostMax({ transactions, ...purpose }: Purpose, perByte: b
   return costs.reduce(max, 0n);
 }
 
-/** Returns whether the balance pays for a further transaction and for its replacement. */
+/** Returns whether the balance pays for another transaction and for its replacement. */
 export function canAfford({ balance, reserved, suggested, perByte }: Purse, size: Size): boolean {
   return balance >= reserved + 2n * computeCost(size, suggested.maxFee, perByte);
 }
@@ -215,8 +215,8 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
 
 /**
  * Replaces the transaction of `purpose` at the same nonce, with fees that are at least an eighth
- * higher. If the key cannot pay for the replacement, does nothing, because nodes would refuse the
- * replacement.
+ * higher. The fees do not have to be higher if no node accepted the transaction. Sends no
+ * replacement if its fee or its cost exceeds a limit, or if the key cannot pay for it.
  *
  * @param isMoot whether nothing in the purpose can succeed; a zero-value transfer then replaces the
  *   transaction
@@ -265,18 +265,15 @@ export async function replace(
 }
 
 /**
- * Returns the higher value of each field. The newest transaction of a purpose must not offer less
- * than older ones, because the executor resends only the newest transaction.
+ * Returns the higher value of each field. A purpose's newest transaction must not offer less than
+ * its older ones, because the executor resends only the newest transaction.
  */
 const noLess = (old: Fee, now: Fee): Fee => ({
   maxFee: max(old.maxFee, now.maxFee),
   priorityFee: max(old.priorityFee, now.priorityFee),
 });
 
-/**
- * Thrown if the key failed to sign, or if the key is skipped because it failed to sign a short time
- * ago.
- */
+/** Thrown if the key failed to sign, now or within the last 15 s. */
 export class SignerFailed extends Error {
   override name = "SignerFailed";
 }
@@ -338,13 +335,14 @@ export async function broadcast(
     if (!answer || "result" in answer) return [];
     const { error } = answer;
     const kind = classifyError("eth_sendRawTransaction", error);
-    // The transaction that used the nonce is found during settlement.
+    // This is not a refusal. If another transaction used the nonce, settlement finds it.
     if (kind === "already_known" || kind === "nonce_used") return [];
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
     return [kind];
   });
-  // One refusal is not enough, unless there is only one endpoint. A refusal by a single relay never
-  // raises the fee. If the relay is right, the transaction becomes stuck and is then replaced.
+  // A single refusal does not count, unless there is only one endpoint. A refusal by a single relay
+  // never raises the fee. If the relay is right, the transaction becomes stuck and is then
+  // replaced.
   const answered = responses.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
   const underpriced = refusals.filter(
@@ -384,7 +382,10 @@ export async function readNonce({ signer, view }: Pick<Pass, "signer" | "view">)
   return Number(quantity(resultOf(answer)));
 }
 
-/** Reads the nonce that each endpoint shows at its own head, highest first. */
+/**
+ * Reads the key's nonce from each endpoint, at the endpoint's own head. The highest nonce comes
+ * first.
+ */
 export async function readNonces({
   signer,
   view,
@@ -411,7 +412,7 @@ export async function nextNonce(
     memory.nonces.delete(signer.address);
     return "earlier_nonces_unknown";
   }
-  // Too few endpoints answered, but their answers are sufficient if they do not contradict the
-  // ledger.
+  // Fewer endpoints than a quorum answered. This is sufficient if none of their answers contradicts
+  // the ledger.
   return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

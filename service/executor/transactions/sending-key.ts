@@ -38,16 +38,14 @@ export type SendingKey = {
   openPurse: () => Promise<Purse>;
 };
 
-/** The pass of one key, with the state that is needed to settle, to send, and to read vaults. */
+/**
+ * The pass for one key. Its memory contains the state for settling, sending, and reading vaults.
+ */
 export type KeyPass = Pass<
   SettlePass["memory"] & SendPass["memory"] & UnknownNonces & { rest: { isAsleep: boolean } }
 >;
 
-/**
- * Settles the key's final transactions, and returns the key's state.
- *
- * @param pass the key's pass
- */
+/** Settles the key's final transactions, and returns the key's state. */
 export async function openKey(pass: KeyPass): Promise<SendingKey> {
   const { parts, signer } = pass;
   const { chainId } = parts.chain;
@@ -144,7 +142,8 @@ async function upkeep(
 
 /**
  * Reopens confirmed and final purposes whose nonce is free again according to a quorum of
- * endpoints. The cause is a reorganization that was deeper than the number of confirmations.
+ * endpoints. This happens only after a reorganization that was deeper than the number of
+ * confirmations.
  */
 async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   const { parts, fence, view, signer } = pass;
@@ -153,7 +152,7 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   if (undone.length === 0) return;
   const nonces = await readNonces(pass);
   if (nonces.length < view.quorum) return;
-  // `reached` is the median of three nonces, or the higher of two.
+  // `reached` is the median of the nonces, or the higher one if there are two.
   const reached = nonces[Math.floor((nonces.length - 1) / 2)]!;
   for (const purpose of undone) {
     const isPast = (purpose.blockNumber ?? view.head.number) <= view.head.number;
@@ -213,8 +212,9 @@ const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =
   nowSeconds - (memory.sending.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
 
 /**
- * Returns whether the purpose's transaction may have to be replaced. This is the case if no block
- * can contain the transaction, or if it is too cheap or overdue and there was a block without it.
+ * Returns whether the purpose's transaction may have to be replaced. This is the case if the
+ * transaction is too large for any block. It is also the case if the transaction is too cheap or
+ * overdue, and at least one block was mined without it.
  */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
@@ -231,8 +231,8 @@ function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): bool
 }
 
 /**
- * Returns whether a new transaction would offer a higher fee. A replacement needs more than
- * refusals by nodes. Otherwise, nodes could raise the fee in each block.
+ * Returns whether a new transaction would offer a higher fee. A refusal by nodes is not a
+ * sufficient reason for a replacement, because nodes could then raise the fee in each block.
  */
 function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
   const { fee } = transactions.at(-1)!;

@@ -1,8 +1,8 @@
 // Ends a purpose with the receipt of any transaction that was signed for it. A quorum of endpoints
 // has to show the receipt, its block has to be in the chain, and the vaults have to have code. The
 // purpose's jobs continue when the receipt has enough confirmations, and the purpose's cost is
-// charged when the receipt's block is final. Until the executor has found a different transaction
-// that used the nonce, it never assumes that there is one.
+// charged when the receipt's block is final. The executor does not assume that another transaction
+// used the nonce until it has found that transaction.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
@@ -45,16 +45,19 @@ export const openReceiptMemory = (): ReceiptMemory => ({
   receipts: { mined: new Map(), absent: new Map() },
 });
 
-/** The pass of a function that settles purposes. */
+/** The pass that functions need to settle purposes. */
 export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
 /**
- * The number of successive passes without a receipt after which the executor searches for a
- * different transaction that used the nonce.
+ * The number of successive passes without a receipt after which the executor searches for another
+ * transaction that used the nonce.
  */
 const absentPassesMin = 3;
 
-/** The time until an address is examined again after a fill replaced its transaction. */
+/**
+ * The shortest time until an address is examined again after a zero-value transfer replaced its
+ * transaction.
+ */
 const freedSeconds = 60;
 
 /**
@@ -169,7 +172,7 @@ async function findReceipt(
   return found;
 }
 
-/** The facts with which receipts are compared: blocks by number, and the vaults that have code. */
+/** The data with which receipts are compared: blocks by number, and the vaults that have code. */
 type Evidence = { blocks: Map<number, Block>; withCode: Set<Hex> };
 
 async function readEvidence(pass: SettlePass, deep: readonly Mined[]): Promise<Evidence> {
@@ -289,7 +292,10 @@ function verifyBlockTime(
   return undefined;
 }
 
-/** Postpones a job whose transaction was replaced by a fill. This does not count as a failure. */
+/**
+ * Postpones a job whose transaction was replaced by a zero-value transfer. This does not count as a
+ * failure.
+ */
 async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Promise<JobUpdate> {
   const { detectedAtSeconds } = await parts.ledger.readHistory(parts.chain.chainId, address);
   const waitedSeconds = computeWaitSeconds(freedSeconds, nowSeconds - detectedAtSeconds);
@@ -298,8 +304,8 @@ async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Prom
 }
 
 /**
- * Returns the update of a job. After a success, the job is due now. After a failure, it is due
- * after a backoff.
+ * Returns the update for a job. After a success, the job is due immediately. After a failure, it is
+ * due when its backoff ends.
  */
 async function computeUpdate(
   { parts, nowSeconds }: SettlePass,
@@ -308,7 +314,7 @@ async function computeUpdate(
   outcomes: readonly VaultOutcome[],
   isOvertaken: boolean,
 ): Promise<JobUpdate> {
-  // A named token can fail on purpose, so its failures do not count as failures of the job.
+  // A reported token can fail on purpose, so its failures do not count as failures of the job.
   if (purpose.kind === "return") {
     return { address, state: "waiting", dueAtSeconds: nowSeconds, reason: null };
   }
@@ -343,9 +349,9 @@ async function computeUpdate(
 }
 
 /**
- * Finds the addresses for which the transaction of a different executor came first. For such an
- * address, our execution failed although the vault has code, or our recovery succeeded without an
- * event for the address.
+ * Finds the addresses for which another executor's transaction came first. For such an address, our
+ * execution failed although the vault has code, or our recovery succeeded without an event for the
+ * address.
  */
 function findOvertaken(
   { kind, addresses }: Purpose,

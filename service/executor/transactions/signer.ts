@@ -14,17 +14,14 @@ import {
 import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
 import type { Signer, UnsignedTransaction } from "../pass.ts";
 
-/** The remote signer refused, or did not return a valid signature of the transaction. */
+/** The remote signer refused, or did not return a valid signature for the transaction. */
 class SignerRefused extends Error {
   override name = "SignerRefused";
 }
 
-/** The time limit of one attempt. Four attempts end before a lease expires. */
+/** The time limit for one attempt. Four attempts take less time than it takes a lease to expire. */
 export const signerTimeoutMs = 2000;
-/**
- * EIP-2: a signature with a larger `s` is not valid in a block. The limit is half of the curve's
- * order.
- */
+/** The largest `s` that a transaction's signature can have (EIP-2): half of the curve's order. */
 const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /**
@@ -41,7 +38,7 @@ export function localSigner(key: Hex): Signer {
 
 /**
  * Signs with a remote signer.
- * @param url can contain a password, so it is never shown
+ * @param url the signer's URL. It can contain a password, so it is never logged.
  */
 export function remoteSigner(
   url: string,
@@ -115,7 +112,7 @@ function parseSigned(raw: unknown) {
     } = parseTransaction(raw as TransactionSerializedEIP1559);
     if (r && s && yParity !== undefined) return { ...signed, signature: { r, s, yParity } };
   } catch {
-    // The error below is used instead, because the answer must not be logged.
+    // This error is replaced by the one below, because the answer must not be logged.
   }
   const found = typeof raw === "string" ? `${raw.length} characters` : "no text";
   throw new SignerRefused(`expected a signed EIP-1559 transaction from the signer, found ${found}`);
