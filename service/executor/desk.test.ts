@@ -45,8 +45,8 @@ describe("status requests and the executor's jobs", () => {
   let drawn = 0;
 
   /**
-   * Returns the function with which one server finds jobs and wakes them. Tests can call it for two
-   * servers.
+   * Models one server: `look` finds the job for a status and wakes it if necessary. A test can open
+   * two servers on separate connections.
    */
   const openOne = (store = stores[0]!) => {
     const [find, wake] = [jobFinder(store.db), openWake(store.db, log)];

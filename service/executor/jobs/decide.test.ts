@@ -6,14 +6,14 @@ import { type Decision, decide, type Facts } from "./decide.ts";
 const token: Hex = `0x${"aa".repeat(20)}`;
 const other: Hex = `0x${"bb".repeat(20)}`;
 const priced: Hex = `0x${"cc".repeat(20)}`;
-/** A look-alike that is worth returning if there are at least 50 base units. */
+/** A look-alike token. An amount of at least 50 base units is worth returning. */
 const similar: Hex = `0x${"dd".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const expiry = 1000;
 
 /**
- * The facts of an open and funded address without earlier attempts, at low fees. The decision is to
- * execute it. Each row below changes some of these facts.
+ * Facts about an open and funded address, without earlier attempts and at a low fee. With these
+ * facts, `decide` executes the address. Each row below changes some of them.
  */
 const plain: Facts = {
   wanted: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },

@@ -1,4 +1,5 @@
-// Tests the reasons of jobs that no key can send. The ledger is empty, so the next nonce is 0.
+// Tests the reason that a job gets if no key can send its transaction. The ledger is empty, so the
+// next nonce is 0.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -44,9 +45,11 @@ after(async () => {
 });
 
 /**
- * Dispatches one execution with one key, and returns the reason and the waiting time of its job.
+ * Dispatches one execution with one key, and returns why and for how many seconds its job has to
+ * wait.
  *
- * @param nonces the nonce that each endpoint reports; undefined if it reports an error
+ * @param nonces the nonce that each endpoint reports; undefined for an endpoint that reports an
+ *   error
  * @param unmined the number of the key's pending transactions
  */
 async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0) {
@@ -88,7 +91,8 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
 
 describe("dispatch", () => {
   test("postpones a job with `no_free_slot` if all slots of the only key are in use", async () => {
-    // Transactions that fill gaps in the nonces are pending in addition to the slots.
+    // Transactions that fill gaps in the nonces do not need a slot, so there can be more pending
+    // transactions than slots.
     for (const gapFills of [0, 1, 16]) {
       const found = await dispatchOne([0, 0], defaultTuning.inFlightMax + gapFills);
       assert.deepEqual(found, { reason: "no_free_slot", seconds: 0 });

@@ -26,7 +26,10 @@ const found = (number: number, payments: Payment[] = []) => ({
 });
 
 let signatures = 0;
-/** Returns a new hash each time, like a signer. */
+/**
+ * Returns a signed transaction with a new hash each time, because a signer can return different
+ * bytes each time.
+ */
 const signed = (n: number) => ({
   hash: hash(1000 + signatures++),
   raw: "0x02" as Hex,

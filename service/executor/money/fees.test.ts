@@ -4,8 +4,8 @@ import { bumpFee, parsePriorityFee, suggestFee } from "./fees.ts";
 
 const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
 /**
- * The limit of the priority fee is twice this base fee, which is more than the priority fees of
- * most replacements below.
+ * The base fee in the tests below. It limits the priority fee to twice this value, which most of
+ * the replacements do not reach.
  */
 const baseFee = 100n;
 
@@ -69,7 +69,8 @@ describe("fees", () => {
     };
     assert.ok(rises(first, 3).priorityFee > first.priorityFee);
     assert.ok(rises(first, 80).priorityFee <= 3n * gwei);
-    // A higher base fee raises the limit of the priority fee, so further replacements are possible.
+    // A higher base fee raises the limit on the priority fee, so the transaction can be replaced
+    // again.
     assert.ok(bumpFee(rises(first, 80), first, 4n * gwei, open));
   });
 });

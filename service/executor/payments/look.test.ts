@@ -19,7 +19,9 @@ const holderChars = 128;
 
 type Tamper = (subjects: Hex[], honest: Answer) => Answer;
 
-/** Returns an endpoint like `rpc`, but with answers about balances that `tamper` can change. */
+/**
+ * Returns an endpoint like `rpc`, except that `tamper` can change its answers to balance queries.
+ */
 const tampered = (rpc: Endpoint, tamper: Tamper): Endpoint => ({
   name: rpc.name,
   async ask(calls) {
@@ -31,7 +33,7 @@ const tampered = (rpc: Endpoint, tamper: Tamper): Endpoint => ({
   },
 });
 
-/** Returns the vaults in a call of Probe, or undefined for any other call. */
+/** Returns the vaults in a call to the Probe contract, or undefined for any other call. */
 function vaultsOf({ method, params }: Call): Hex[] | undefined {
   const { to, data } = (params[0] ?? {}) as { to?: Hex; data?: Hex };
   if (method !== "eth_call" || to || !data) return undefined;
@@ -80,7 +82,10 @@ describe("the first read of new records", () => {
       return Number(row?.number ?? 0) > head + 8;
     });
   };
-  /** Pays addresses before they are created, in blocks that no later sweep reads again. */
+  /**
+   * Pays addresses before they are created. When this function returns, the chain's loop has
+   * already read the blocks that contain these payments.
+   */
   const paidFirst = async (store: Store, records: AddressRecord[]) => {
     await world.pay(records.map((r) => ({ to: r.address, amount: r.intent.amount })));
     await world.mine(2);

@@ -1,7 +1,7 @@
 // Tests, with two real chains, what happens to money that is sent on the wrong chain. The money
 // does not count toward the amount, appears in the status and in events, and is returned to
-// `recovery` on the chain on which it arrived. One of that chain's two endpoints lies if a test
-// asks for it.
+// `recovery` on the chain on which it arrived. In some tests, one of that chain's two endpoints
+// reports a false transfer.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -31,7 +31,7 @@ import { openDesk, returnsFinder } from "../desk.ts";
 const { world, store } = await prepare({ tickMs: 150 });
 const ownId = 31_338;
 const own = await startWorld(ownId);
-/** A transfer that the second endpoint of the other chain invents. */
+/** A transfer that one endpoint of the other chain reports although it never happened. */
 let lie: { to: Hex; amount: bigint } | undefined;
 const liar = await startProxy(world.rpcUrl, async ({ method, params }, answer) => {
   if (method !== "eth_getLogs" || !lie) return answer;
@@ -81,7 +81,7 @@ after(async () => {
   liar.stop();
 });
 
-/** An account of the node that has coin and no relation to the service. */
+/** A node account that has native coin and does not belong to the service. */
 const stranger: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
 const there = chains[1]!.chainId;
 const statusOf = async (address: Hex): Promise<ServiceStatus> =>
@@ -180,7 +180,8 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     const record = await openRecord();
     const { address } = record;
     await running.stop();
-    // After 40 transfers of dust, a stranger returns the token before this service's executor does.
+    // The address receives 40 tiny transfers and a large one. Then a stranger sends the money to
+    // `recovery` before this service's executor does.
     await world.pay(Array.from({ length: 40 }, () => ({ to: address, amount: 1n })));
     await world.pay([{ to: address, amount: 25_000_000n }]);
     await until("it is there", async () => (await world.balanceOf(address)) === 25_000_040n);
@@ -206,7 +207,8 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     await until("the dust is returned too", async () => (await sums()).ours > 0);
     const later = await sums();
     assert.deepEqual([later.held, later.ours], [0, 1]);
-    // Dust beyond the limit of rows is returned, but does not count as arrived.
+    // The number of saved payments per address is limited. Tiny transfers beyond this limit are
+    // returned, but may be missing in the sum of the arrived money.
     assert.ok(later.others >= 25_000_000, `${later.others}`);
   });
 
@@ -284,7 +286,7 @@ describe("events of money on another chain", () => {
     lie = undefined;
     assert.deepEqual((await statusOf(address)).elsewhere, []);
     assert.deepEqual(await eventsOf(address), []);
-    // Later dust does not report the invented transfer either.
+    // A later tiny payment does not cause a report of the false transfer either.
     await world.pay([{ to: address, amount: 30n }]);
     await until("the dust is reported", async () => (await eventsOf(address)).length === 2);
     const amounts = (await eventsOf(address)).map(({ data }) => data.payment?.amount ?? null);

@@ -1,4 +1,5 @@
-// Tests on a real chain that the executor's results match the gas findings of a check.
+// Tests on a real chain that the findings about gas in an intent's check match what the executor
+// can execute.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -55,7 +56,10 @@ async function recordWith(call: Call): Promise<AddressRecord> {
   });
 }
 
-/** Saves and pays the records, and runs an executor until each record is executed or has failed. */
+/**
+ * Saves the records, pays their addresses, and runs an executor until each record is executed or
+ * has failed.
+ */
 async function execute(records: readonly AddressRecord[]): Promise<Map<Hex, boolean>> {
   await saveRecords(store, records);
   const running = startCore(store, world.chains());

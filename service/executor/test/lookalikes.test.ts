@@ -1,6 +1,6 @@
-// Tests look-alikes of a listed token on a real chain. Look-alikes do not count toward the amount,
-// delay nothing, appear in the status, and are returned to `recovery`. A flood of look-alikes does
-// not affect other payments.
+// Tests tokens that imitate a listed token (look-alikes) on a real chain. Look-alikes do not count
+// toward the amount, delay nothing, appear in the status, and are returned to `recovery`. A flood
+// of look-alikes does not affect other payments.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";

@@ -1,5 +1,5 @@
-// Makes each possible mistake of a payer on real chains with the real executor. Compares the return
-// of the money with the row that `GET /address/{address}/returns` promised: the amount, the
+// Makes each mistake that a payer can make, on real chains and with the real executor. Compares the
+// returned money with the row that `GET /address/{address}/returns` promised: the amount, the
 // address, the chain, the earliest time, and the party that triggers the return.
 
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ const { world, store } = await prepare();
 const { client, token, otherToken } = world;
 const other = await startWorld(31_338);
 await client.setAutomine(true);
-/** Circle's code of USDC: its owner can pause it, and can block addresses. */
+/** A token with the code of Circle's USDC. Its owner can pause it and block addresses. */
 const fiat = getAddress(`0x${keccak256(stringToHex("USDC")).slice(-40)}`);
 await placeFiatToken(client, fiat);
 await initializeFiatToken(client, fiat);
@@ -72,7 +72,7 @@ const owner = client.account.address;
 const get = async (path: string) => (await api.app.inject(`/v1/address/${path}`)).json();
 const addressOf = (name: string): Hex => getAddress(`0x${keccak256(stringToHex(name)).slice(-40)}`);
 
-/** A saved record, the returns that the service promised for it, and the recipient of its call. */
+/** A saved record, what `GET …/returns` promised for it, and the recipient in its call. */
 type Order = { record: AddressRecord; promised: PaymentReturns; recipient: Hex };
 let made = 0;
 
@@ -128,7 +128,8 @@ const changeFiat = (data: Hex) => send(owner, fiat, data);
  */
 async function payThenChange(one: Order, data: Hex): Promise<void> {
   const nonce = await client.getTransactionCount({ address: owner, blockTag: "pending" });
-  // This transaction waits in the pool for the payment's nonce.
+  // This transaction stays in the pool until the payment, which has the nonce before it, arrives
+  // there.
   await client.sendTransaction({ to: fiat, data, gas: 100_000n, nonce: nonce + 1 });
   await pay(one, 25n * unit);
   await until("USDC is changed", async () => {
@@ -145,7 +146,7 @@ async function assertTooEarly({ record }: Order, its: Hex = record.intent.token)
 
 const recoveredEvent = { abi: paymentFactoryAbi, eventName: "Recovered", strict: true } as const;
 
-/** The chain on which the money is, and its token. */
+/** The chain and the token of the payment. */
 type Place = { on?: typeof world | typeof other; token?: Hex };
 
 async function recoveriesOf({ record }: Order, { on = world, token: its }: Place) {
@@ -167,7 +168,7 @@ const balanceOf = (owner: Hex, its: Hex, { on = world }: Place): Promise<bigint>
 const rowOf = ({ promised }: Order, mistake: string): MoneyReturn =>
   promised.returns.find((row) => row.mistake === mistake)!;
 
-/** The senders that a row allows, by the code in the row. */
+/** The sender that each code in the field `by` of a row allows. */
 const senders: Readonly<Record<string, Hex>> = {
   executor,
   executor_if_listed: executor,
@@ -176,7 +177,7 @@ const senders: Readonly<Record<string, Hex>> = {
 };
 
 /**
- * Waits for the return, and compares it with the row of `mistake`.
+ * Waits until the money is returned, and compares the result with the row for `mistake`.
  *
  * @param paid the amount that the payer sent by this mistake, in base units
  */
@@ -202,7 +203,7 @@ async function assertReturned(one: Order, mistake: string, paid: bigint, place: 
 
 type Found = Awaited<ReturnType<typeof recoveriesOf>>[number];
 
-/** Compares the sender and the time of a return with its row. */
+/** Compares who returned the money, and when, with the row. */
 async function assertTrigger(one: Order, row: MoneyReturn, found: Found, place: Place) {
   const { on = world, token: its = one.record.intent.token } = place;
   const { from } = await on.client.getTransaction({ hash: found.transactionHash });
@@ -214,7 +215,7 @@ async function assertTrigger(one: Order, row: MoneyReturn, found: Found, place: 
     const blocks = Number(found.blockNumber) - execution.blockNumber;
     assert.ok(blocks >= one.promised.executor!.confirmations, `after ${blocks} blocks`);
   }
-  // A stranger could also have sent the recovery in the same block.
+  // In the same block, a stranger's recovery would have succeeded too.
   assert.ok(row.by.includes("anyone"));
   await on.client.call({
     ...{ account: stranger, to: factoryAddress, data: recoverData(one.record, [its]) },
@@ -426,7 +427,7 @@ async function payCoin({ record }: Order): Promise<void> {
   await client.waitForTransactionReceipt({ hash });
 }
 
-/** Withdraws from an exchange, whose key no payer has. */
+/** Pays from an exchange's address. The payer does not have the key of this address. */
 const withdraw = (exchange: Hex, { record }: Order, amount: bigint) =>
   send(exchange, record.intent.token, transferData(record.address, amount));
 

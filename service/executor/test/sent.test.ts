@@ -36,7 +36,7 @@ const twoFaced = await deployOdd(world, "TwoFacedToken", "OddTokens");
 await client.setAutomine(false);
 world.startTicking(100);
 
-/** The limit of transactions per account and day, low so that a test reaches it soon. */
+/** The limit on transactions per account and day. It is low, so that a test reaches it soon. */
 const namedTokensPerDay = 3;
 const chains = world.chains();
 const desk = openDesk(store, pino({ level: "silent" }), namedTokensPerDay);
@@ -79,7 +79,10 @@ const mineOver = async ({ address, intent }: AddressRecord) => {
   await pay(address, BigInt(intent.amount));
   await until("it is executed", () => isExecuted(address));
 };
-/** Sends `amount` of a token with the token's `mint` function, and returns the transaction. */
+/**
+ * Sends `amount` of a token by calling the token's `mint` function, and returns the transaction's
+ * hash.
+ */
 const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
   const abi = parseAbi(["function mint(address, uint256)"]);
   const args = [to, amount] as const;
@@ -200,7 +203,7 @@ describe("a stranger with hostile tokens", () => {
     for (const token of [hostile.refusing, hostile.lying, hostile.slow, hostile.blocking]) {
       assert.equal(await fateOf(address, token), "unmovable", token);
     }
-    // The executor must not rely on the checks of the API, so the reports are saved directly.
+    // The reports are saved directly, because the executor must not rely on the API's validation.
     const tokens = Object.values(hostile).slice(0, rounds(2, 4));
     const fates = await nameNow(record, tokens);
     assert.deepEqual(new Set(fates), new Set(["queued"]));

@@ -20,7 +20,7 @@ const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
  */
 type TraceResponse = number[] | "slow" | undefined;
 
-/** @param responses the current response of each endpoint, which tests can change */
+/** @param responses the current response of each endpoint. Tests can change this array. */
 async function passOver(responses: readonly TraceResponse[]) {
   let nowMs = 0;
   const asked: string[] = [];

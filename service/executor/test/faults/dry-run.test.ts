@@ -1,4 +1,4 @@
-// A dry run reports the planned costs. It spends nothing and changes nothing.
+// Tests that a dry run reports the planned costs, but spends and changes nothing.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

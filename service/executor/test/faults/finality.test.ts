@@ -1,5 +1,6 @@
-// Tests the two depths of finality. A job continues after `confirmations`. Charges in the ledger
-// and the budgets wait for the finalized tag, which anvil sets 64 blocks below the head.
+// Tests the two depths at which a transaction takes effect. After `confirmations` blocks, its job
+// continues. When its block is finalized, its cost is charged to the budgets. In anvil, the
+// finalized block is 64 blocks below the head.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -28,7 +29,8 @@ const findJob = jobFinder(store.db);
 
 function start(context: TestContext) {
   const settings = { confirmations, finality: "finalized" };
-  // The test decides when a block is mined, so a lost transaction must be resent at each block.
+  // Blocks are mined only when the test asks for one, so a pass must not wait before it resends a
+  // lost transaction.
   const running = startCore(store, world.chains([world.rpcUrl], settings), (core) => ({
     ...core,
     tuning: { ...core.tuning, resendMs: 0 },

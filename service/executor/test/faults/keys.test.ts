@@ -1,5 +1,5 @@
-// Tests several keys on one chain. If a key cannot send, this delays only its own transactions, and
-// never a payment that a different key can execute.
+// Tests several keys on one chain. A key that cannot send delays only its own transactions.
+// Payments that another key can execute are not delayed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -21,15 +21,15 @@ import {
 import { openLedger } from "../../ledger/ledger.ts";
 import type { Parts } from "../../pass.ts";
 
-// If no key could send a job, the job waits for a time of the chain's clock. In this test, the
-// chain's clock is ten times faster, so the wait is ten times shorter.
+// If no key could send a job's transaction, the job waits by the chain's clock. In this test, that
+// clock is ten times faster, so the wait is ten times shorter.
 const { world, store } = await prepare({ tickMs: 100, blockSeconds: 1 });
 const slots = { batchItemsMax: 2, inFlightMax: 2 };
 const [first, second] = twoKeys.map(({ address }) => address) as [Hex, Hex];
 
 const asksBalance = ({ method }: Call) => method === "eth_getBalance";
 
-/** Returns `count` honest endpoints, and one that reports a false balance for `key`. */
+/** Returns `count` honest endpoints, and one endpoint that reports a false balance for `key`. */
 function withLiar(honest: Endpoint, count: number, key: Hex, wei: bigint): Endpoint[] {
   const asksIt = (call: Call) => asksBalance(call) && call.params[0] === key;
   const liar: Endpoint = {
@@ -82,7 +82,7 @@ describe("two keys", () => {
       .execute();
     return records.map((_, index) => jobs[index]?.reason);
   }
-  /** Returns the number of purposes of each key. */
+  /** Returns how many purposes each key has. */
   async function sentBy() {
     const rows = await store.db.selectFrom("executor_purposes").select("sender").execute();
     const of = (key: Hex) => rows.filter(({ sender }) => sender === key).length;

@@ -35,7 +35,10 @@ function startLimited() {
   });
 }
 
-/** Mines in parts, because mining all blocks can exceed the time limit of a request. */
+/**
+ * Mines half of the blocks. A request mines only 100 blocks, because a larger number could exceed
+ * the time limit for requests.
+ */
 async function mineHalf() {
   for (let mined = 0; mined < blocksBehind / 2; mined += 100) await world.mine(100);
 }

@@ -130,7 +130,7 @@ describe("private relays", () => {
 
   /** @returns the priority fee of the executed transaction in wei */
   async function hold(context: TestContext, priorityMax: bigint, isEnough: string, times: number) {
-    // These blocks replace the blocks of earlier tests in the fee history.
+    // After these ten blocks, the fee history no longer contains blocks from earlier tests.
     await world.mine(10);
     const fees = { perGasMax: 20n * gwei, priorityMax };
     const running = await payWith(context, "drops_broadcasts", alone, { fees, stuckSeconds: 0 });
@@ -173,7 +173,10 @@ describe("private relays", () => {
 });
 
 describe("an error that a transaction is underpriced", () => {
-  /** Checks that the refusals cause no replacement, and that the address is executed later. */
+  /**
+   * Checks that the refusals cause no replacement, and that the address is executed after the
+   * refusals end.
+   */
   async function isNotBelieved({ events, isExecuted }: Awaited<ReturnType<typeof payWith>>) {
     const count = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
     await until("it is refused often", async () => count("send_refused") >= 5);

@@ -44,7 +44,10 @@ describe("reorgs", () => {
     world.stopTicking();
   };
 
-  /** A plain and a tipped payment to two accounts. Both payments wait for a block. */
+  /**
+   * Creates an address without a tip, and an address with a tip for another account. Pays both
+   * addresses, and does not wait for a block.
+   */
   const paid = async () => {
     const plain = await world.newRecord({ secondsLeft: 10 * 86_400 });
     const tipped = await world.newRecord({ secondsLeft: 10 * 86_400, tip: unit });

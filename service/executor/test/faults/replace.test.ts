@@ -1,6 +1,6 @@
 // Tests replacements of transactions that no node accepts. If the daily budget and the key's
 // balance allow it, a transaction is replaced at a higher fee. Otherwise, a zero-value transfer
-// replaces it, which does not count as a failure of its jobs.
+// replaces it. This does not count as a failure of the transaction's jobs.
 
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
@@ -172,7 +172,10 @@ describe("a transaction that was canceled by a zero-value transfer", () => {
     await world.mine();
   };
 
-  /** Continues an hour later, and returns the number of transactions that execute the records. */
+  /**
+   * Advances the chain's clock by an hour, and waits until the records are executed. Returns the
+   * number of transactions that executed them.
+   */
   async function transactionsFor(records: readonly AddressRecord[]): Promise<number> {
     await oneBlock(3600);
     world.startTicking(100);
@@ -237,7 +240,7 @@ describe("a transaction that was canceled by a zero-value transfer", () => {
       const { count } = start(context, gate, asFailure ? countsAsFailure : undefined);
       const records = await paidTogether();
       await until("it is sent", async () => count("sent") > 0);
-      // The transaction is abandoned after nodes have refused it for a minute.
+      // The executor abandons the transaction after nodes have refused it for a minute.
       await oneBlock(61);
       await until("it is replaced", async () => count("replaced") > 0);
       gate.does = "pass";
@@ -250,7 +253,8 @@ describe("a transaction that was canceled by a zero-value transfer", () => {
 });
 
 /**
- * The former rule: a purpose counts as failed if a zero-value transfer replaced its transaction.
+ * Applies an earlier rule, which the executor no longer has: if a zero-value transfer replaced a
+ * transaction, the transaction's jobs count as failed.
  */
 function countsAsFailure({ ledger }: Parts): Parts["ledger"] {
   return {

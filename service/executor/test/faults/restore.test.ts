@@ -1,6 +1,6 @@
-// Tests a restore from a backup, after which the chain has transactions of our keys that the ledger
-// does not contain. The executor charges them to their accounts, so that the daily budget is not
-// spent twice.
+// Tests a restore from a backup. After the restore, the chain has transactions from the executor's
+// keys that the ledger does not contain. The executor charges these transactions to their accounts,
+// so that the daily budget is not spent twice.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -50,7 +50,8 @@ const withBudget =
   });
 
 /**
- * Replaces the executor's endpoints by `count` endpoints. `lies` can change each of their answers.
+ * Replaces the executor's endpoints by `count` endpoints. The function `lies` can change each of
+ * their answers.
  */
 const withEndpoints =
   (count: number, lies: (place: number, call: Call, answer: Answer) => Answer): Adapt =>
@@ -105,7 +106,10 @@ async function backUp(): Promise<() => Promise<void>> {
 const isExecuted = (record: AddressRecord) =>
   until("it is executed", async () => (await fatesOf(world, [record]))[0]!.executed === 1, 60);
 
-/** Pays an address of each account and waits until all are executed and settled. */
+/**
+ * Creates and pays one address for each account. Waits until all addresses are executed and all
+ * transactions are settled.
+ */
 async function execute(accountIds: readonly string[]): Promise<AddressRecord[]> {
   const records: AddressRecord[] = [];
   for (const accountId of accountIds) {
@@ -172,7 +176,7 @@ describe("after a restore from a backup", () => {
     assert.ok((await spentFor(alice)) > 0n && (await spentFor(bob)) > 0n);
     assert.ok((await fatesOf(world, records)).every(({ executed }) => executed === 1));
 
-    // A job that waits for a budget is retried within the hour.
+    // A job that waits for a budget is retried after an hour at the latest.
     await client.increaseTime({ seconds: 3600 });
     const third = start(context);
     await isExecuted(next);

@@ -15,7 +15,10 @@ const proxy = await startProxy(world.rpcUrl);
 after(proxy.stop);
 
 describe("endpoints that misbehave", () => {
-  /** Pays addresses before and during a period with `fault`. The executor uses only `urls`. */
+  /**
+   * Pays two addresses before the endpoint has the fault `fault`, and two while it has the fault.
+   * The executor uses only the endpoints `urls`.
+   */
   const surviveWith = async (context: TestContext, urls: string[], fault: Misbehaviour) => {
     const running = startCore(store, world.chains(urls), (core) => ({
       ...core,

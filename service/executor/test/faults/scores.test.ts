@@ -1,5 +1,6 @@
-// Tests three endpoints. One endpoint returns false answers. The log, the metrics, and `admin
-// chains check` show this endpoint and the method, and the executor asks this endpoint last.
+// Tests three endpoints, one of which returns false answers to one method. The log, the metrics,
+// and `admin chains check` name this endpoint and the method. From then on, the executor asks this
+// endpoint last.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -41,8 +42,8 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   await saveRecords(store, records);
   await world.pay(records.map((each) => ({ to: each.address, amount: each.intent.amount })));
   const metricsOf = () => parts.registry.metrics();
-  // A pass reports the scores from before the pass. The payments are settled in a later pass, which
-  // reports the scores after their execution.
+  // A pass reports the scores that the endpoints had when it began. So the test waits for the pass
+  // that settles the payments, which begins after their execution.
   await until("they are settled", async () =>
     /^executor_executed_total\{.*\} 4$/m.test(await metricsOf()),
   );
@@ -65,8 +66,8 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
 /**
  * Runs `admin chains check`.
  *
- * @returns the exit status, and for each endpoint the methods on which it differs and the methods
- *   that it refuses
+ * @returns the exit status, and for each endpoint the methods to which its answers differ from
+ *   other endpoints, and the methods that it refuses
  */
 async function check(urls: string[]) {
   const file = join(directory, "chains.json");
@@ -107,7 +108,7 @@ describe("one false endpoint out of three", () => {
       const { reported, scoreOf, differs } = seen;
       assert.ok(reported.length > 0);
       for (const each of reported) assert.deepEqual(each, [`0:${bad.host}`, method]);
-      // Each contradiction adds a point, which hardly decays within seconds.
+      // Each contradiction adds a point to the score. The score hardly decays within seconds.
       assert.ok(scoreOf(bad.host) > 0.9, `${scoreOf(bad.host)}`);
       assert.equal(differs.length, 1);
       assert.ok(differs[0]!.includes(`rpc="0:${bad.host}",method="${method}"`), differs[0]);

@@ -7,8 +7,8 @@ import type { Random, Scheduler } from "./scheduler.ts";
 import type { Width } from "./width.ts";
 
 /**
- * Causes one of three faults: a reorg, which sometimes undoes final blocks; an eviction; or the use
- * of a nonce by another user of the key.
+ * Causes faults at random: a reorg, which sometimes undoes final blocks; an eviction; or the use of
+ * a nonce by another user of the key.
  */
 function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.06) {
@@ -42,7 +42,10 @@ type Span = {
   isPlain: boolean;
   width: Width | undefined;
   startSeconds: number;
-  /** The ends of the storms and of the world, in seconds since the world began. */
+  /**
+   * `stormSeconds` is the time at which the faults end, and `untilSeconds` is the time at which the
+   * simulation ends. Both are in seconds since the simulation began.
+   */
   stormSeconds: number;
   untilSeconds: number;
   /** The average time between two blocks. */

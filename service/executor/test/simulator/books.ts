@@ -1,5 +1,5 @@
-// Compares the paid gas and the received tips in the ledger with the blocks, exactly to the wei,
-// for each account and for the chain.
+// Checks that the gas costs and the tips in the ledger equal those in the blocks, exactly to the
+// wei, for each account and for the chain.
 
 import { type Hex, toHex } from "executable-address";
 import { decodeFactoryEvent, transferTopic } from "executable-address/status";
@@ -102,7 +102,8 @@ async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
 }
 
 /**
- * Splits the gas by the traces of nodes, or by the estimates and failures if there are no traces.
+ * Splits a transaction's gas among its addresses, by the nodes' traces. Without traces, uses the
+ * estimates and the failures.
  */
 async function computeShares(
   db: World["db"],

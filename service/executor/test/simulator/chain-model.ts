@@ -24,11 +24,11 @@ import {
 type Sent = UnsignedTransaction & { from: Hex };
 export type PoolTransaction = Sent & { hash: Hex };
 
-/** Returns the key of a transaction in the pool. */
+/** Returns the key under which a transaction is stored in the pool. */
 export const slotOf = ({ from, nonce }: Pick<Sent, "from" | "nonce">) => `${from} ${nonce}`;
 export const nonceOf = ({ nonces }: State, from: Hex): number => nonces.get(from) ?? 0;
 
-/** The actions of other people, who pay or execute a vault. */
+/** An action by somebody other than the executor: a payment, or the execution of a vault. */
 export type Deed =
   | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
   | { kind: "execute"; vault: VaultModel };
@@ -44,12 +44,12 @@ export type Mined = {
   transaction: PoolTransaction;
   succeeded: boolean;
   logs: Log[];
-  /** Vaults whose execution failed because they were already closed. */
+  /** Vaults on which the transaction had no effect because they were already closed. */
   wasted: Hex[];
   gasUsed: number;
   /**
-   * The gas of each call of the factory to itself. Items that were already executed have no such
-   * call.
+   * The gas that each call from the factory to itself used. The factory makes one call per item,
+   * except for items that were already executed.
    */
   callGas: number[];
   /** The fee for the transaction's bytes in wei. */
@@ -71,7 +71,7 @@ export type Block = RpcBlock & {
 const perBlockMax = 3;
 const transferGas = 21_000;
 
-/** The rules in which chains and their nodes differ. */
+/** Properties in which chains and their nodes differ. */
 export type Rules = {
   /** The gas limit of a block. */
   gasLimit: bigint;
@@ -201,8 +201,8 @@ type Filling = {
 };
 
 /**
- * Mines a block. The actions of others come first. Then come our transactions in the order of key
- * and nonce, as long as they pay the base fee.
+ * Mines a block. Other people's actions come first. The executor's transactions follow, sorted by
+ * key and nonce, as long as they pay the base fee.
  */
 function nextBlock(parent: Block, filling: Filling): Block {
   const { deeds, pool, byTerms, env, baseFee, forks, rules } = filling;

@@ -1,6 +1,6 @@
-// Measures how long other accounts wait because of intents that nodes simulate slowly. Uses the
-// real core, batches, and store with simulated time. An estimate of a slow intent takes 0.8 s and
-// fails, so such an intent costs its account nothing.
+// Measures how much longer accounts wait because other accounts have intents that nodes simulate
+// slowly. Uses the real core, batches, and store with simulated time. An estimate of a slow intent
+// takes 0.8 s and fails, so such an intent costs its account nothing.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,7 +17,10 @@ const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Case = {
   crowd?: Crowd | undefined;
-  /** The time at which the executor starts. It then knows nothing about the accounts. */
+  /**
+   * The time at which the executor starts. It has not yet recorded how long any account's
+   * simulations take.
+   */
   startSeconds?: number;
   blockSeconds: number;
   /** Whether nodes run one simulation after the other, and continue after the caller's timeout. */
@@ -58,13 +61,14 @@ async function runHistory(seed: number, { crowd, startSeconds = 0, ...rest }: Ca
   return waits;
 }
 
-/** Payments arrive for 15 minutes. */
+/** The end of a history. Payments arrive during its first 15 minutes. */
 const endSeconds = 1300;
 const moreBlocksMax = 3;
 
 const quietHistories = new Map<string, ReturnType<typeof runHistory>>();
 /**
- * Returns the number of blocks that payments wait without a crowd. Several cases share the result.
+ * Returns the number of blocks that payments wait if there are no slow intents. Several test cases
+ * share the result.
  */
 function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof runHistory> {
   const name = `${seed} ${JSON.stringify(quiet)}`;
@@ -73,9 +77,7 @@ function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof 
   return history;
 }
 
-/**
- * Returns, for each address, the number of additional blocks that it waits because of the crowd.
- */
+/** Returns the number of additional blocks that each address waits because of the slow intents. */
 async function moreBlocks(seed: number, given: Case): Promise<number[]> {
   const quiet = await quietOf(seed, given);
   const loud = await runHistory(seed, given);

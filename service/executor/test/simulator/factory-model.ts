@@ -1,5 +1,5 @@
-// A model of the factory: runs calldata on a state of plain maps, with the effects that the
-// factory's interface promises.
+// A model of the factory contract. It runs calldata on a state that consists of plain maps, with
+// the effects that the factory's interface promises.
 
 import { type Hex, type Tip, zeroAddress } from "executable-address";
 import { transferTopic } from "executable-address/status";
@@ -46,11 +46,11 @@ export const gasOfItem = ({ name }: Pick<Item, "name">, { gas }: VaultModel): nu
 export type State = {
   /** Nonces by sender; 0 if the sender is missing. */
   nonces: Map<Hex, number>;
-  /** The way in which each closed vault was closed. */
+  /** How each closed vault was closed, by address. */
   code: Map<Hex, "executed" | "closed">;
   /** Balances by token, and then by owner. */
   balances: Map<Hex, Map<Hex, bigint>>;
-  /** Balances of coin in wei, by sender. */
+  /** Balances of native coin in wei, by sender. */
   coins: Map<Hex, bigint>;
 };
 
@@ -98,7 +98,9 @@ export function move(state: State, token: Hex, from: Hex | undefined, to: Hex, a
   owners.set(to, (owners.get(to) ?? 0n) + amount);
 }
 
-/** An item in calldata of the factory. A batch has several items, and other calldata has one. */
+/**
+ * An item in a call to the factory. A `batch` call can have several items. Any other call has one.
+ */
 export type Item = { name: "execute" | "recover"; terms: Hex; tokens: Hex[] };
 
 /** @throws if the factory does not have the function */

@@ -47,7 +47,8 @@ const honest: readonly Fault[] = [
 
 export type Weather = {
   /**
-   * Whether faults occur now. Returns false near the end of the history, so that all work can end.
+   * Returns whether faults occur now. Near the end of a history, there are no faults, so that all
+   * work can end.
    */
   isStormy(): boolean;
   /** The share of calls that fail while a fault lasts. */
@@ -65,7 +66,7 @@ export const simulatedEndpoint = (
 ): Endpoint =>
   openEndpoint({ name, transport, pace: openPace(scheduler.now) }, scheduler, { timeoutMs });
 
-/** Answers like a server, with the indexes of the calls as IDs. */
+/** Wraps the answers in a server's response. The ID of each answer is the index of its call. */
 export const respond = (answers: readonly Answer[]): Response => ({
   status: 200,
   retryAfter: "",
@@ -73,7 +74,7 @@ export const respond = (answers: readonly Answer[]): Response => ({
   body: answers.map((each, id) => ({ jsonrpc: "2.0", id, ...each })),
 });
 
-/** Returns the error of a request that was not answered in time. */
+/** Returns the error with which a request fails if it is not answered in time. */
 export function timedOut(): Error {
   return Object.assign(new Error("timed out"), { name: "TimeoutError" });
 }
@@ -82,8 +83,8 @@ type World = { chain: ChainModel; scheduler: Scheduler; random: Random; weather:
 type Spell = { fault: Fault; untilMs: number; lag: number };
 
 /**
- * @param mayLie whether this endpoint can lie; the executor can detect only one false endpoint of
- *   several
+ * @param mayLie whether this endpoint can lie. At most one endpoint may, because the executor can
+ *   detect only one false endpoint.
  */
 export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint {
   const { chain, scheduler, random } = world;
@@ -94,7 +95,7 @@ export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint
     const isLate = fault === "timeout" || neededMs > patienceMs;
     await scheduler.sleep(isLate ? patienceMs : neededMs + 5 + random() * 200);
     if (isLate) throw timedOut();
-    const refusal = findBudgetRefusal(fault, calls, random);
+    const refusal = findRefusal(fault, calls, random);
     if (refusal) return { status: 200, date: "", retryAfter: "", body: undefined, ...refusal };
     const response = respond(calls.map((call) => answered(world, call, fault, lag)));
     await scheduler.sleep(5 + random() * 100);
@@ -123,7 +124,7 @@ function openSpells({ scheduler, random, weather }: World, mayLie: boolean): () 
 const pauses = ["", "1", "86400"];
 
 /** Refuses a whole request, like a gateway. */
-function findBudgetRefusal(
+function findRefusal(
   fault: Fault,
   calls: readonly Call[],
   random: Random,

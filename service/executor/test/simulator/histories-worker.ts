@@ -7,8 +7,8 @@ import { type Options, simulate, simulateNaively } from "./simulate.ts";
 import { faultsOf } from "./verdict.ts";
 
 /**
- * `real`: the real executor. `naive`: the naive executor. `lie`: one of three endpoints lies.
- * `believing`: only the false endpoint is asked.
+ * `real` runs the real executor, and `naive` the naive one. With `lie`, one of three endpoints
+ * lies. With `believing`, the executor asks only the false endpoint.
  */
 type Kind = "real" | "naive" | "lie" | "believing";
 

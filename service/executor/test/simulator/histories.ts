@@ -12,7 +12,7 @@ const idle: Worker[] = [];
 /**
  * Runs the histories, and returns their reports in the order of `requests`.
  *
- * @throws the error of a history
+ * @throws the first error that a history throws
  */
 export async function reportHistories(
   requests: readonly HistoryRequest[],
@@ -24,7 +24,7 @@ export async function reportHistories(
     worker.ref();
     for (let at = next++; at < requests.length; at = next++) {
       worker.postMessage(requests[at]);
-      // An error in the thread ends the thread and rejects this promise.
+      // If the thread throws an error, it ends, and this promise is rejected.
       const [answer] = await once(worker, "message");
       reports[at] = answer as HistoryReport;
     }

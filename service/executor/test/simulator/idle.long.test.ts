@@ -1,6 +1,6 @@
-// Counts the calls for an idle chain: all calls of the executor and the observer of one process.
-// There is one unpaid address. It is open for 20 minutes of simulated time, and then closed for an
-// hour, or for six hours in `npm run test:long`.
+// Counts the calls that one process makes for an idle chain: the calls by its executor and by its
+// observer. There is one unpaid address. It is open for 20 minutes of simulated time, and then
+// closed for an hour, or for six hours in `npm run test:long`.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -43,7 +43,7 @@ type Idle = {
   expiresAt?: number;
 };
 
-/** Starts an executor and an observer of one chain with one record. */
+/** Starts an executor and an observer for one chain. The store contains one record. */
 async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 86_400 }: Idle) {
   const scheduler = createScheduler();
   const random = seededRandom(blockSeconds);

@@ -1,5 +1,5 @@
-// Runs an executor that can be killed between any two steps. It is then restarted, and only the
-// ledger remains. The executor can also freeze for a while and then continue.
+// Runs an executor that can be killed between any two steps. After a kill, the executor is
+// restarted, and has only the ledger. The executor can also freeze for a while and then continue.
 
 import { type Hex, keccak256 as keccak256Bytes } from "executable-address";
 import { keccak256 } from "viem";

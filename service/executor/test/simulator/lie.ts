@@ -23,7 +23,10 @@ const methods = [
   "eth_chainId",
 ] as const;
 
-/** Further subjects of lies, which exist only in a wide world with the features in `needs`. */
+/**
+ * The calls about which an endpoint can lie in a wide world. Some of these calls occur only if the
+ * world has the features in `needs`.
+ */
 const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => boolean }[] = [
   ...methods.map((name) => ({ name, needs: {} })),
   { name: "eth_getLogs", needs: {} },
@@ -44,7 +47,7 @@ const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => bo
   },
 ];
 
-/** Replacements for a whole answer. */
+/** False answers that replace an honest answer completely. */
 const wholes: readonly (Answer | "silence")[] = [
   "silence",
   { result: null },
@@ -76,7 +79,8 @@ const twists: readonly ((value: bigint) => bigint)[] = [
 ];
 
 /**
- * `field` is the index of a field in an answer, and `word` is the index of a word in a long field.
+ * `field` selects the field of an answer that is changed. In a field with many 32-byte words,
+ * `word` selects the words that are changed.
  */
 export type Lie = {
   isOf(call: Call): boolean;
@@ -87,7 +91,7 @@ export type Lie = {
   /** Returns whether the endpoint lies at this time. */
   isOn(ms: number): boolean;
   text: string;
-  /** Returns the additional features of the world. If undefined, the world has none. */
+  /** Returns the additional features of the world. If it is undefined, the world has none. */
   openWidth: (() => Width) | undefined;
   /**
    * The time at which the executor starts. Earlier payments are in blocks below the executor's
@@ -97,12 +101,12 @@ export type Lie = {
 };
 
 /**
- * The remainders of seeds with a wide world. Other seeds keep the plain world, so that their
- * histories do not change.
+ * A seed has a wide world, which has additional features, if its remainder after division by 7 is
+ * in this list. Other seeds keep the plain world, so that their histories do not change.
  */
 const wideRemainders = [1, 3, 4, 6];
 
-/** Returns the lie of a seed. */
+/** Derives the lie for a history from its seed. */
 export function lieOf(seed: number): Lie {
   const random = seededRandom(seed * 7919);
   const pick = <Each>(list: readonly Each[], by: Random = random) =>

@@ -20,7 +20,9 @@ import { chainId, createWorld, endSeconds, tokens } from "./world.ts";
 const seeds = isLong ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
-/** Returns an endpoint's answer to a call. The function can throw or be slow. */
+/**
+ * Returns the answer of an endpoint that has a limit. The function can throw an error or take long.
+ */
 type Limit = (call: Call, honest: Answer, scheduler: Scheduler) => Answer | Promise<Answer>;
 
 const free: Limit = (_call, honest) => honest;
@@ -106,17 +108,17 @@ async function historyOf(
 
 const flood: Flood = { atSeconds: [300, 600, 1550, 1600, 1650, 1700], logs: 2100 };
 /**
- * The maximum number of additional blocks that payments wait because of the flood. A block whose
- * logs no endpoint returns takes three turns of nine seconds, and four such blocks are mined within
- * 200 s.
+ * The maximum number of additional blocks that payments wait because of the flood. If no endpoint
+ * returns the logs of a block, the block takes three turns of nine seconds each. Four such blocks
+ * are mined within 200 s.
  */
 const moreBlocksMax = 8;
 const quiet = new Map<number, number>();
 for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBlocksMax);
 
 /**
- * Disables queries by recipients, because they would not return a flood of payments to other
- * addresses.
+ * Makes the executor query logs by tokens. Queries by recipients would not return the flood of
+ * payments to other addresses.
  */
 const byTokens = { recipientsMax: 0 };
 
@@ -194,8 +196,8 @@ describe("executes payments although all endpoints except one refuse all logs", 
   }
 
   /**
-   * The maximum number of blocks until a look finds a payment. A walk over all records begins once
-   * a minute, and a block is mined every 12 s.
+   * The maximum number of blocks until a balance read finds a payment. A scan of all records begins
+   * once a minute, and a block is mined every 12 s.
    */
   const lookBlocks = 60 / 12 + 2;
 
@@ -203,7 +205,8 @@ describe("executes payments although all endpoints except one refuse all logs", 
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
-      // Only logs show money in a different token than the intent's, or on a different chain.
+      // Only logs show money in a token other than the intent's, or on a chain other than the
+      // intent's.
       assert.deepEqual(
         faults.filter((fault) => !fault.startsWith("missing")),
         [],
@@ -224,10 +227,7 @@ test("control: blocks become gaps if all endpoints refuse all logs", async () =>
   assert.ok(events.some(({ kind }) => kind === "gap"));
 });
 
-/**
- * Returns a limit that replaces the recipient of each payment by the recipient of the previous
- * payment.
- */
+/** Returns a limit that reports each payment with the recipient of the previous payment. */
 function misplaced(): Limit {
   let before: Hex | undefined;
   return (call, honest) => {

@@ -12,13 +12,13 @@ import { chainId, startSeconds, tokens, type World } from "./world.ts";
 export const longestWait = (world: World, afterSeconds: number, tokensOf?: TokensOf): number =>
   Math.max(...waitsOf(world, afterSeconds, tokensOf).values());
 
-/** Which of an address's tokens to check: all, or only the intent's. */
+/** Returns the tokens to check for an address: all of them, or only the intent's token. */
 type TokensOf = (vault: VaultModel) => readonly Hex[];
 
 /**
  * Returns the wait of {@link longestWait} for each address, starting when the address has a record.
- * Measures each token separately, because one token can arrive in the same block in which a
- * different token leaves.
+ * Measures each token separately, because one token can arrive in the same block in which another
+ * token leaves.
  */
 export function waitsOf(
   { chain, vaults, knownAt }: World,

@@ -1,6 +1,6 @@
-// The control: a simple executor that asks one endpoint, keeps its state in memory, reads its nonce
-// from the chain, and sends again if there is no receipt. The histories that the real core passes
-// must reveal the faults of this executor.
+// A control for the simulator: a simple executor that asks one endpoint, keeps its state in memory,
+// reads its nonce from the chain, and sends again if there is no receipt. In the same kinds of
+// histories that the real executor survives, this one must fail.
 
 import {
   encodeBalanceOf,

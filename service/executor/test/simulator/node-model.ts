@@ -37,7 +37,7 @@ export function answer(chain: ChainModel, lag: number, call: Call): Answer {
     return { result: resultOf(chain, blocks, call) };
   } catch (error) {
     if (error instanceof Revert) {
-      // A contract chooses its revert reason, and this contract imitates the error of a provider.
+      // A contract can choose any revert reason. This one imitates a provider's error.
       const message = "execution reverted: 429 Too Many Requests, internal error, try again";
       return { error: { code: 3, message, data: error.data } };
     }
@@ -96,7 +96,8 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
 }
 
 /**
- * Finds a block by number or tag. The finalized block is some blocks deeper than the confirmations.
+ * Finds a block by number or tag. The finalized block is a few blocks below the newest block that
+ * has enough confirmations.
  */
 function namedBlock({ setting }: ChainModel, blocks: readonly Block[], name: unknown) {
   if (name === "latest") return blocks.at(-1);

@@ -1,5 +1,5 @@
-// Measures how much one false endpoint of three costs, in wei and in blocks. Compares with the same
-// world without a false endpoint.
+// Measures how much one false endpoint out of three costs, in wei and in blocks, by a comparison
+// with the same world without a false endpoint.
 
 import type { Hex } from "executable-address";
 import { type Block, type ChainModel, paidFor } from "./chain-model.ts";
@@ -12,8 +12,8 @@ import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds, senders } from "./world.ts";
 
 /**
- * `wastedWei` is the cost of useless transactions and of fees above honest suggestions. `waits`
- * contains the number of blocks that each address waited.
+ * `wastedWei` is the cost of useless transactions, plus the part of other fees that exceeds the
+ * suggestions of honest endpoints. `waits` contains the number of blocks that each address waited.
  */
 type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: string[] };
 
@@ -21,8 +21,8 @@ type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: strin
 const fairPriority = 2n;
 
 /**
- * Returns the wei that a block's transactions wasted: the cost of useless transactions, and fees
- * above the fees that honest endpoints suggest.
+ * Returns the wei that a block's transactions wasted: the cost of useless transactions, plus the
+ * part of other fees that exceeds the suggestions of honest endpoints.
  */
 function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
   let wasted = 0n;
@@ -53,8 +53,9 @@ type PriceRequest = {
 };
 
 /**
- * Runs a history and returns its cost. A seed gives the same world, regardless of the endpoints.
- * @param lie the lie of one endpoint of three; the control asks only this endpoint
+ * Runs a history and returns its cost. The same seed always gives the same world, regardless of the
+ * endpoints.
+ * @param lie what one of the three endpoints lies about; the control asks only this endpoint
  * @param draw the seed for the endpoints' latencies and the executor's pauses
  */
 async function priceOfHistory(
@@ -110,7 +111,8 @@ export async function faultsOfLie(seed: number, isControl = false) {
   const waitedMore = () =>
     Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
   const isDearer = () => lied.wastedWei > honestWei;
-  // Returns whether a further comparison is needed. If the ledger is wrong, none is needed.
+  // Returns whether another comparison is needed. If the ledger is wrong, the lie has a cost in any
+  // case, so no comparison is needed.
   const isOpen = () => lied.faults.length === 0 && (waitedMore() > lieBlocksMax || isDearer());
   for (let draw = 0; draw === 0 || (draw < drawsMax && isOpen()); draw++) {
     const honest = await priceOfHistory(seed, { world: lie, draw });

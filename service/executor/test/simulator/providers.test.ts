@@ -18,7 +18,7 @@ import { createScheduler, type Random, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds } from "./world.ts";
 
-/** `index`: the index of the endpoint. */
+/** `index` is the position of the endpoint. */
 type Request = { ms: number; random: Random; index: number };
 /** A provider's answers to a call and to a whole request, if they differ from honest answers. */
 type Provider = {
@@ -43,7 +43,8 @@ async function historyWith(
   const passesMs: number[] = [];
   const endpoints = Array.from({ length: endpointCount }, (_, index): Endpoint => {
     return simulatedEndpoint(`rpc${index}`, scheduler, async (calls) => {
-      // The first endpoint can still send calls of the last pass again.
+      // The first endpoint can still get repeated calls from the previous pass, so it does not mark
+      // the start of a pass.
       if (index > 0) passBeganMs ??= scheduler.now();
       await scheduler.sleep(5 + random() * 100);
       const request = { ms: scheduler.now(), random, index };
@@ -51,7 +52,7 @@ async function historyWith(
       if (whole) return { status: 200, retryAfter: "", date: "", body: undefined, ...whole };
       return respond(
         calls.map((call) => {
-          // A refused transaction must not reach the chain.
+          // A transaction that the provider refuses must not reach the chain.
           const own = toCall?.(call, { result: null }, request);
           if (own && "error" in own) return own;
           const honest = answer(world.chain, 0, call);
@@ -168,7 +169,8 @@ describe("nine of ten passes take no half second longer if one of three endpoint
 
 test("does not raise the fee of a transaction that both endpoints call underpriced", async () => {
   let refusals = 0;
-  // No transaction is replaced because of its age, and the base fee does not change.
+  // With these options, no transaction becomes old enough to be replaced, and the base fee does not
+  // change.
   const { faults, count } = await historyWith(
     {
       toCall(call, honest, { ms }) {
@@ -195,7 +197,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
 
   /**
    * Returns a provider like Besu, whose `eth_gasPrice` is at least the minimum. The first `liars`
-   * endpoints claim much more.
+   * endpoints report a much higher price.
    */
   const besu = (liars = 0): Provider => ({
     toCall(call, honest, { index }) {
@@ -209,7 +211,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
   });
   /** The base fee stays 10. */
   const plain = { isPlain: true };
-  /** No transaction is replaced because of its age. */
+  /** With this setting, no transaction becomes old enough to be replaced. */
   const patient = { stuckSeconds: 600 };
 
   test("executes payments within a minute if nodes demand a minimum gas price", async (t) => {

@@ -34,7 +34,8 @@ async function historyOf(
   { strangers = 40, tuning = {}, logs = (_, honest) => honest, isLate = false }: Given,
 ) {
   const scheduler = createScheduler();
-  // The transfers are drawn separately, so that the world is the same with both forms.
+  // The endpoints and the executor use a separate random stream, so that the world is the same with
+  // both forms.
   const world = await createWorld(scheduler, seededRandom(seed), () => false, { isPlain: true });
   const random = seededRandom(seed + 1_000_000);
   const queries: QueryCounts = { byRecipients: 0, byTokens: 0 };
@@ -67,22 +68,23 @@ async function historyOf(
   keepRunning("a", world, endpoints, scheduler, random, safe, () => {}, tuning);
   await scheduler.run(endSeconds * 1000);
   const rows = await world.db.selectFrom("payments").selectAll().execute();
-  // Payments that are older than their record are omitted, because they are found only if a turn
-  // reads their block again.
+  // Payments that are older than their record are ignored, because the executor finds them only if
+  // it reads their block again.
   const paid = rows
     .filter(({ address, block_number }) => {
       const since = startSeconds + (world.knownAt.get(toHex(address)) ?? 0);
       return world.chain.blocks[block_number]!.timestamp >= since;
     })
     .map((row) => `${toHex(row.address)} ${row.block_number} ${row.log_index}`);
-  // The verdict ignores payments between other addresses.
+  // The balance check is ignored, because it does not count the payments to other addresses.
   const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
   await world.close();
   return { faults, queries, paid: paid.sort() };
 }
 
 /**
- * Removes all records. Restores each record while the logs of the block with its payment are read.
+ * Removes all records. The returned function restores a record when the executor reads the logs of
+ * a block that contains a payment to it.
  */
 async function takeRecords({ db, chain }: World) {
   const rows = await db.selectFrom("records").selectAll().execute();

@@ -33,7 +33,7 @@ export type Options = {
   /** Whether all intents are expired. */
   isOver?: boolean;
   watch?(line: string): void;
-  /** The number of looks per pass. It is low, so that walks take several steps. */
+  /** The number of balance reads per pass. It is low, so that a scan takes several steps. */
   looksPerPass?: number;
   /** The number of keys that pay gas. If there are two, each key sometimes refuses to sign. */
   keys?: number;
@@ -99,7 +99,7 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
 }
 
 /**
- * Returns an endpoint that does not answer for the rest of a pass after a simulation took too long.
+ * Returns an endpoint that stops answering for the rest of a pass if a simulation takes too long.
  */
 function goneWhenSlow(rpc: Endpoint): Endpoint {
   let isSlow = false;
@@ -121,7 +121,9 @@ function goneWhenSlow(rpc: Endpoint): Endpoint {
   };
 }
 
-/** Runs a world of the same kind with the naive executor, and checks only the chain. */
+/**
+ * Runs the same kind of world with the naive executor. Checks only the chain, and not the ledger.
+ */
 export async function simulateNaively(seed: number): Promise<ReturnType<typeof judgeChain>> {
   const random = seededRandom(seed);
   const scheduler = createScheduler();

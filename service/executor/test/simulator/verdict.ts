@@ -8,7 +8,9 @@ import { senders, shop, tokens, type World } from "./world.ts";
 
 /** Lists with descriptions of faults. In a good history, all lists are empty. */
 export type Verdict = {
-  /** Money that should have moved but did not, and that nothing reported. */
+  /**
+   * Money that should have left a vault but did not, although the executor did not give up its job.
+   */
   missing: string[];
   /** Work that the executor did twice. */
   duplicate: string[];
@@ -16,7 +18,7 @@ export type Verdict = {
   falselyDone: string[];
   /** Units that appeared or disappeared. */
   unbalanced: string[];
-  /** Nonces that are not final. */
+  /** Nonces that are pending, or were assigned but not used. */
   stuck: string[];
   /** Gas or tips that differ between the ledger and the chain. */
   misbooked: string[];
@@ -37,13 +39,13 @@ export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" 
       .filter((token) => balanceOf(state, token, address) > 0n)
       .map((token) => `${address} (${behaviour}) holds ${balanceOf(state, token, address)}`),
   );
-  // If a reorganization undoes final work, the executor repeats it. The old transaction may then
-  // return, which costs gas.
+  // If a reorganization undoes a final transaction, the executor repeats its work. The old
+  // transaction may then be mined as well, which costs gas.
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted
-        // If a reorganization undoes the payment of a pending recovery, it is correct that the
-        // recovery finds no money.
+        // A pending recovery finds no money if a reorganization undoes the payment. This is not a
+        // fault.
         .filter((vault) => !chain.lost.has(vault))
         .filter((vault) => wasOurs(world, vault, block.number))
         .map((vault) => `nonce ${transaction.nonce} did ${vault} again`),

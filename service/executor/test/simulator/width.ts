@@ -1,6 +1,6 @@
-// Additional features of a world, about which endpoints can lie: a second key with a low balance,
-// tips, a data fee, small blocks, traces, and reorganizations. They use a separate random stream,
-// so that a seed has the same payments and blocks with and without these features.
+// Additional features of a simulated world, about which endpoints can lie: a second key with a low
+// balance, tips, a data fee, small blocks, traces, and reorganizations. These features use a
+// separate random stream, so that the payments and the blocks for a seed are the same without them.
 
 import { type Hex, tipAddress } from "executable-address";
 import type { ChainSettings } from "../../pass.ts";
@@ -25,7 +25,7 @@ export type Width = {
   reorgRate: number;
   /** Whether all blocks have the same base fee. */
   isSteady: boolean;
-  /** Whether another user of the key spends a nonce. */
+  /** Whether another user of the key uses a nonce. */
   isShared: boolean;
   /**
    * Payments arrive at multiples of this time, so that a block has several payments, which form
@@ -39,15 +39,15 @@ export const toTipPrices = (tokens: readonly Hex[]): ChainSettings["tipPrices"] 
   new Map([[tokens[0]!, { wei: 123_457n, decimals: 3 }]]);
 
 /**
- * Returns a width in which some intents pay a tip, and executions use a different amount of gas
- * than estimated.
+ * Returns features with which some intents pay a tip, and executions use more or less gas than
+ * estimated.
  */
 export const tippedWidth = (random: Random, keys: number): Width => ({
   ...{ random, keys, rules: plainRules, finality: "blocks" as const, reorgRate: 0 },
   ...{ isTipped: true, isUneven: true, isSteady: true, isShared: false, paySeconds: 0 },
 });
 
-/** The features of a world that a lie requires. */
+/** The features that a world must have for a lie. */
 export type Needs = Partial<
   Record<"finality" | "traces" | "dataFee" | "poorKey" | "fewLogs", true>
 >;
@@ -96,7 +96,7 @@ export function drawIntent(width: Width | undefined, token: Hex, amount: bigint)
   };
 }
 
-/** The call of the Tip contract. */
+/** Returns the call to the Tip contract, or no call if the intent pays no tip. */
 export const callsOf = ({ tip }: Drawn) =>
   tip
     ? [

@@ -1,5 +1,5 @@
-// The world of a seed: intents and their records, payments, blocks, reorgs, fee spikes, and
-// evictions.
+// Creates the world for a seed: intents and their records, payments, blocks, reorgs, fee spikes,
+// and evictions.
 
 import Database from "better-sqlite3";
 import { fromHex, type Hex, makeRecord } from "executable-address";
@@ -26,8 +26,8 @@ const otherChainId = 8;
 export const startSeconds = 1_800_000_000;
 
 /**
- * The duration of the faults. Intents expire during this time. All work can end in the calm time
- * that follows.
+ * The time for which faults occur. The intents expire during this time. No faults occur afterwards,
+ * so that all work can end.
  */
 export const stormSeconds = 1500;
 export const endSeconds = 3600;
@@ -51,7 +51,9 @@ export type Crowd = { accounts: number; each: number; atSeconds: number };
 type WorldOptions = {
   /** The number of intents that nodes simulate slowly. */
   hostile?: number;
-  /** Further accounts, each with `each` slow intents. All these intents are paid in one block. */
+  /**
+   * Additional accounts, each with `each` slow intents. All these intents are paid in one block.
+   */
   crowd?: Crowd;
   /**
    * Whether the base fee is constant and there are no rivals and no failures on chain, so that each
@@ -69,7 +71,10 @@ type WorldOptions = {
   isOver?: boolean;
 };
 
-/** The factor for durations and for late payments if all intents are expired. */
+/**
+ * If all intents are expired, the duration of the world and the share of late payments are
+ * multiplied by this factor.
+ */
 export const overTimes = 4;
 
 export async function createWorld(
@@ -87,7 +92,8 @@ export async function createWorld(
   for (let i = 0; i < hostile; i++) {
     vaults.push(newVault(random, vaults.length, heavy));
   }
-  // A separate random stream is used, so that the rest of the world is the same without a crowd.
+  // The additional accounts use a separate random stream, so that the rest of the world is the same
+  // without them.
   const crowdRandom = seededRandom(1);
   const crowded = Array.from({ length: crowd ? crowd.accounts * crowd.each : 0 }, (_, i) =>
     newVault(crowdRandom, 1000 + i, heavy),
@@ -258,7 +264,10 @@ async function scheduleCreate(
   return seconds;
 }
 
-/** Pays the full amount early or late, so that some hostile work starts after the faults. */
+/**
+ * Pays the full amount early or late, so that the executor starts to work on some hostile intents
+ * after the faults.
+ */
 function payHostile(
   chain: ChainModel,
   scheduler: Scheduler,
@@ -301,7 +310,8 @@ function schedulePayments(
     pay(when + random() * 200, vault.amount - vault.amount / 2n);
   }
   if (random() < 0.2 * times) pay(when + 300 + random() * 1500, vault.amount);
-  // A different token arrives later, because a look at a new record reads only the intent's token.
+  // A payment in another token arrives later, because the balance read for a new record reads only
+  // the intent's token.
   if (random() < 0.15)
     pay(
       when + 300,
