@@ -99,8 +99,7 @@ export const executorCommands: Command[] = [
  * file.
  *
  * @throws {Error} if `--chain` specifies an unknown chain, or if the chains file does not list the
- *   same chains as the database. In the second case, the file is probably not the one that the
- *   service uses.
+ *   same chains as the database, because it is then probably not the file that the service uses.
  */
 async function findChainsToPause(
   { db }: Store,

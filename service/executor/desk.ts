@@ -125,7 +125,7 @@ export function jobFinder(db: Kysely<Tables>): FindJob {
 
 const toDigits = (address: Hex) => address.slice(2).toLowerCase();
 
-/** An address can have money on several chains, and has a separate job on each of them. */
+/** An address can have money on several chains, and has a separate job on each chain. */
 const toKey = (chainId: number, digits: string) => `${chainId} ${digits}`;
 
 type Row = Awaited<ReturnType<typeof readRows>>[number];
@@ -168,8 +168,8 @@ type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean
 const worthlessSeconds = 3600;
 
 /**
- * Returns a function that checks whether an executor has ever run on a chain. If none has, jobs
- * must not be created, because nothing would ever finish them.
+ * Returns a function that checks whether an executor has ever run on a chain. If no executor has
+ * ever run, jobs must not be created, because nothing would finish them.
  */
 function ledChains(db: Kysely<Tables>): (chainId: number) => Promise<boolean> {
   const led = new Set<number>();
@@ -227,7 +227,7 @@ function isNews(
     job.state === "waiting" &&
     job.reason === ("underfunded" satisfies Reason);
   // This process and the executor can read from different endpoints, which may disagree for a long
-  // time. So each block causes at most one hint.
+  // time, so each block causes at most one hint.
   if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== ("not_worth_its_gas" satisfies Reason))
     return false;

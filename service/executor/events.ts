@@ -63,7 +63,7 @@ type Kind<Event> = {
   /**
    * Set for events that any address can cause, and for events that an outage can repeat in each
    * pass. These events are logged at most once a minute for each reason and endpoint, together with
-   * the number of skipped events. The metrics count all of them.
+   * the number of skipped events. The metrics count every event.
    */
   isLimited?: true;
   counter?: {

@@ -32,7 +32,7 @@ export type Pass<Memory = unknown> = {
   nowSeconds: number;
   /**
    * The key that the functions in transactions/ use. `openKey` is called once for each key. `work`
-   * uses the key with the most money. Everywhere else, it is the first key.
+   * uses the key with the most money. Everywhere else, the signer is the first key.
    */
   signer: Signer;
 };
@@ -48,7 +48,7 @@ export type Parts = {
    * nothing.
    */
   factoryCodeHash: Hex;
-  /** Used to derive addresses. */
+  /** The hash function that derives addresses. */
   keccak: Keccak;
   ledger: Ledger;
   endpoints: Endpoint[];
@@ -65,7 +65,7 @@ export type Parts = {
   random: () => number;
   /** Waits between passes. A new block can end the wait early. */
   sleep: (ms: number) => Promise<void>;
-  /** Waits for exactly this time. */
+  /** Waits for exactly `ms` milliseconds. */
   timer: (ms: number) => Promise<void>;
   /** Lets the process do other work. */
   yieldTurn: () => Promise<void>;
@@ -75,8 +75,8 @@ export type Parts = {
   /** Called after the pass has saved the payments that it found. */
   onSwept?: () => void;
   /**
-   * If present, is called with each transaction and its highest cost, and the transaction is not
-   * signed.
+   * If present, the executor calls this function with each transaction and its highest cost, and
+   * does not sign the transaction.
    */
   onPlanned?: (order: PlannedOrder, sender: Hex, wei: bigint) => void;
   /**
@@ -156,7 +156,7 @@ export type DecisionPolicy = {
   /** The smallest amount of each token that the executor returns, in base units. */
   recoverMin: ReadonlyMap<Hex, bigint>;
   /**
-   * The smallest amounts for look-alike tokens. They are higher, because the contract of a
+   * The smallest amounts for look-alike tokens. These amounts are higher, because the contract of a
    * look-alike can claim any balance.
    */
   lookalikes: ReadonlyMap<Hex, bigint>;

@@ -35,7 +35,7 @@ const closedEveryMs = 10_000;
  */
 const closedMs = 60_000;
 /**
- * The time for which a chain stays awake after late money arrived. It is long enough for the
+ * The time for which a chain stays awake after late money arrived. This time is long enough for the
  * payment's confirmations.
  */
 const paidMs = 1_200_000;
@@ -142,8 +142,8 @@ async function isPaidSince(
   const { view } = memory.last;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
-  // A record does not wake the chain if its intent was already expired when the record was created.
-  // But its address can be paid.
+  // A record does not wake the chain if its intent was already expired when the record was created,
+  // but its address can be paid.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const turn = { view, chain, memory: follow, tuning };
   const transfers = await transfersSince(turn, anchor, rest.checks);

@@ -242,8 +242,8 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 
 /**
  * Returns a function that opens the budgets when it is first called. The budgets are for the
- * current day by the chain's clock. They contain the day's settled costs, and the highest possible
- * costs of pending purposes and unknown nonces.
+ * current day by the chain's clock. The budgets contain the day's settled costs, and the highest
+ * possible costs of pending purposes and unknown nonces.
  */
 export function openDayBudgets(
   pass: Pass<UnknownNonces & SendMemory & Pick<RestMemory, "last">>,
@@ -276,8 +276,8 @@ export function openDayBudgets(
 }
 
 /**
- * Returns the time by the chain's clock, in seconds. It is the timestamp of `head`, plus the time
- * since this process first saw `head` by a monotonic clock. The host's wall clock is never used.
+ * Returns the time by the chain's clock, in seconds: the timestamp of `head`, plus the time since
+ * this process first saw `head`, by a monotonic clock. The host's wall clock is never used.
  */
 function readChainClock(
   memory: ClockMemory,

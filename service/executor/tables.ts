@@ -69,7 +69,7 @@ declare module "../store/tables.ts" {
     /**
      * An address that belongs to a purpose, its share of the transaction's gas, and the account
      * that is charged. After the purpose is settled, `wei` is the address's cost, and `tips_wei` is
-     * the value of its tips. Both are decimal amounts in wei.
+     * the value of its tips, both in wei, decimal.
      */
     executor_purpose_addresses: {
       purpose_id: string;
@@ -113,7 +113,7 @@ declare module "../store/tables.ts" {
     /**
      * The costs of settled transactions. Reserved costs are not stored, because they can be
      * computed from the purposes. `gas_wei` is the full cost paid for the account, and `tips_wei`
-     * is the value of its tips. `wei` is the part that tips did not cover. It includes
+     * is the value of its tips. `wei` is the part that tips did not cover. `wei` includes
      * `client_wei`, the part for addresses created with the client ID, and `tip_loss_wei`, the part
      * for executions that tips should have paid for.
      */

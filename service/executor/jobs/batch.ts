@@ -124,7 +124,7 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 /**
  * The maximum ratio between the largest and the smallest gas estimate in a batch. If an item burns
  * all its gas and no trace identifies it, the other items pay for a part of the burned gas. Because
- * of this limit and the gas margin, each of them pays for less than twice its own gas.
+ * of this limit and the gas margin, each of the other items pays for less than twice its own gas.
  */
 const gasFactor = 1.45;
 /** The most gas that a transaction needs in addition to the gas for its items. */
@@ -137,7 +137,7 @@ export const baseGas = 40_000;
  *
  * The factory gives each item an equal share of the remaining gas. So only items with similar gas
  * estimates share a transaction, and its gas limit provides every item with the gas that the
- * largest item needs. Then no item can use up the gas for later items.
+ * largest item needs. As a result, no item can use up the gas for later items.
  */
 export function formBatches(ready: readonly Ready[], limits: BatchLimits): Batch[] {
   const alone = ready.filter(({ item }) => item.job.failures > 0);
@@ -180,8 +180,8 @@ export function computeGasLimit(items: readonly Pick<Ready, "gas">[]): number {
 }
 
 /**
- * `callBytes` is the calldata size of a `batch` call without its items. `itemBytes` is the calldata
- * size of an item without its encoded terms. Both are in bytes.
+ * `callBytes` is the calldata size of a `batch` call without its items, in bytes. `itemBytes` is
+ * the calldata size of an item without its encoded terms, in bytes.
  */
 const callBytes = 100;
 const itemBytes = 256;

@@ -60,7 +60,7 @@ export type Facts = {
  */
 const lookalikeFailuresMax = 2;
 
-/** The time until the next attempt if a too high fee is the only obstacle. */
+/** The time until the next attempt if the current fee is the only obstacle. */
 const retrySeconds = 15;
 
 /**
@@ -95,7 +95,7 @@ function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): D
   const policy = trust(facts.policy, wanted.chainId === chain.chainId ? wanted.token : undefined);
   const there = [...vault.balances].filter(([, amount]) => amount > 0n);
   if (there.length === 0) return wait("nothing_there", null);
-  // A look-alike token can fail on purpose. It must not use up the attempts to return listed
+  // A look-alike token, which can fail on purpose, must not use up the attempts to return listed
   // tokens.
   const isTried = history.recoveryFailures >= lookalikeFailuresMax;
   const found = there.filter(([token]) => !isTried || !policy.lookalikes.has(token));
@@ -125,8 +125,9 @@ function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
 }
 
 /**
- * Returns the tokens that are worth sending to `recovery`. The native coin is included if any other
- * token is, because it adds little cost. Otherwise, the native coin has to be worth the gas.
+ * Returns the tokens that are worth sending to `recovery`. If another token is returned, the native
+ * coin is returned too, because it adds little cost. The native coin is returned without another
+ * token only if it is worth the gas.
  *
  * @param times how many times the recovery's cost a token must be worth
  */

@@ -1,7 +1,7 @@
 // Sends each batch with any key that can send it. A key is skipped if it has no free slots, does
 // not sign, or has too little money. If no key has money for gas, the jobs that need gas wait and
-// are not examined. Every 15 seconds, the executor reads the keys' balances to decide whether these
-// jobs can continue. A job that becomes due in the meantime is tried once.
+// are not examined. Every 15 seconds, the executor reads the keys' balances to decide whether the
+// waiting jobs can continue. A job that becomes due in the meantime is tried once.
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
@@ -26,13 +26,14 @@ import type { SendingKey } from "../transactions/sending-key.ts";
 import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.ts";
 
 /**
- * The divisor of a key's free slots for recoveries. Recoveries can use half of the slots, so that
- * the other half stays free for executions.
+ * The number of free slots of a key is divided by this number for recoveries, so that half of the
+ * slots stay free for executions.
  */
 const recoverySlots = 2;
 
 /**
- * The time until a job is retried if its obstacle may disappear soon, such as a signer that failed.
+ * The time until a job is retried after an obstacle that may disappear soon, such as a signer that
+ * failed.
  */
 const waitSeconds = 5;
 
@@ -49,7 +50,7 @@ export const soonSeconds = 15;
 export const countFreeSlots = ({ pass, unmined }: SendingKey) =>
   Math.max(0, pass.parts.tuning.inFlightMax - unmined.length);
 
-/** Returns whether the key can send now. Does not check whether it has enough money. */
+/** Returns whether the key can send now, provided that it has enough money. */
 export const isAble = (key: SendingKey): boolean => countFreeSlots(key) > 0 && !isResting(key.pass);
 
 /**

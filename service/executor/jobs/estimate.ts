@@ -56,8 +56,8 @@ export type Estimate =
   | { result: "unknown" };
 
 /**
- * The gas limit for the first simulation for an account, while it is not known how long the
- * account's simulations take. Most executions need less gas.
+ * The gas limit for an account's first simulation, before it is known how long the account's
+ * simulations take. Most executions need less gas.
  */
 const lightGas = 400_000;
 
@@ -95,9 +95,7 @@ export async function estimateExecutions(
   });
 }
 
-/**
- * A token, and the gas that its transfer needs. The gas does not include the rest of the recovery.
- */
+/** A token, and the gas for its transfer. The gas for the rest of the recovery is not included. */
 export type Transfer = { token: Hex; gas: number };
 
 /** `reason`: the reason why tokens are missing from `transfers`. */
@@ -191,7 +189,7 @@ async function estimateAll(
 
 /**
  * Combines the endpoints' votes for a call into one estimate. If three or more endpoints voted,
- * also records which of them disagree with the result.
+ * also records which endpoints disagree with the result.
  */
 function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
   const result = judge(votes.map(({ estimate }) => estimate));

@@ -1,7 +1,7 @@
 // Sends reported tokens ("named" in the code) to `recovery`. A reported token is not on a token
-// list, but somebody told the service that an address received it. Its contract can do anything,
-// and reporting a token is free. So the executor does this work last in each pass, and limits it.
-// Each token has its own transaction with a fixed gas limit. The transaction is sent only if a
+// list, but somebody reported that an address received the token. Its contract can do anything, and
+// reporting a token is free. So the executor does this work last in each pass, and limits it. Each
+// token has its own transaction with a fixed gas limit. The transaction is sent only if a
 // simulation shows that the token moves from the address to `recovery`. These transactions can use
 // only half of each budget, so the other half remains for payments.
 
@@ -25,17 +25,18 @@ import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatc
  */
 const transferGasMax = 250_000;
 /**
- * The maximum number of tokens to try in one round, and the time between two rounds. This time is
- * longer while other jobs are due.
+ * The maximum number of tokens to try in one round, and the time between two rounds. The rounds are
+ * less frequent while other jobs are due.
  */
 const perRoundMax = 4;
 const roundMs = { idle: 5_000, busy: 60_000 };
 /** The time until a token is tried again if its transaction could not be sent. */
 const againSeconds = 300;
-/** The divisor of each budget for these transactions. They can use half of it. */
+/** Transactions for reported tokens can use each budget divided by this number. */
 const budgetPart = 2n;
 /**
- * The daily limit on these transactions per chain, as a multiple of the daily limit per account.
+ * The daily limit on transactions for reported tokens per chain, as a multiple of the daily limit
+ * per account.
  */
 const accountsPerDay = 10;
 

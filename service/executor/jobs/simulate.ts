@@ -6,10 +6,10 @@
 // by the transaction's origin, which is the vault in a simulation.
 //
 // A stranger can create intents that take a node long to simulate, at no cost. So the executor
-// records how long each account's simulations take. Calls for the fastest accounts come first. They
-// share requests, and several requests run simultaneously. For an account without a recorded
-// duration, one call runs with little gas. Calls for slow accounts run one at a time, in a limited
-// part of each pass.
+// records how long each account's simulations take. Calls for the fastest accounts come first.
+// These calls share requests, and several requests run simultaneously. For an account without a
+// recorded duration, one call runs with little gas. Calls for slow accounts run one at a time, in a
+// limited part of each pass.
 
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
@@ -55,8 +55,8 @@ export type SimulationRequest = {
    */
   forms: readonly Call[];
   /**
-   * The same call with little gas, so that it takes a node little time. It is used for accounts
-   * without a recorded duration.
+   * The same call with little gas, which takes a node little time. It is used for accounts without
+   * a recorded duration.
    */
   lightForms?: readonly Call[];
   accountId: string;
@@ -148,7 +148,7 @@ async function simulateGroups(
 /**
  * For each account without a recorded duration, simulates one call with little gas. A slow call
  * with more gas could keep the node busy long after the timeout, and delay all other calls. A call
- * that fails with little gas may succeed with more gas. So `simulateSlow` repeats such a call and
+ * that fails with little gas may succeed with more gas, so `simulateSlow` repeats the call and
  * measures its duration.
  */
 async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
@@ -206,8 +206,8 @@ const hasTime = ({ clock, answers, isGone }: Round, untilMs: number): boolean =>
   !isGone && (clock() <= untilMs || answers.every((each) => each === undefined));
 
 /**
- * Makes one request. Returns its duration minus the endpoint's usual response time, or undefined if
- * the request timed out.
+ * Makes one request. Returns the request's duration minus the endpoint's usual response time, or
+ * undefined if the request timed out.
  */
 async function simulate(
   round: Round,
@@ -314,8 +314,8 @@ export function simulationForms(
 }
 
 /**
- * Returns a state override that gives the sender at least `needed` wei. A balance that is
- * sufficient already stays the same.
+ * Returns a state override that gives the sender at least `needed` wei. A sufficient balance is not
+ * changed.
  */
 const overrideBalance = (from: Hex, balance: bigint, needed: bigint) => ({
   [from]: { balance: toQuantity(balance >= needed ? balance : balance + needed) },

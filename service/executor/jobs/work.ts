@@ -40,8 +40,8 @@ import {
 import { findSlowness } from "./simulate.ts";
 
 /**
- * If money was detected but the balance does not show it, the balance is read again this long after
- * the detection. The cause can be an endpoint that lags.
+ * If the balance does not show money that was detected, for example because an endpoint lags, the
+ * balance is read again this long after the detection.
  */
 const secondLookSeconds = 60;
 
@@ -379,8 +379,8 @@ export const openLateMemory = (): LateMemory => ({
 
 /**
  * Makes jobs due if a wrong clock postponed them for more than a day. A search begins every ten
- * minutes and examines up to a hundred jobs per pass. At the end, the search reports how many such
- * jobs it found.
+ * minutes and examines up to a hundred jobs per pass. At the end, the search reports how many
+ * postponed jobs it found.
  */
 export async function pullLateJobs({
   parts,

@@ -25,9 +25,9 @@ import { type Fence, fenced } from "./lease.ts";
 const paymentsMax = 50;
 
 /**
- * `isGap`: whether too few endpoints showed the logs up to the anchor. In this case, the balances
- * of all records have to be read. `agreed`: the payments, new or saved earlier, that a quorum of
- * endpoints has reported.
+ * `isGap`: whether too few endpoints showed the logs up to the anchor, so that the balances of all
+ * records have to be read. `agreed`: the payments, new or saved earlier, that a quorum of endpoints
+ * has reported.
  */
 export type Swept = {
   anchor: Anchor | undefined;
@@ -56,8 +56,8 @@ export async function savePayments(
     const found = await keepElsewhere(transaction, chainId, agreed.slice(at, at + paymentsMax));
     if (found.length === 0) return;
     const paid = distinctOf(found);
-    // The executor reads the balances of woken jobs again. This is necessary because a balance of
-    // zero is saved only if a payment is stored.
+    // Woken jobs read the balances of their addresses again. An earlier read may have found a
+    // balance of zero, which is saved only if a payment is stored.
     await wakeJobs(transaction, chainId, paid, dueSeconds);
     const newest = Math.max(...found.map(({ blockNumber }) => blockNumber));
     await markElsewhere(

@@ -19,7 +19,7 @@ import { reasonsWith } from "./reasons.ts";
  * the jobs that have been due longest.
  *
  * @param slowness returns 0 for a fast account. The jobs of slow accounts get at most a tenth of
- *   `limit`, and those of the fastest slow accounts come first.
+ *   `limit`. Among the slow accounts, the fastest comes first.
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
@@ -75,8 +75,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. If `of` is given, reads only the jobs of one account that have failed before, or
- * only those that have not. This query uses the index `executor_jobs_turn`.
+ * Reads due jobs. `of` selects one account, and either its jobs that have failed before or its jobs
+ * that have not. A query with `of` uses the index `executor_jobs_turn`.
  */
 async function readDue(
   db: Kysely<Tables>,
@@ -117,10 +117,7 @@ async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Pro
   return rows;
 }
 
-/**
- * Returns the IDs of accounts that have waiting jobs, in ascending order. Starts after the ID
- * `after`.
- */
+/** Returns the account IDs above `after` that have waiting jobs, in ascending order. */
 async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string) {
   const next = (place: RawBuilder<unknown>) => sql`select min(account_id) from executor_jobs
     where chain_id = ${chainId} and purpose_id is null and due_at is not null

@@ -95,7 +95,7 @@ export async function countJobs(db: Kysely<Tables>, chainId: number) {
 
 /**
  * Finds the jobs of addresses on several chains. If a job has pending transactions, returns one row
- * for each of them, sorted by signing time. Otherwise, returns one row for the job.
+ * per transaction, sorted by signing time. Otherwise, returns one row for the job.
  *
  * @param addresses 20 bytes each
  */
@@ -136,9 +136,9 @@ const newJob = (chainId: number, address: Hex, accountId = "") => ({
 });
 
 /**
- * Creates or wakes the jobs of addresses that received money. If a job's last attempt failed, the
- * job becomes due when its backoff ends at the earliest. Also marks the addresses for each account
- * that created them, so that the account gets its events.
+ * Creates or wakes the jobs of addresses that received money. A job that has failed does not become
+ * due before its backoff ends. Also marks the addresses for each account that created them, so that
+ * the account gets its events.
  */
 export async function wakeJobs(
   transaction: Transaction<Tables>,
@@ -298,12 +298,12 @@ const firstSeconds = 15;
  */
 const longestSeconds = 21_600;
 
-/** The longest wait if the job itself is not the obstacle, but, for example, a spent budget. */
+/** The longest wait for an obstacle that the job did not cause, such as a spent budget. */
 const obstacleWaitSecondsMax = 3600;
 
 /**
- * Returns the wait in seconds if the job itself is not the obstacle. The wait is as long as the
- * money has already waited, but at least `leastSeconds` and at most an hour.
+ * Returns the wait in seconds for an obstacle that the job did not cause. The wait is as long as
+ * the money has already waited, but at least `leastSeconds` and at most an hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(leastSeconds, waitedSeconds), obstacleWaitSecondsMax);

@@ -1,7 +1,7 @@
 // Stores reported tokens ("named" in the code). A reported token is not on a token list, but
-// somebody told the service that an address received it. Anyone can report a token, so the number
-// of rows per address and per account is limited. If a transaction shows that a token's contract
-// moves nothing, the token is never tried again.
+// somebody reported that an address received the token. Anyone can report a token, so the number of
+// rows per address and per account is limited. If a transaction shows that a token's contract moves
+// nothing, the token is never tried again.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -63,8 +63,8 @@ export function nameTokens(db: Kysely<Tables>, named: NewNames): Promise<NamedFa
 
 /**
  * Reads the reported tokens of an address, with the state of each token's newest transaction. The
- * transaction has one row for each of its outcomes, and a token whose contract calls the factory
- * can cause several outcomes.
+ * result has a row for each outcome of a transaction. A token whose contract calls the factory can
+ * cause several outcomes.
  */
 function readRows(transaction: Transaction<Tables>, chainId: number, address: Hex) {
   return transaction

@@ -47,9 +47,9 @@ export type NewPurpose = {
 export type Share = Payer & { address: Hex; gas: number };
 
 /**
- * `transactions` contains at least one transaction, the oldest first. Any of them can be mined. If
- * a pending purpose has a `blockNumber`, it is confirmed: its jobs can continue, but its cost has
- * not been charged yet.
+ * `transactions` contains at least one transaction, the oldest first. Any of these transactions can
+ * be mined. If a pending purpose has a `blockNumber`, it is confirmed: its jobs can continue, but
+ * its cost has not been charged yet.
  */
 export type Purpose = NewPurpose & {
   id: string;
@@ -301,8 +301,8 @@ async function findPurposes(
 }
 
 /**
- * Sorts by fee. A zero-value transfer comes after another transaction with the same fee. It can
- * have the same fee as the transaction that it replaces if no node accepted that transaction.
+ * Sorts by fee. Among transactions with the same fee, a zero-value transfer comes last. It can have
+ * the same fee as the transaction that it replaces if no node accepted that transaction.
  */
 function byOffer(a: SignedTransaction, b: SignedTransaction): number {
   if (a.fee.maxFee === b.fee.maxFee) return Number(a.isFill) - Number(b.isFill);

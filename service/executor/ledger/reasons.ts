@@ -52,7 +52,7 @@ export const reasonsWith = (trait: keyof Traits): Reason[] =>
 export type MeasuredReason = `takes ${number} gas` | `not simulated within ${number} ms`;
 
 declare const quoted: unique symbol;
-/** Text from a contract or a node. It never equals a {@link Reason}. */
+/** Text from a contract or a node, which never equals a {@link Reason}. */
 export type QuotedText = string & { readonly [quoted]: true };
 
 /** Any reason that the column `executor_jobs.reason` can contain. */
@@ -60,8 +60,8 @@ export type JobReason = Reason | MeasuredReason | QuotedText;
 
 /**
  * Converts text from a contract or a node to a reason. A contract can revert with any text. If the
- * text equals one of the executor's own reasons, returns `Error(text)`, because the executor acts
- * on its own reasons.
+ * text equals one of the executor's own reasons, returns `Error(text)`, so that the contract cannot
+ * make the executor act on that reason.
  */
 export function quoteText(text: string): QuotedText {
   return (Object.hasOwn(reasons, text) ? `Error(${text})` : text) as QuotedText;

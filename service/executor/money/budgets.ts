@@ -6,7 +6,7 @@
 //
 // An execution with a tip is charged only for the cost that the tip does not cover, and is sent
 // even if these budgets are spent. The uncovered cost is a loss, and losses have separate daily
-// limits. The limit of an account's losses is as high as the account's budget. The limit of all
+// limits. The limit on an account's losses is as high as the account's budget. The limit on all
 // losses together is as high as the chain's budget or an account's budget, whichever is higher. A
 // chain that sponsors nothing can therefore work with tips only.
 
@@ -21,8 +21,8 @@ export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClient
 /**
  * Wei spent or reserved for an account on a day. `client` is the part for addresses that were
  * created with the account's client ID. `tips` is the part of the cost of tipped executions that
- * the tips do not cover. After settlement, the cost in `tips` is also part of `total`. While it is
- * only reserved, it is not.
+ * the tips do not cover. A cost in `tips` is also part of `total` after settlement, but not while
+ * the cost is only reserved.
  */
 export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
 

@@ -1,7 +1,7 @@
 // Computes the fees of a transaction: the EIP-1559 fee to offer per gas, and the fee per byte on OP
 // Stack chains. These chains charge for bytes because they publish transactions on Ethereum. Other
-// chains charge no fee per byte, or include the fee in the gas. The functions in this file make no
-// calls to endpoints. Some of them return calls, with which the caller can request prices.
+// chains charge no fee per byte, or include the fee in the gas. This file defines the calls that
+// request prices, but its functions do not send calls to endpoints.
 //
 // The fee oracle has the same address on all OP Stack chains. Since the Fjord upgrade, it returns
 // an upper bound on the fee for a given size:
@@ -108,11 +108,11 @@ export function suggestFee(
 }
 
 /**
- * Returns the lowest fee with which nodes accept a replacement of a transaction with the fee `old`,
- * or the suggested fee if that is higher. Nodes accept a replacement only if it raises both the
- * maximum fee and the priority fee by a tenth (geth) or, at some nodes, by an eighth. A replacement
- * has the same limits as a first transaction, so nodes that drop transactions cannot raise the fee
- * above these limits.
+ * Returns the lowest fee with which nodes accept a replacement for a transaction with the fee
+ * `old`, or the suggested fee if that is higher. Nodes accept a replacement only if it raises both
+ * the maximum fee and the priority fee by a tenth (geth) or, at some nodes, by an eighth. A
+ * replacement has the same limits as a first transaction, so nodes that drop transactions cannot
+ * raise the fee above these limits.
  *
  * @returns undefined if the fee exceeds a limit
  */
@@ -148,8 +148,8 @@ const oracle: Hex = "0x420000000000000000000000000000000000000f";
  */
 const sampleSize = 100_000n;
 /**
- * A margin, because the fee per byte can grow before the transaction is included. As for the
- * chain's own base fee, the margin is sufficient if Ethereum's base fee doubles.
+ * A margin, because the fee per byte can grow before the transaction is included. The margin is
+ * sufficient until Ethereum's base fee doubles.
  */
 const headroom = 2n;
 /** The size of a signed transaction without its calldata, in bytes. */
@@ -183,8 +183,8 @@ export function parseDataFee(result: unknown): bigint | undefined {
 }
 
 /**
- * `perByte` is the last known upper bound on the fee per byte, in wei. If a quorum of endpoints
- * answered and all of them reported a fee of 0, `freeMs` is the time of this answer.
+ * `perByte` is the last known upper bound on the fee per byte, in wei. `freeMs` is the last time at
+ * which a quorum of endpoints answered and every answer was a fee of 0.
  */
 export type DataFee = { perByte: bigint; freeMs: number };
 
@@ -218,10 +218,7 @@ export function mergeDataFees(
 /** The size of a transaction: its gas limit, and the number of bytes of its calldata. */
 export type Size = { gas: number; bytes: number };
 
-/**
- * Returns the highest possible cost of a transaction in wei. `perGas` and `perByte` are also in
- * wei.
- */
+/** Returns the highest possible cost of a transaction. All amounts are in wei. */
 export const computeCost = ({ gas, bytes }: Size, perGas: bigint, perByte: bigint): bigint =>
   BigInt(gas) * perGas + BigInt(bytes + envelopeBytes) * perByte;
 

@@ -38,7 +38,7 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
-  // `nowSeconds` includes the time since the head, which only this host's clock measures. So the
+  // `nowSeconds` includes the time since the head, which only this host's clock measures, so the
   // due time is at most the head's timestamp.
   const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
   return {
@@ -60,8 +60,8 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
       async wake(addresses) {
         const block = { number: view.head.number, timestamp: dueSeconds };
         const hints = addresses.map((address) => ({ address, block, isEnough: true }));
-        // Requests that create addresses wait while a commit runs. So the hints are saved in
-        // several short commits, because a stranger can pay thousands of addresses in one block.
+        // The hints are saved in several short commits, because requests that create addresses wait
+        // for each commit, and a stranger can pay thousands of addresses in one block.
         for (const group of groupsOf(hints, statementRows.costly)) {
           const woken = await ledger.saveLook(fence, group, undefined);
           for (const { address } of woken) {
@@ -94,7 +94,7 @@ const uncorroboratedMs = hourMs;
  */
 const againMax = 100_000;
 
-/** The maximum number of rows read in one step, including rows of other chains. */
+/** The maximum number of records read in one step, including records for other chains. */
 const rowsMax = 500;
 
 /** The minimum time between two saves of the position. */
@@ -124,7 +124,7 @@ type Looks = {
   kept: { seq: number; atMs: number };
   /**
    * Records whose balances have to be read again. If too few endpoints answered, a balance is read
-   * again until `untilMs`. If no endpoint answered, there is no time limit.
+   * again until `untilMs`. If no endpoint answered, the balance is read again without a time limit.
    */
   again: Map<Hex, Created & { untilMs: number }>;
   /** Incremented with each read, so that each read starts with another endpoint. */
@@ -132,10 +132,7 @@ type Looks = {
   beganMs: number;
   /** Whether the last step reached the newest record. */
   isAtEnd: boolean;
-  /**
-   * Whether a gap in the logs was found since the scan began. In this case, a new scan is
-   * necessary.
-   */
+  /** Whether a gap in the logs was found since the scan began, so that a new scan is necessary. */
   isOutdated: boolean;
   /**
    * The number of records per step, which is reduced while endpoints fail to answer larger steps.
@@ -251,9 +248,9 @@ function recordLooks(
 
 /**
  * Saves the position at which the scan continues after a restart. This position is below all
- * records that have to be read again. It never moves back, even while a scan of open addresses is
- * at a lower position. After a gap in the logs, no position is saved, so that a restarted executor
- * reads all records.
+ * records that have to be read again. The saved position never moves back, even while a scan of
+ * open addresses is at a lower position. After a gap in the logs, no position is saved, so that a
+ * restarted executor reads all records.
  */
 async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<void> {
   const now = parts.clock();
@@ -284,8 +281,8 @@ type Wanting = Holder & { amount: bigint };
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
 /**
- * Reads the balances of vaults. Returns undefined if the endpoints could not read this number of
- * vaults. The next step is then smaller.
+ * Reads the balances of vaults. If the endpoints could not read this number of vaults, returns
+ * undefined, and the next step is smaller.
  */
 async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Probed | undefined> {
   const { looks } = pass.memory;

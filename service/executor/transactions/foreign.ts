@@ -160,8 +160,8 @@ export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
 }
 
 /**
- * Adopts an unknown transaction that used a purpose's nonce, and frees the purpose's jobs. Call it
- * if no transaction that was signed for the purpose has a receipt.
+ * Adopts an unknown transaction that used a purpose's nonce, and frees the purpose's jobs. The
+ * caller must have found no receipt for any transaction that was signed for the purpose.
  *
  * @returns false if the transaction has too few confirmations, if too few endpoints agree on it, or
  *   if it belongs to the purpose

@@ -146,7 +146,7 @@ export const openTraceMemory = (): TraceMemory => ({
 const traceMsMax = 2000;
 /**
  * If too few endpoints returned a trace, no trace is requested for this time, because the pass
- * waits for traces, and some of them are slow.
+ * waits for traces, and some traces are slow.
  */
 const untracedMs = hourMs;
 

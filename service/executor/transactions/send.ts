@@ -335,7 +335,7 @@ export async function broadcast(
     if (!answer || "result" in answer) return [];
     const { error } = answer;
     const kind = classifyError("eth_sendRawTransaction", error);
-    // This is not a refusal. If another transaction used the nonce, settlement finds it.
+    // These errors are not refusals. If another transaction used the nonce, settlement finds it.
     if (kind === "already_known" || kind === "nonce_used") return [];
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
     return [kind];
@@ -412,7 +412,7 @@ export async function nextNonce(
     memory.nonces.delete(signer.address);
     return "earlier_nonces_unknown";
   }
-  // Fewer endpoints than a quorum answered. This is sufficient if none of their answers contradicts
-  // the ledger.
+  // If fewer endpoints than a quorum answered, their answers are sufficient if none contradicts the
+  // ledger.
   return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

@@ -1,6 +1,6 @@
 // Handles one sending key in one pass: settles mined transactions, resends pending ones, replaces
 // stuck ones, reopens purposes that a reorganization undid, and fills nonces that have no purpose.
-// If a key cannot send, this delays only its own transactions.
+// A key that cannot send delays only its own transactions.
 
 import { hourMs } from "../../flow/days.ts";
 import type { Purpose } from "../ledger/purposes.ts";
@@ -212,9 +212,9 @@ const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =
   nowSeconds - (memory.sending.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
 
 /**
- * Returns whether the purpose's transaction may have to be replaced. This is the case if the
- * transaction is too large for any block. It is also the case if the transaction is too cheap or
- * overdue, and at least one block was mined without it.
+ * Returns whether the purpose's transaction may have to be replaced. A transaction is stuck if it
+ * is too large for any block. It is also stuck if it is too cheap or overdue, and at least one
+ * block was mined without it.
  */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
