@@ -40,7 +40,7 @@ describe("the executor on a real chain", () => {
     directory = mkdtempSync(join(tmpdir(), "executor-"));
     store = await openStore({ dataDirectory: directory });
     // With a new database, an executor charges every transaction that its key has sent on the
-    // current day. So each test starts on a new day.
+    // current day, so each test starts on a new day.
     await world.client.increaseTime({ seconds: 86_400 });
     await world.mine();
     executor = start();

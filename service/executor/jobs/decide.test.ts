@@ -13,7 +13,7 @@ const expiry = 1000;
 
 /**
  * Facts about an open and funded address, without earlier attempts and at a low fee. With these
- * facts, `decide` executes the address. Each row below changes some of them.
+ * facts, `decide` executes the address. Each row below changes some of these facts.
  */
 const plain: Facts = {
   wanted: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },

@@ -4,8 +4,8 @@ import { bumpFee, parsePriorityFee, suggestFee } from "./fees.ts";
 
 const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
 /**
- * The base fee in the tests below. It limits the priority fee to twice this value, which most of
- * the replacements do not reach.
+ * The base fee in the tests below. The limit on the priority fee is twice this base fee, and most
+ * replacements stay below the limit.
  */
 const baseFee = 100n;
 

@@ -87,7 +87,7 @@ const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => cod
 describe("gas limits of executions", () => {
   test("executes each intent without findings at any gas use from 0.2 to 6 million", async () => {
     const target = await deployOdd(world, "Shop");
-    // Each item takes 22,100 gas. The rows take from 0.2 to 6 million gas.
+    // Each item takes 22,100 gas, so the intents below take from 0.2 to 6 million gas.
     const few = [5, 120, 140, 160, 175, 190, 265];
     const items = onlyLong.skip ? few : [...few, 20, 50, 90, 150, 155, 165, 170, 180, 200, 230];
     const records = await Promise.all(
@@ -140,7 +140,8 @@ describe("gas limits of executions", () => {
     "reports an ignored call that burns all its gas and fails at any gas limit",
     onlyLong,
     async () => {
-      // The call sends all gas to a contract that consists of one INVALID, and ignores the failure.
+      // The call sends all gas to a contract that consists of one INVALID instruction, and ignores
+      // the failure.
       const burner = "0x0000000000000000000000000000000000620001" as const;
       const tolerant = "0x0000000000000000000000000000000000620002" as const;
       await client.setCode({ address: burner, bytecode: "0xfe" });

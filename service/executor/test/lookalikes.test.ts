@@ -179,7 +179,7 @@ describe("a stranger who sends look-alikes", () => {
     );
     const spent = (await sent()) - before - 1;
     assert.ok(spent >= 1 && spent <= 3, `${spent} transactions`);
-    // Real money at the same address is not delayed.
+    // A listed token at the same address is not delayed.
     await pay(address, 5n);
     await client.increaseTime({ seconds: 90_000 });
     await until("the surplus is returned", async () => {

@@ -168,7 +168,7 @@ const balanceOf = (owner: Hex, its: Hex, { on = world }: Place): Promise<bigint>
 const rowOf = ({ promised }: Order, mistake: string): MoneyReturn =>
   promised.returns.find((row) => row.mistake === mistake)!;
 
-/** The sender that each code in the field `by` of a row allows. */
+/** Maps each code in a row's `by` field to the sender that it allows. */
 const senders: Readonly<Record<string, Hex>> = {
   executor,
   executor_if_listed: executor,
@@ -203,7 +203,7 @@ async function assertReturned(one: Order, mistake: string, paid: bigint, place: 
 
 type Found = Awaited<ReturnType<typeof recoveriesOf>>[number];
 
-/** Compares who returned the money, and when, with the row. */
+/** Compares who returned the money, and when, with what the row promised. */
 async function assertTrigger(one: Order, row: MoneyReturn, found: Found, place: Place) {
   const { on = world, token: its = one.record.intent.token } = place;
   const { from } = await on.client.getTransaction({ hash: found.transactionHash });

@@ -36,8 +36,7 @@ function startLimited() {
 }
 
 /**
- * Mines half of the blocks. A request mines only 100 blocks, because a larger number could exceed
- * the time limit for requests.
+ * Mines half of the blocks, 100 per request, because a larger request could exceed the time limit.
  */
 async function mineHalf() {
   for (let mined = 0; mined < blocksBehind / 2; mined += 100) await world.mine(100);

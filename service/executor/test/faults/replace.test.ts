@@ -1,6 +1,6 @@
 // Tests replacements of transactions that no node accepts. If the daily budget and the key's
 // balance allow it, a transaction is replaced at a higher fee. Otherwise, a zero-value transfer
-// replaces it. This does not count as a failure of the transaction's jobs.
+// replaces it, and the transaction's jobs do not count as failed.
 
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";

@@ -1,6 +1,6 @@
-// Tests three endpoints, one of which returns false answers to one method. The log, the metrics,
-// and `admin chains check` name this endpoint and the method. From then on, the executor asks this
-// endpoint last.
+// Tests one endpoint that returns false answers to one method, and two honest endpoints. The log,
+// the metrics, and `admin chains check` name this endpoint and the method. From then on, the
+// executor asks this endpoint last.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -66,8 +66,8 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
 /**
  * Runs `admin chains check`.
  *
- * @returns the exit status, and for each endpoint the methods to which its answers differ from
- *   other endpoints, and the methods that it refuses
+ * @returns the exit status, and for each endpoint the methods with different answers and the
+ *   methods that it refuses
  */
 async function check(urls: string[]) {
   const file = join(directory, "chains.json");

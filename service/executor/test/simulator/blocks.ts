@@ -43,8 +43,8 @@ type Span = {
   width: Width | undefined;
   startSeconds: number;
   /**
-   * `stormSeconds` is the time at which the faults end, and `untilSeconds` is the time at which the
-   * simulation ends. Both are in seconds since the simulation began.
+   * The faults end at `stormSeconds`, and the simulation ends at `untilSeconds`, in seconds since
+   * the simulation began.
    */
   stormSeconds: number;
   untilSeconds: number;

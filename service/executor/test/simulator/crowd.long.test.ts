@@ -18,8 +18,8 @@ const danger = { crashRate: () => 0, freezeRate: () => 0 };
 type Case = {
   crowd?: Crowd | undefined;
   /**
-   * The time at which the executor starts. It has not yet recorded how long any account's
-   * simulations take.
+   * The time at which the executor starts, without any record of how long the accounts' simulations
+   * take.
    */
   startSeconds?: number;
   blockSeconds: number;

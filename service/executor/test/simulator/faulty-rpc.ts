@@ -83,8 +83,8 @@ type World = { chain: ChainModel; scheduler: Scheduler; random: Random; weather:
 type Spell = { fault: Fault; untilMs: number; lag: number };
 
 /**
- * @param mayLie whether this endpoint can lie. At most one endpoint may, because the executor can
- *   detect only one false endpoint.
+ * @param mayLie whether this endpoint can lie; at most one endpoint can, because the executor can
+ *   detect only one false endpoint
  */
 export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint {
   const { chain, scheduler, random } = world;

@@ -24,7 +24,7 @@ export async function reportHistories(
     worker.ref();
     for (let at = next++; at < requests.length; at = next++) {
       worker.postMessage(requests[at]);
-      // If the thread throws an error, it ends, and this promise is rejected.
+      // An error in the thread ends the thread and rejects this promise.
       const [answer] = await once(worker, "message");
       reports[at] = answer as HistoryReport;
     }

@@ -24,8 +24,8 @@ const methods = [
 ] as const;
 
 /**
- * The calls about which an endpoint can lie in a wide world. Some of these calls occur only if the
- * world has the features in `needs`.
+ * The calls about which an endpoint can lie in a world with additional features. Some of these
+ * calls occur only if the world has the features in `needs`.
  */
 const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => boolean }[] = [
   ...methods.map((name) => ({ name, needs: {} })),
@@ -91,7 +91,7 @@ export type Lie = {
   /** Returns whether the endpoint lies at this time. */
   isOn(ms: number): boolean;
   text: string;
-  /** Returns the additional features of the world. If it is undefined, the world has none. */
+  /** Returns the additional features of the world; undefined for a plain world. */
   openWidth: (() => Width) | undefined;
   /**
    * The time at which the executor starts. Earlier payments are in blocks below the executor's
@@ -101,8 +101,8 @@ export type Lie = {
 };
 
 /**
- * A seed has a wide world, which has additional features, if its remainder after division by 7 is
- * in this list. Other seeds keep the plain world, so that their histories do not change.
+ * A seed gives a world with additional features if its remainder after division by 7 is in this
+ * list. Other seeds keep the plain world, so that their histories do not change.
  */
 const wideRemainders = [1, 3, 4, 6];
 

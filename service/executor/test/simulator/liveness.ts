@@ -12,7 +12,7 @@ import { chainId, startSeconds, tokens, type World } from "./world.ts";
 export const longestWait = (world: World, afterSeconds: number, tokensOf?: TokensOf): number =>
   Math.max(...waitsOf(world, afterSeconds, tokensOf).values());
 
-/** Returns the tokens to check for an address: all of them, or only the intent's token. */
+/** Returns the tokens to check for an address: all tokens, or only the intent's token. */
 type TokensOf = (vault: VaultModel) => readonly Hex[];
 
 /**

@@ -37,7 +37,7 @@ export function answer(chain: ChainModel, lag: number, call: Call): Answer {
     return { result: resultOf(chain, blocks, call) };
   } catch (error) {
     if (error instanceof Revert) {
-      // A contract can choose any revert reason. This one imitates a provider's error.
+      // A contract can choose any revert reason, and this contract imitates a provider's error.
       const message = "execution reverted: 429 Too Many Requests, internal error, try again";
       return { error: { code: 3, message, data: error.data } };
     }

@@ -95,9 +95,9 @@ async function priceOfHistory(
 const lieBlocksMax = 2;
 
 /**
- * The maximum number of honest histories to compare. They differ in the times at which the executor
- * reads. These times can decide whether an address is executed before its intent expires, or is
- * recovered some blocks later.
+ * The maximum number of honest histories to compare. The histories differ in the times at which the
+ * executor reads from the endpoints. These times can decide whether an address is executed before
+ * its intent expires, or is recovered some blocks later.
  */
 const drawsMax = 12;
 

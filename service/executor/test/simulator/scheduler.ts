@@ -38,7 +38,7 @@ export function createScheduler(): Scheduler {
     sleep: (ms) => new Promise((resolve) => at(clock + ms, resolve)),
     async run(untilMs) {
       for (;;) {
-        // After one macrotask, all tasks have run, except for those that wait for a time.
+        // After one macrotask, all tasks have run, except for tasks that wait for a time.
         await macrotask();
         let next = 0;
         for (let i = 1; i < queue.length; i++) {

@@ -73,8 +73,8 @@ describe("simulated executors miss and repeat nothing with tips and two unreliab
 });
 
 /**
- * The maximum number of blocks that money may wait. They take four minutes. Of 1,000 seeds, one
- * took 16 blocks, and all others took at most 8.
+ * The maximum number of blocks that money may wait, which is four minutes. Of 1,000 seeds, one took
+ * 16 blocks, and all others took at most 8.
  */
 const blocksMax = 20;
 
@@ -101,8 +101,8 @@ describe(`hostile intents delay no money by more than ${blocksMax} blocks after 
 });
 
 /**
- * The maximum number of blocks that late money may wait. It allows for five minutes with blocks
- * every 6 to 18 s. None of 200 seeds took more than 27 blocks.
+ * The maximum number of blocks that late money may wait. Five minutes have 25 blocks on average, at
+ * intervals from 6 to 18 s. None of 200 seeds took more than 27 blocks.
  */
 const lateBlocksMax = 40;
 

@@ -44,8 +44,8 @@ export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" 
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted
-        // A pending recovery finds no money if a reorganization undoes the payment. This is not a
-        // fault.
+        // It is not a fault if a pending recovery finds no money because a reorganization undid the
+        // payment.
         .filter((vault) => !chain.lost.has(vault))
         .filter((vault) => wasOurs(world, vault, block.number))
         .map((vault) => `nonce ${transaction.nonce} did ${vault} again`),
