@@ -107,10 +107,10 @@ async function detect(ledger: Ledger, fence: Fence, number: number, text: string
     store: {
       matchAddresses: ledger.matchAddresses,
       findCreated: ledger.findCreated,
-      findAskedTokens: (seq) => ledger.findAskedTokens(chainId, 0, seq),
+      findRequestedTokens: (seq) => ledger.findRequestedTokens(chainId, 0, seq),
       findOldestCreation: ledger.findOldestCreation,
       findAnchor: (before) => ledger.findAnchor(chainId, before),
-      keep: (anchor, payments, isGap, agreed) =>
+      save: (anchor, payments, isGap, agreed) =>
         ledger.savePayments(fence, { anchor, payments, isGap, agreed }, number),
       wake: async () => {},
       undoAbove: (above) => ledger.forgetAbove(fence, above),

@@ -10,7 +10,7 @@ import type { View } from "../chain/rpc/view.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Anchor, FollowMemory, Turn } from "./parts.ts";
 
-const anchorsKept = 256;
+const storedAnchorsMax = 256;
 
 /** Returns the newest anchor, or the newest anchor below `before`. */
 export async function findAnchor(
@@ -37,7 +37,7 @@ export const newestAnchorOf = (chainId: RawBuilder<unknown>) =>
  * Saves an anchor. A different hash for the same number replaces the earlier hash. The call is
  * idempotent.
  */
-export async function keepAnchor(
+export async function saveAnchor(
   db: Kysely<Tables>,
   chainId: number,
   { number, hash }: Anchor,
@@ -47,19 +47,19 @@ export async function keepAnchor(
     .values({ chain_id: chainId, number, hash })
     .onConflict((conflict) => conflict.columns(["chain_id", "number"]).doUpdateSet({ hash }))
     .execute();
-  const kept = await db
+  const oldest = await db
     .selectFrom("anchors")
     .select("number")
     .where("chain_id", "=", chainId)
     .orderBy("number", "desc")
-    .offset(anchorsKept)
+    .offset(storedAnchorsMax)
     .limit(1)
     .executeTakeFirst();
-  if (!kept) return;
+  if (!oldest) return;
   await db
     .deleteFrom("anchors")
     .where("chain_id", "=", chainId)
-    .where("number", "<=", kept.number)
+    .where("number", "<=", oldest.number)
     .execute();
 }
 
@@ -157,9 +157,9 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
   await store.undoAbove(number);
   memory.heavyBlock = Math.min(memory.heavyBlock, number);
   for (const [name, end] of memory.shown) if (end.number > number) memory.shown.delete(name);
-  for (const [hash, { blockNumber }] of memory.kept) {
+  for (const [hash, { blockNumber }] of memory.savedLogs) {
     // If the block becomes part of the chain again, its payments must be saved again.
-    if (blockNumber > number) memory.kept.delete(hash);
+    if (blockNumber > number) memory.savedLogs.delete(hash);
   }
   report({ kind: "reorg", fromBlock: number + 1 });
 }

@@ -67,7 +67,7 @@ const unanswered = "answers, but not this, or not in time";
  * tokens, requests the listed tokens and the look-alikes in separate queries. If the endpoint
  * refuses only the look-alikes, later turns omit them for a while.
  */
-export async function askRange(
+export async function readLogs(
   client: EndpointClient,
   turn: Turn,
   range: Range,
@@ -75,12 +75,12 @@ export async function askRange(
   const { memory } = turn;
   const { wanted, lookalikes } = tokensOf(turn);
   const tokens = chooseTokens(client, turn);
-  const answer = await askTokens(client, turn, range, tokens);
+  const answer = await readTokens(client, turn, range, tokens);
   const isRefused = answer.kind === "refused" && !answer.isLimited;
   if (!isRefused || tokens.length === wanted.length) return answer;
-  const listed = await askTokens(client, turn, range, wanted);
+  const listed = await readTokens(client, turn, range, wanted);
   if (listed.kind !== "shown") return listed;
-  const others = await askTokens(client, turn, range, lookalikes);
+  const others = await readTokens(client, turn, range, lookalikes);
   if (others.kind === "shown" && others.end.hash === listed.end.hash) {
     return { ...listed, transfers: [...listed.transfers, ...others.transfers] };
   }
@@ -115,7 +115,7 @@ function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
  * If an endpoint refuses a query with recipients and accepts one without, it gets no query with
  * recipients again.
  */
-async function askTokens(
+async function readTokens(
   client: EndpointClient,
   turn: Turn,
   range: Range,
@@ -124,7 +124,7 @@ async function askTokens(
   const { memory } = turn;
   let refusal: { form: Form; answer: LogsAnswer } | undefined;
   for (const form of formsFor(turn, client.record, range)) {
-    const answer = await askIn(form, client, turn, range, tokens);
+    const answer = await readInForm(form, client, turn, range, tokens);
     if (answer.kind === "absent") return answer;
     if (answer.kind === "shown") {
       if (refusal?.form) recordLogsByTokens(client.record);
@@ -136,7 +136,7 @@ async function askTokens(
     if (answer.isLimited) break;
   }
   const { answer } = refusal!;
-  return range.from === range.to ? askBlock(client, turn, range.from, tokens, answer) : answer;
+  return range.from === range.to ? readBlock(client, turn, range.from, tokens, answer) : answer;
 }
 
 /**
@@ -145,7 +145,7 @@ async function askTokens(
  * blocks that it does not have. The hash of the head is not requested from an endpoint that has
  * just shown the head, because later turns read this block again.
  */
-function askIn(
+function readInForm(
   form: Form,
   client: EndpointClient,
   turn: Turn,
@@ -158,7 +158,7 @@ function askIn(
   const logs = logsCall(range, tokens, form);
   const isShown = isHead && client.hasHead;
   const calls = isShown ? [logs] : [blockCall(to), logs, blockCall(to)];
-  return ask(client, calls, (answers) => {
+  return query(client, calls, (answers) => {
     const list = answers.splice(isShown ? 0 : 1, 1)[0];
     const hashes = new Set(answers.map((answer) => blockOf(resultOf(answer)).hash));
     const [hash = head.hash] = hashes;
@@ -220,7 +220,7 @@ export async function transfersSince(
  * Reads one block, with one query per token. If the endpoint refuses these queries, reads the
  * block's receipts.
  */
-async function askBlock(
+async function readBlock(
   client: EndpointClient,
   turn: Turn,
   number: number,
@@ -232,7 +232,7 @@ async function askBlock(
   const ways: Call[][] = [[receipts]];
   if (tokens.length > 1) ways.unshift(tokens.map((token) => logsCall(range, [token])));
   for (const calls of ways) {
-    const answer = await ask(client, [...calls, blockCall(number)], (answers) => {
+    const answer = await query(client, [...calls, blockCall(number)], (answers) => {
       const block = blockOf(resultOf(answers.pop()));
       const found = answers.flatMap((answer) => logsIn(resultOf(answer)));
       const { transfers } = transfersIn(found, turn, range);
@@ -247,7 +247,7 @@ async function askBlock(
 /**
  * Runs a query. The answer is `absent` if the endpoint does not respond or does not have the block.
  */
-async function ask(
+async function query(
   client: EndpointClient,
   calls: Call[],
   read: (answers: Answer[]) => LogsAnswer,
@@ -339,7 +339,7 @@ const refusedLogs = 10_000;
  * multiplies the last measured number by this factor. After many queries, the form without
  * recipients seems cheaper, and the number is measured again.
  */
-const kept = 0.995;
+const logsPerBlockDecay = 0.995;
 
 /**
  * Adds the addresses of unread records to the list of recipients. Stops when the list has one
@@ -369,7 +369,7 @@ const delistedMax = 32;
 export async function noteDelisted({ chain, store, memory }: Turn): Promise<void> {
   const { delisted } = memory;
   for (let isEnd = false; !isEnd; ) {
-    const found = await store.findAskedTokens(delisted.seq);
+    const found = await store.findRequestedTokens(delisted.seq);
     for (const token of found.tokens) {
       const isKnown = chain.tokens.includes(token) || delisted.tokens.includes(token);
       if (!isKnown && delisted.tokens.length < delistedMax) delisted.tokens.push(token);
@@ -400,7 +400,7 @@ function formsFor(
 
 /** @param logs the number of logs that an endpoint returned; undefined if it refused the query */
 function noteLogs(memory: FollowMemory, form: Form, range: Range, logs: number | undefined) {
-  if (form) memory.logsPerBlock *= kept;
+  if (form) memory.logsPerBlock *= logsPerBlockDecay;
   else memory.logsPerBlock = (logs ?? refusedLogs) / blocksOf(range);
 }
 

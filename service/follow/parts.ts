@@ -3,7 +3,7 @@
 
 import type { Hex } from "executable-address";
 import type { View } from "../chain/rpc/view.ts";
-import type { AskedTokens } from "../store/find-records.ts";
+import type { RequestedTokens } from "../store/find-records.ts";
 
 /** A block by number and hash. */
 export type Anchor = { number: number; hash: Hex };
@@ -61,7 +61,7 @@ type FollowStore = {
    * Reads records after `seq`. Returns the tokens that the open records of the chain request, in
    * lowercase, and the last `seq` that was read. `isEnd`: whether no record is left.
    */
-  findAskedTokens(seq: number): Promise<AskedTokens>;
+  findRequestedTokens(seq: number): Promise<RequestedTokens>;
   /** Returns the time when the oldest record was created, in Unix seconds. */
   findOldestCreation(): Promise<number | undefined>;
   /** Returns the newest anchor, or the newest anchor below `before`. */
@@ -73,7 +73,7 @@ type FollowStore = {
    *   all records must be read
    * @param agreed payments, saved now or earlier, that a quorum of endpoints has shown by now
    */
-  keep(
+  save(
     anchor: Anchor | undefined,
     payments: readonly Payment[],
     isGap: boolean,
@@ -136,7 +136,7 @@ export type FollowMemory = {
    * The logs of saved payments, by block hash. Blocks are read several times, but each payment is
    * saved only once.
    */
-  kept: Map<Hex, { blockNumber: number; logs: Set<string> }>;
+  savedLogs: Map<Hex, { blockNumber: number; logs: Set<string> }>;
   /**
    * Saved payments that fewer than a quorum of endpoints have shown, by block hash and log, with
    * the names of these endpoints.
@@ -163,7 +163,7 @@ export const openFollowMemory = (): FollowMemory => ({
   heavyBlock: -1,
   shown: new Map(),
   links: new Map(),
-  kept: new Map(),
+  savedLogs: new Map(),
   unagreed: new Map(),
   recipients: { seq: 0, list: [] },
   delisted: { seq: 0, tokens: [] },

@@ -58,10 +58,10 @@ function turnOf(
     store: {
       matchAddresses: async () => [],
       findCreated: async () => [],
-      findAskedTokens: async (seq) => ({ tokens: [], seq, isEnd: true }),
+      findRequestedTokens: async (seq) => ({ tokens: [], seq, isEnd: true }),
       findOldestCreation: async () => 0,
       findAnchor: async (before = 1000) => (before > 10 ? anchor : undefined),
-      keep: async (...args) => void kept.push(args),
+      save: async (...args) => void kept.push(args),
       wake: async (addresses) => void woken.push(...addresses),
       undoAbove: async () => {},
     },
@@ -261,7 +261,7 @@ describe("sweep with look-alikes of the listed token", () => {
     store: { ...turn.store, matchAddresses: async (addresses) => [...addresses] },
   });
   const keptIn = (kept: unknown[]) =>
-    (kept as Parameters<Turn["store"]["keep"]>[]).flatMap(([, payments]) =>
+    (kept as Parameters<Turn["store"]["save"]>[]).flatMap(([, payments]) =>
       payments.map((each) => [each.token, each.amount, each.isLookalike]),
     );
 
@@ -345,7 +345,7 @@ describe("sweep with look-alikes whose logs exceed one query", () => {
       return { result: address.includes(lookalike) && from <= 50 && 50 <= to ? [log] : [] };
     };
   const sweepKept = async (answers: ((call: Call) => Answer)[]) => {
-    const kept: Parameters<Turn["store"]["keep"]>[] = [];
+    const kept: Parameters<Turn["store"]["save"]>[] = [];
     const turn = turnOf(answers, kept);
     turn.chain = { ...turn.chain, lookalikes };
     turn.store.matchAddresses = async (addresses) => [...addresses];
@@ -404,7 +404,7 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
   });
   /** Runs several turns at one head. Returns the amounts of saved and of agreed payments. */
   const sweepTurns = async (shown: [() => bigint[], () => bigint[]], turns: number) => {
-    const kept: Parameters<Turn["store"]["keep"]>[] = [];
+    const kept: Parameters<Turn["store"]["save"]>[] = [];
     const turn = turnOf(
       shown.map((amounts) => ({ method, params }: Call): Answer => {
         const isLogs = method === "eth_getLogs";

@@ -15,18 +15,17 @@
 // make addresses due. The cursor does not move, and the blocks are read again when the history
 // reaches them.
 
-import type { Hex } from "executable-address";
-import {
-  recordAllLogsRefused,
-  recordLogsShown,
-  recordLogsSlow,
-  shrinkLogRange,
-} from "../chain/rpc/endpoint-record.ts";
-import { blockCall, blockOf, ChainUnavailable, resultOf } from "../chain/rpc/json-rpc.ts";
-import type { EndpointClient } from "../chain/rpc/view.ts";
+import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
 import { findPosition, isAncestor, noteLinks, type Position } from "./anchors.ts";
-import { askRange, type LogsAnswer, noteDelisted, noteRecipients } from "./logs.ts";
+import { noteDelisted, noteRecipients } from "./logs.ts";
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
+import {
+  computeRangeBlocks,
+  explainNoQuorum,
+  readRange,
+  type Shown,
+  shrinkRange,
+} from "./range.ts";
 
 /**
  * An anchor that only one endpoint has shown is saved only for a gap, or if it is more than this
@@ -98,25 +97,42 @@ type Steps = { target: number; count: number; savesAnchors: boolean };
  * @returns whether the turn can continue
  */
 async function readNext(turn: Turn, position: Position, steps: Steps): Promise<boolean> {
-  const { memory } = turn;
-  const { target, count, savesAnchors } = steps;
+  const { target, count } = steps;
   const { next, cursor } = position;
   const range = { from: next, to: Math.min(target, next + computeRangeBlocks(turn) - 1) };
-  const { shown, refused, refusal } = await readRange(turn, range, count);
+  const reading = await readRange(turn, range, count);
+  const { shown, refusal } = reading;
   if (refusal && range.from < range.to) {
     await saveTransfers(turn, undefined, shown, false);
-    shrinkRange(turn, shown, refused, range);
-    return !refusal.isSlow && !refusal.isLimited;
+    return shrinkRange(turn, reading, range);
   }
   if (refusal && range.to <= cursor) {
+    // An earlier turn read this block.
     position.next = range.to + 1;
     return true;
   }
-  const isUnshown = refusal !== undefined && isGapDue(turn, shown, range.to);
-  if (refusal && !isUnshown) return false;
-  if (isUnshown || shown.some(({ isHeavy }) => isHeavy)) memory.heavyBlock = range.to;
+  if (refusal && !isGapDue(turn, shown, range.to)) return false;
+  await movePast(turn, position, steps, { range, shown, refused: refusal?.message });
+  return true;
+}
+
+/**
+ * Saves the transfers of a range, and an anchor if the range was read reliably, and moves the
+ * position past the range.
+ *
+ * @param refused the message of a refusal because of which the range becomes a gap
+ */
+async function movePast(
+  turn: Turn,
+  position: Position,
+  { target, savesAnchors }: Steps,
+  { range, shown, refused }: { range: Range; shown: Shown[]; refused: string | undefined },
+): Promise<void> {
+  const { memory } = turn;
+  const { cursor } = position;
+  if (refused !== undefined || shown.some(({ isHeavy }) => isHeavy)) memory.heavyBlock = range.to;
   const end = shown[0]?.end ?? (await readAnchor(turn, range.to));
-  const message = refusal?.message ?? (range.to > cursor ? explainNoQuorum(turn) : undefined);
+  const message = refused ?? (range.to > cursor ? explainNoQuorum(turn) : undefined);
   const isGap = message !== undefined;
   if (isGap) turn.report({ kind: "gap", blockNumber: end.number, message });
   for (const { client } of shown) noteShown(turn, client.name, range, end, cursor);
@@ -125,7 +141,6 @@ async function readNext(turn: Turn, position: Position, steps: Steps): Promise<b
   await saveTransfers(turn, savesAnchors ? anchor : undefined, shown, isGap);
   position.cursor = Math.max(cursor, anchor?.number ?? 0);
   position.next = range.to + 1;
-  return true;
 }
 
 /**
@@ -143,204 +158,21 @@ async function readTip(turn: Turn, cursor: number, target: number): Promise<bool
   const lowest = Math.max(unread, target + 1 - tipRangesMax * Math.min(width, tipBlocksMax));
   for (let to = target; to >= lowest; ) {
     const range = { from: Math.max(lowest, to - width + 1), to };
-    const { shown, refused, refusal } = await readRange(turn, range, view.quorum);
-    const paid = new Set(shown.flatMap(({ transfers }) => transfers.map((each) => each.address)));
+    const reading = await readRange(turn, range, view.quorum);
+    const paid = new Set(
+      reading.shown.flatMap(({ transfers }) => transfers.map((each) => each.address)),
+    );
     const known = await store.matchAddresses([...paid]);
     if (known.length > 0) await store.wake(known);
-    if (refusal) {
+    if (reading.refusal) {
       // If endpoints refuse even a single block, it becomes a gap later, when the history reaches
       // it.
-      if (range.from === to) return true;
-      shrinkRange(turn, shown, refused, range);
-      return !refusal.isSlow && !refusal.isLimited;
+      return range.from === to || shrinkRange(turn, reading, range);
     }
     to = range.from - 1;
   }
   memory.tip = target;
   return true;
-}
-
-type Shown = Extract<LogsAnswer, { kind: "shown" }> & { client: EndpointClient };
-type Refused = Extract<LogsAnswer, { kind: "refused" }> & { client: EndpointClient };
-type RangeAnswer = LogsAnswer & { client: EndpointClient };
-
-/**
- * The answers for a range. `refusal` is defined if the range must be read again in smaller parts.
- */
-type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
-
-/**
- * Reads a range from `count` endpoints, or from fewer endpoints if the others do not return it.
- *
- * @throws {ChainUnavailable} if no endpoint answers, or if two endpoints show different blocks
- */
-async function readRange(turn: Turn, range: Range, count: number): Promise<RangeReading> {
-  const answers = await requestRange(turn, range, count);
-  const shown = answers.filter((each): each is Shown => each.kind === "shown");
-  const refused = answers.filter((each): each is Refused => each.kind === "refused");
-  if (shown.length + refused.length === 0) {
-    throw new ChainUnavailable(
-      `no endpoint returns the logs of blocks ${range.from} to ${range.to}`,
-    );
-  }
-  assertOneEnd(shown);
-  const failed = answers.length - shown.length;
-  const isRead = shown.length > 0 && !(await mustReadSmaller(turn, range, refused, failed));
-  const refusal = refused.findLast(({ isSlow }) => isSlow) ?? refused[0];
-  return { shown, refused, refusal: isRead ? undefined : refusal };
-}
-
-/**
- * Asks endpoints one after another until `count` endpoints have shown the range with the same last
- * block. Records the results.
- */
-async function requestRange(turn: Turn, range: Range, count: number): Promise<RangeAnswer[]> {
-  const { memory, tuning } = turn;
-  const blocks = range.to - range.from + 1;
-  const answers: RangeAnswer[] = [];
-  for (const client of orderEndpoints(turn, blocks)) {
-    const answer = await askRange(client, turn, range);
-    answers.push({ ...answer, client });
-    if (answer.kind === "refused" && answer.isSlow) recordLogsSlow(client.record, memory.turn);
-    if (answer.kind !== "shown") continue;
-    recordLogsShown(client.record, blocks, tuning.rangeBlocksMax);
-    if (findAgreedHash(answers, count)) break;
-  }
-  return acceptAgreed(answers, count);
-}
-
-/** Returns the hash of the last block, if `count` endpoints show the same hash. */
-function findAgreedHash(answers: readonly RangeAnswer[], count: number): Hex | undefined {
-  const shown = answers.filter((each): each is Shown => each.kind === "shown");
-  const byHash = Map.groupBy(shown, ({ end }) => end.hash);
-  return [...byHash].find(([, same]) => same.length >= count)?.[0];
-}
-
-/**
- * If `count` endpoints show the same chain, ignores endpoints that show a different chain. So a
- * single endpoint that returns false blocks does not stop the reading.
- */
-function acceptAgreed(answers: RangeAnswer[], count: number): RangeAnswer[] {
-  const agreed = findAgreedHash(answers, count);
-  if (!agreed) return answers;
-  return answers.map((each) => {
-    if (each.kind !== "shown" || each.end.hash === agreed) return each;
-    each.client.accuse("eth_getBlockByNumber");
-    return { kind: "absent", client: each.client };
-  });
-}
-
-function assertOneEnd(shown: readonly Shown[]): void {
-  const [first, ...others] = shown.map(({ end }) => end);
-  const other = others.find(({ hash }) => hash !== first!.hash);
-  if (!other) return;
-  const two = `block ${other.number} is ${first!.hash} and ${other.hash}`;
-  throw new ChainUnavailable(
-    `the endpoints disagree, possibly because of a reorganization: ${two}`,
-  );
-}
-
-/**
- * Returns whether a range that some endpoints showed and others refused must be read again in
- * smaller parts. This is not necessary if a quorum of other endpoints can still show the range. If
- * the endpoints that refused the range also refuse single blocks, smaller parts would be harmful,
- * because each block would become a gap.
- *
- * @param failed the number of endpoints that did not show the range
- */
-async function mustReadSmaller(
-  turn: Turn,
-  range: Range,
-  refused: readonly Refused[],
-  failed: number,
-): Promise<boolean> {
-  if (refused.length === 0) return false;
-  const all = turn.view.clients(0);
-  const able = all.filter((client) => !isRefusing(turn, client)).length || all.length;
-  if (able - failed >= turn.view.quorum) return false;
-  return refused.some(({ isSlow }) => isSlow) || !(await refuseSingleBlock(turn, refused, range));
-}
-
-/**
- * Returns whether each of the `refused` endpoints also refuses a query for only the last block, so
- * that a smaller range would not help. In this case, these endpoints are not asked for logs for a
- * while.
- */
-async function refuseSingleBlock(
-  turn: Turn,
-  refused: readonly Refused[],
-  { from, to }: Range,
-): Promise<boolean> {
-  for (const { client, message } of refused) {
-    const answer = from < to ? await askRange(client, turn, { from: to, to }) : undefined;
-    if (answer && (answer.kind !== "refused" || answer.isSlow)) return false;
-    recordAllLogsRefused(client.record, turn.memory.turn, message);
-  }
-  return true;
-}
-
-/**
- * Returns the endpoints to ask. The endpoints that have shown the fewest blocks come first.
- * Endpoints that allow fewer blocks than the range come last, because they would refuse the call.
- */
-function orderEndpoints(turn: Turn, blocks: number): EndpointClient[] {
-  const isNarrow = ({ record }: EndpointClient) => Number(record.logs.rangeBlocks < blocks);
-  return findWilling(turn).toSorted((a, b) => isNarrow(a) - isNarrow(b));
-}
-
-/**
- * Returns the endpoints that were not recently slow and did not recently refuse all logs. If there
- * are none, returns all endpoints.
- */
-function findWilling(turn: Turn): EndpointClient[] {
-  const { memory, view } = turn;
-  const all = view.clients(memory.turn);
-  const shownUntil = ({ name }: EndpointClient) => memory.shown.get(name)?.number ?? -1;
-  const willing = all.filter((client) => !isSlow(turn, client) && !isRefusing(turn, client));
-  return (willing.length > 0 ? willing : all).toSorted((a, b) => shownUntil(a) - shownUntil(b));
-}
-
-const isSlow = ({ memory }: Turn, { record }: EndpointClient): boolean =>
-  record.logs.slowUntilTurn > memory.turn;
-
-const isRefusing = ({ memory }: Turn, { record }: EndpointClient): boolean =>
-  (record.logs.refusing?.untilTurn ?? 0) > memory.turn;
-
-/** Returns the number of blocks that a quorum of endpoints allows in one query. */
-function computeRangeBlocks(turn: Turn): number {
-  const limits = findWilling(turn).map(({ record }) => record.logs.rangeBlocks);
-  limits.sort((a, b) => b - a);
-  return limits[Math.min(turn.view.quorum, limits.length) - 1]!;
-}
-
-/**
- * Reduces the range limit of every endpoint that did not show the range. The new limit is the
- * number of blocks that the refusal states, or about half of the range if the refusal states none.
- */
-function shrinkRange(
-  turn: Turn,
-  shown: readonly Shown[],
-  refused: readonly Refused[],
-  { from, to }: Range,
-): void {
-  const names = new Set(shown.map(({ client }) => client.name));
-  for (const { name, record } of turn.view.clients(0)) {
-    if (names.has(name)) continue;
-    const own = refused.find(({ client }) => client.name === name);
-    shrinkLogRange(record, to - from + 1, own?.statedBlocks);
-  }
-}
-
-/**
- * Returns the names and messages of the endpoints that refuse all logs, if the other endpoints are
- * fewer than a quorum.
- */
-function explainNoQuorum(turn: Turn): string | undefined {
-  const { view } = turn;
-  const all = view.clients(0);
-  const refusing = all.filter((client) => isRefusing(turn, client));
-  if (refusing.length === 0 || all.length - refusing.length >= view.quorum) return undefined;
-  return refusing.map(({ name, record }) => `${name}: ${record.logs.refusing!.message}`).join(", ");
 }
 
 /**
@@ -398,7 +230,7 @@ async function saveTransfers(
   const transfers = shown.flatMap((each) => each.transfers);
   const fresh = new Map(
     transfers
-      .filter((transfer) => !memory.kept.get(transfer.blockHash)?.logs.has(toKey(transfer)))
+      .filter((transfer) => !memory.savedLogs.get(transfer.blockHash)?.logs.has(toKey(transfer)))
       .map((transfer) => [toPlace(transfer), transfer] as const),
   );
   const to = new Set([...fresh.values()].map(({ address }) => address));
@@ -414,12 +246,12 @@ async function saveTransfers(
     shownBy.size >= view.quorum ? [payment] : [],
   );
   if (!anchor && payments.length + agreed.length === 0) return;
-  await store.keep(anchor, payments, isGap, agreed);
+  await store.save(anchor, payments, isGap, agreed);
   for (const payment of agreed) memory.unagreed.delete(toPlace(payment));
   for (const payment of payments) {
     const { blockHash, blockNumber } = payment;
-    const block = memory.kept.get(blockHash) ?? { blockNumber, logs: new Set() };
-    memory.kept.set(blockHash, block);
+    const block = memory.savedLogs.get(blockHash) ?? { blockNumber, logs: new Set() };
+    memory.savedLogs.set(blockHash, block);
     block.logs.add(toKey(payment));
   }
   const newest = new Map(payments.map(({ address, blockNumber }) => [address, blockNumber]));
@@ -437,8 +269,8 @@ const toPlace = (payment: Payment) => `${payment.blockHash} ${toKey(payment)}`;
 
 function forgetOldLogs({ memory, tuning }: Turn, target: number): void {
   const oldest = target - uncorroboratedBlocksMax - tuning.resweepBlocks;
-  for (const [hash, { blockNumber }] of memory.kept) {
-    if (blockNumber < oldest) memory.kept.delete(hash);
+  for (const [hash, { blockNumber }] of memory.savedLogs) {
+    if (blockNumber < oldest) memory.savedLogs.delete(hash);
   }
   for (const [place, { payment }] of memory.unagreed) {
     if (payment.blockNumber < oldest) memory.unagreed.delete(place);

@@ -191,18 +191,18 @@ export const unexpired = (chainId: number, seq: number, end: number, expiredSeco
     where seq > ${seq} and seq <= ${end} and chain_id = ${chainId}
       and expires_at > ${expiredSeconds}`;
 
-export type AskedTokens = { tokens: Hex[]; seq: number; isEnd: boolean };
+export type RequestedTokens = { tokens: Hex[]; seq: number; isEnd: boolean };
 
 /**
  * Finds the tokens, in lowercase, that the intents of open addresses on the chain request. Reads a
  * limited number of records after `seq`.
  */
-export async function findAskedTokens(
+export async function findRequestedTokens(
   db: Kysely<Tables>,
   chainId: number,
   expiredSeconds: number,
   seq: number,
-): Promise<AskedTokens> {
+): Promise<RequestedTokens> {
   const newest = await findNewestSeq(db);
   const end = Math.min(newest, seq + statementRows.walked);
   const rows = await db

@@ -13,7 +13,7 @@ import { listMoney } from "../events/money.ts";
 import { observe } from "../events/observe.ts";
 import { forgetPaymentsAbove, keepPayments } from "../events/payments.ts";
 import { returnsFinder } from "../executor/desk.ts";
-import { findAnchor, forgetAnchorsAbove, keepAnchor } from "../follow/anchors.ts";
+import { findAnchor, forgetAnchorsAbove, saveAnchor } from "../follow/anchors.ts";
 import type { Payment } from "../follow/parts.ts";
 import { openStore } from "../roles/open-store.ts";
 import type { Dialect } from "../store/dialect.ts";
@@ -69,7 +69,7 @@ export async function openEvents(dialect: Dialect) {
       await forgetPaymentsAbove(db, 31_337, anchor.number - 1);
       await markObservedAbove(db, 31_337, anchor.number - 1);
     }
-    await keepAnchor(db, 31_337, await chain.head());
+    await saveAnchor(db, 31_337, await chain.head());
   };
   const pass = async () => {
     await follow();

@@ -12,7 +12,7 @@ import type { ServiceEvent } from "executable-address/webhook";
 import { returnsFinder } from "../../executor/desk.ts";
 import type { Fence } from "../../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../../executor/ledger/ledger.ts";
-import { keepAnchor } from "../../follow/anchors.ts";
+import { saveAnchor } from "../../follow/anchors.ts";
 import type { Payment } from "../../follow/parts.ts";
 import { openStore } from "../../roles/open-store.ts";
 import { keccak } from "../../store/record.ts";
@@ -83,7 +83,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return ledger.forgetAbove(fences.get(10)!, number);
     };
     const pass = async (onRead = async () => {}) => {
-      await keepAnchor(store.db, ownId, await chain.head());
+      await saveAnchor(store.db, ownId, await chain.head());
       const observed: ObservedChain = {
         ...chain,
         async readAt(subject, block) {

@@ -12,7 +12,7 @@ import { markElsewhere } from "../../events/elsewhere/marks.ts";
 import { markObservedAbove } from "../../events/mark.ts";
 import { forgetTransfersAbove, keepMisdirected } from "../../events/misdirected.ts";
 import { forgetPaymentsAbove, keepElsewhere, keepPayments } from "../../events/payments.ts";
-import { forgetAnchorsAbove, keepAnchor } from "../../follow/anchors.ts";
+import { forgetAnchorsAbove, saveAnchor } from "../../follow/anchors.ts";
 import type { Anchor, Payment } from "../../follow/parts.ts";
 import type { Tables } from "../../store/tables.ts";
 import { hintJobs, type JobHint, makeDue, wakeJobs } from "./jobs.ts";
@@ -77,7 +77,7 @@ export async function savePayments(
     if (isGap) {
       await transaction.deleteFrom("executor_looks").where("chain_id", "=", chainId).execute();
     }
-    if (anchor) await keepAnchor(transaction, chainId, anchor);
+    if (anchor) await saveAnchor(transaction, chainId, anchor);
   });
 }
 

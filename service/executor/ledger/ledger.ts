@@ -10,11 +10,11 @@ import { isBlockAwaited, passClosed } from "../../events/watches.ts";
 import { findAnchor } from "../../follow/anchors.ts";
 import type { Dialect } from "../../store/dialect.ts";
 import {
-  findAskedTokens,
   findCreated,
   findNewestSeq,
   findOldestCreation,
   findRecords,
+  findRequestedTokens,
   matchAddresses,
 } from "../../store/find-records.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -42,7 +42,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     savePayments: detected.savePayments.bind(null, db),
     saveBalances: detected.saveBalances.bind(null, db),
     forgetAbove: detected.forgetAbove.bind(null, db),
-    findAskedTokens: findAskedTokens.bind(null, db),
+    findRequestedTokens: findRequestedTokens.bind(null, db),
     findOldestCreation: findOldestCreation.bind(null, db),
     findNewestSeq: findNewestSeq.bind(null, db),
     readLookedUntil: detected.readLookedUntil.bind(null, db),

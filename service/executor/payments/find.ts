@@ -50,10 +50,10 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
     store: {
       matchAddresses: ledger.matchAddresses,
       findCreated: ledger.findCreated,
-      findAskedTokens: (seq) => ledger.findAskedTokens(chainId, dueSeconds, seq),
+      findRequestedTokens: (seq) => ledger.findRequestedTokens(chainId, dueSeconds, seq),
       findOldestCreation: ledger.findOldestCreation,
       findAnchor: (before) => ledger.findAnchor(chainId, before),
-      async keep(anchor, payments, isGap, agreed) {
+      async save(anchor, payments, isGap, agreed) {
         await ledger.savePayments(fence, { anchor, payments, isGap, agreed }, dueSeconds);
         memory.looks.isOutdated ||= isGap;
       },

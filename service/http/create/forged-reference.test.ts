@@ -14,7 +14,7 @@ import { addOrigin } from "../../accounts/origins/origin-list.ts";
 import { findReferenceKeys } from "../../accounts/reference-keys.ts";
 import { markWatches } from "../../events/mark.ts";
 import { observe } from "../../events/observe.ts";
-import { keepAnchor } from "../../follow/anchors.ts";
+import { saveAnchor } from "../../follow/anchors.ts";
 import { keccak } from "../../store/record.ts";
 import { listen, startApp } from "../../testing/app.ts";
 import { chainsAt, observedChainOf } from "../../testing/app-on-chain.ts";
@@ -84,7 +84,7 @@ async function openScene(databaseUrl: string | undefined) {
   async function payAndHear(record: AddressRecord): Promise<Delivery> {
     await world.pay(record.address, BigInt(record.intent.amount));
     await world.execute(record);
-    await keepAnchor(store.db, 31_337, await chain.head());
+    await saveAnchor(store.db, 31_337, await chain.head());
     const block = Number(await world.client.getBlockNumber());
     await store.db
       .transaction()

@@ -81,8 +81,8 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
       return ledger.saveBalances(fence, 200, read);
     },
     "executor: find the tokens that open addresses request": async () => {
-      await ledger.findAskedTokens(chains.large, 1, 0);
-      await ledger.findAskedTokens(chainId, 1, 0);
+      await ledger.findRequestedTokens(chains.large, 1, 0);
+      await ledger.findRequestedTokens(chainId, 1, 0);
     },
     "executor: read, undo, and save anchors": async () => {
       await ledger.findAnchor(chainId);

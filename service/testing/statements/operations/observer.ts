@@ -29,7 +29,7 @@ import {
   saveObservations,
   type Watch,
 } from "../../../events/watches.ts";
-import { findAnchor, keepAnchor } from "../../../follow/anchors.ts";
+import { findAnchor, saveAnchor } from "../../../follow/anchors.ts";
 import { openChainLoop } from "../../../follow/loop.ts";
 import { keccak } from "../../../store/record.ts";
 import type { Store } from "../../../store/store.ts";
@@ -90,7 +90,7 @@ export function observer({ store, nowMs, crowd }: World): Operations {
         .values({ chain_id: chains.large, confirmations: 1 })
         .onConflict((conflict) => conflict.doNothing())
         .execute();
-      await keepAnchor(db, chains.large, { number: 30, hash: `0x${"30".repeat(32)}` });
+      await saveAnchor(db, chains.large, { number: 30, hash: `0x${"30".repeat(32)}` });
       await db.transaction().execute((tx) => markElsewhere(tx, chains.large, hexes, 20));
       await isElsewhereDue(db, chains.many);
       await isAwaitedElsewhere(db, chains.large);

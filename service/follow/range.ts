@@ -1,0 +1,200 @@
+// Reads the logs of one range of blocks from as many endpoints as a turn needs. Decides what their
+// refusals mean: whether the range must be read again in smaller parts, and which endpoints to ask
+// next time. sweep.ts decides which ranges to read, and logs.ts writes the queries of one endpoint.
+
+import type { Hex } from "executable-address";
+import {
+  recordAllLogsRefused,
+  recordLogsShown,
+  recordLogsSlow,
+  shrinkLogRange,
+} from "../chain/rpc/endpoint-record.ts";
+import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
+import type { EndpointClient } from "../chain/rpc/view.ts";
+import { type LogsAnswer, readLogs } from "./logs.ts";
+import type { Range, Turn } from "./parts.ts";
+
+export type Shown = Extract<LogsAnswer, { kind: "shown" }> & { client: EndpointClient };
+type Refused = Extract<LogsAnswer, { kind: "refused" }> & { client: EndpointClient };
+type RangeAnswer = LogsAnswer & { client: EndpointClient };
+
+/**
+ * The answers for a range. `refusal` is defined if the range must be read again in smaller parts.
+ */
+export type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
+
+/**
+ * Reads a range from `count` endpoints, or from fewer endpoints if the others do not return it.
+ *
+ * @throws {ChainUnavailable} if no endpoint answers, or if two endpoints show different blocks
+ */
+export async function readRange(turn: Turn, range: Range, count: number): Promise<RangeReading> {
+  const answers = await requestRange(turn, range, count);
+  const shown = answers.filter((each): each is Shown => each.kind === "shown");
+  const refused = answers.filter((each): each is Refused => each.kind === "refused");
+  if (shown.length + refused.length === 0) {
+    throw new ChainUnavailable(
+      `no endpoint returns the logs of blocks ${range.from} to ${range.to}`,
+    );
+  }
+  assertOneEnd(shown);
+  const failed = answers.length - shown.length;
+  const isRead = shown.length > 0 && !(await mustReadSmaller(turn, range, refused, failed));
+  const refusal = refused.findLast(({ isSlow }) => isSlow) ?? refused[0];
+  return { shown, refused, refusal: isRead ? undefined : refusal };
+}
+
+/**
+ * Asks endpoints one after another until `count` endpoints have shown the range with the same last
+ * block. Records the results.
+ */
+async function requestRange(turn: Turn, range: Range, count: number): Promise<RangeAnswer[]> {
+  const { memory, tuning } = turn;
+  const blocks = range.to - range.from + 1;
+  const answers: RangeAnswer[] = [];
+  for (const client of orderEndpoints(turn, blocks)) {
+    const answer = await readLogs(client, turn, range);
+    answers.push({ ...answer, client });
+    if (answer.kind === "refused" && answer.isSlow) recordLogsSlow(client.record, memory.turn);
+    if (answer.kind !== "shown") continue;
+    recordLogsShown(client.record, blocks, tuning.rangeBlocksMax);
+    if (findAgreedHash(answers, count)) break;
+  }
+  return acceptAgreed(answers, count);
+}
+
+/** Returns the hash of the last block, if `count` endpoints show the same hash. */
+function findAgreedHash(answers: readonly RangeAnswer[], count: number): Hex | undefined {
+  const shown = answers.filter((each): each is Shown => each.kind === "shown");
+  const byHash = Map.groupBy(shown, ({ end }) => end.hash);
+  return [...byHash].find(([, same]) => same.length >= count)?.[0];
+}
+
+/**
+ * If `count` endpoints show the same chain, ignores endpoints that show a different chain. So a
+ * single endpoint that returns false blocks does not stop the reading.
+ */
+function acceptAgreed(answers: RangeAnswer[], count: number): RangeAnswer[] {
+  const agreed = findAgreedHash(answers, count);
+  if (!agreed) return answers;
+  return answers.map((each) => {
+    if (each.kind !== "shown" || each.end.hash === agreed) return each;
+    each.client.accuse("eth_getBlockByNumber");
+    return { kind: "absent", client: each.client };
+  });
+}
+
+function assertOneEnd(shown: readonly Shown[]): void {
+  const [first, ...others] = shown.map(({ end }) => end);
+  const other = others.find(({ hash }) => hash !== first!.hash);
+  if (!other) return;
+  const two = `block ${other.number} is ${first!.hash} and ${other.hash}`;
+  throw new ChainUnavailable(
+    `the endpoints disagree, possibly because of a reorganization: ${two}`,
+  );
+}
+
+/**
+ * Returns whether a range that some endpoints showed and others refused must be read again in
+ * smaller parts. This is not necessary if a quorum of other endpoints can still show the range. If
+ * the endpoints that refused the range also refuse single blocks, smaller parts would be harmful,
+ * because each block would become a gap.
+ *
+ * @param failed the number of endpoints that did not show the range
+ */
+async function mustReadSmaller(
+  turn: Turn,
+  range: Range,
+  refused: readonly Refused[],
+  failed: number,
+): Promise<boolean> {
+  if (refused.length === 0) return false;
+  const all = turn.view.clients(0);
+  const able = all.filter((client) => !isRefusing(turn, client)).length || all.length;
+  if (able - failed >= turn.view.quorum) return false;
+  return refused.some(({ isSlow }) => isSlow) || !(await refuseSingleBlock(turn, refused, range));
+}
+
+/**
+ * Returns whether each of the `refused` endpoints also refuses a query for only the last block, so
+ * that a smaller range would not help. In this case, these endpoints are not asked for logs for a
+ * while.
+ */
+async function refuseSingleBlock(
+  turn: Turn,
+  refused: readonly Refused[],
+  { from, to }: Range,
+): Promise<boolean> {
+  for (const { client, message } of refused) {
+    const answer = from < to ? await readLogs(client, turn, { from: to, to }) : undefined;
+    if (answer && (answer.kind !== "refused" || answer.isSlow)) return false;
+    recordAllLogsRefused(client.record, turn.memory.turn, message);
+  }
+  return true;
+}
+
+/**
+ * Returns the endpoints to ask. The endpoints that have shown the fewest blocks come first.
+ * Endpoints that allow fewer blocks than the range come last, because they would refuse the call.
+ */
+function orderEndpoints(turn: Turn, blocks: number): EndpointClient[] {
+  const isNarrow = ({ record }: EndpointClient) => Number(record.logs.rangeBlocks < blocks);
+  return findWilling(turn).toSorted((a, b) => isNarrow(a) - isNarrow(b));
+}
+
+/**
+ * Returns the endpoints that were not recently slow and did not recently refuse all logs. If there
+ * are none, returns all endpoints.
+ */
+function findWilling(turn: Turn): EndpointClient[] {
+  const { memory, view } = turn;
+  const all = view.clients(memory.turn);
+  const shownUntil = ({ name }: EndpointClient) => memory.shown.get(name)?.number ?? -1;
+  const willing = all.filter((client) => !isSlow(turn, client) && !isRefusing(turn, client));
+  return (willing.length > 0 ? willing : all).toSorted((a, b) => shownUntil(a) - shownUntil(b));
+}
+
+const isSlow = ({ memory }: Turn, { record }: EndpointClient): boolean =>
+  record.logs.slowUntilTurn > memory.turn;
+
+const isRefusing = ({ memory }: Turn, { record }: EndpointClient): boolean =>
+  (record.logs.refusing?.untilTurn ?? 0) > memory.turn;
+
+/** Returns the number of blocks that a quorum of endpoints allows in one query. */
+export function computeRangeBlocks(turn: Turn): number {
+  const limits = findWilling(turn).map(({ record }) => record.logs.rangeBlocks);
+  limits.sort((a, b) => b - a);
+  return limits[Math.min(turn.view.quorum, limits.length) - 1]!;
+}
+
+/**
+ * Reduces the range limit of every endpoint that did not show the range. The new limit is the
+ * number of blocks that the refusal states, or about half of the range if the refusal states none.
+ *
+ * @returns whether the turn can continue: false if an endpoint is slow or requires fewer calls
+ */
+export function shrinkRange(
+  turn: Turn,
+  { shown, refused, refusal }: RangeReading,
+  { from, to }: Range,
+): boolean {
+  const names = new Set(shown.map(({ client }) => client.name));
+  for (const { name, record } of turn.view.clients(0)) {
+    if (names.has(name)) continue;
+    const own = refused.find(({ client }) => client.name === name);
+    shrinkLogRange(record, to - from + 1, own?.statedBlocks);
+  }
+  return !refusal?.isSlow && !refusal?.isLimited;
+}
+
+/**
+ * Returns the names and messages of the endpoints that refuse all logs, if the other endpoints are
+ * fewer than a quorum.
+ */
+export function explainNoQuorum(turn: Turn): string | undefined {
+  const { view } = turn;
+  const all = view.clients(0);
+  const refusing = all.filter((client) => isRefusing(turn, client));
+  if (refusing.length === 0 || all.length - refusing.length >= view.quorum) return undefined;
+  return refusing.map(({ name, record }) => `${name}: ${record.logs.refusing!.message}`).join(", ");
+}
