@@ -1,6 +1,6 @@
 // `executable-address-element`: <executable-address address="0x…" base-url="https://…/v1">. Shows
 // an address's amount, QR code, and live status in any page, and verifies the record in that page.
-// Importing this module defines the element. It needs no framework and runs under a strict
+// Importing this module defines the element. The element needs no framework and runs under a strict
 // Content-Security-Policy: no inline code, no eval, and no text is parsed as markup.
 
 import { type Hex, parseAddress } from "executable-address";
@@ -25,7 +25,10 @@ export type AddressEventDetail = { readonly address: Hex; readonly status: Servi
 
 type RecordFound = Extract<LookedUp, { kind: "record" }>;
 
-/** The wallet flow of an element that could not load the wallet code. It offers no wallets. */
+/**
+ * The wallet flow of an element that could not load the wallet code, and therefore offers no
+ * wallets.
+ */
 const noWallets: WalletFlow = {
   wallets: () => [],
   view: () => ({ is: "offered", messages: [] }),
@@ -45,8 +48,8 @@ export class ExecutableAddressElement extends Base {
   #wallets: WalletFlow | undefined;
   #panel: typeof import("./drawing/draw-wallet.ts") | undefined;
   /**
-   * The state and balance of the last status. If they change, the element requests another
-   * simulation.
+   * The state and balance of the last status. If the state or the balance changes, the element
+   * requests another simulation.
    */
   #simulated = "";
   #own: Partial<ElementWords> = {};

@@ -46,7 +46,7 @@ const msSince = (at: Clocks) => Math.max(Date.now() - at.wallMs, performance.now
 
 /**
  * Follows an address until the returned function is called. Never throws. Calls `report` at each
- * update and when silence begins or ends.
+ * update, and when the server becomes silent or responds again.
  */
 export function followStatus({ address, baseUrl, report }: FollowOptions): () => void {
   const stopping = new AbortController();

@@ -5,7 +5,7 @@ import { hasHidden } from "executable-address/payment";
 import { isSame } from "executable-address/status";
 import { splitFunction, writeSignature } from "./function.ts";
 
-/** `title` is a key of the words; `call` counts from 1. */
+/** `title` is a key of the element's texts, and `call` is the number of the call, from 1. */
 export type Hazard = {
   tone: "warn" | "bad";
   title:

@@ -1,5 +1,5 @@
-// `executable-address-element/react`: the element as a React component. It uses the page's own
-// React.
+// `executable-address-element/react`: the element as a React component. The component uses the
+// page's own React.
 
 import { createElement, type ReactElement, useEffect, useRef } from "react";
 import type { AddressEventDetail, ElementWords, ExecutableAddressElement } from "./element.ts";

@@ -40,7 +40,7 @@ export const isOver = ({ state }: Standing): boolean =>
 export const findStateWord = ({ state }: Pick<Standing, "state">) =>
   `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
 
-/** The time before the expiry in which a payment may arrive too late. */
+/** If less time than this is left before the expiry, a payment may arrive too late. */
 const soonSeconds = 10 * 60;
 /** After this time without an update, the last status may be outdated. */
 const silentSecondsMax = 60;

@@ -112,5 +112,5 @@ export const coins: Readonly<Record<number, string>> = {
   11155420: "ETH",
 };
 
-/** The decimals of the native coin. They are the same on every listed chain. */
+/** The decimals of the native coin, which are the same on every listed chain. */
 export const coinDecimals = 18;

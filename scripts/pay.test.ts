@@ -29,7 +29,7 @@ async function startService(t: TestContext, status: number, body: unknown) {
   return `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
 }
 
-/** Pays `address` with `demo` as the file that `npm start` wrote, and returns the error. */
+/** Pays `address` as if `npm start` had written `demo` to its file, and returns the error. */
 async function refusal(
   t: TestContext,
   demo: object | undefined,

@@ -67,7 +67,7 @@ type Delivery = { headers: IncomingHttpHeaders; body: string };
 
 /**
  * Pays for a sample order, and shows the signed webhook event that a shop's server would receive. A
- * temporary endpoint receives it.
+ * temporary endpoint receives the event.
  */
 async function showEvent(): Promise<void> {
   const { baseUrl, apiKey } = requireDemo();

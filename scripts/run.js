@@ -67,8 +67,8 @@ async function runHere() {
 }
 
 /**
- * @param {string} node the program to run. It gets its own session, so that it receives each
- *   terminal signal once, from this process.
+ * @param {string} node the program to run. The program gets its own session, so that it receives
+ *   each terminal signal once, from this process.
  */
 function runChild(node) {
   // This runs first, because npm may be killed as soon as the program runs, and the shell then has

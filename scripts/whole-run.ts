@@ -1,6 +1,6 @@
-// This module is loaded into each process of a test run. It fails a test file that ends before all
-// its tests and hooks have run. Otherwise, Node's runner would pass such a file if its exit code is
-// 0, as if it contained no tests.
+// This module is loaded into each process of a test run. The module fails a test file that ends
+// before all its tests and hooks have run. Otherwise, Node's runner would pass such a file if its
+// exit code is 0, as if it contained no tests.
 //
 // By default, Node's runner also tracks each promise with an async hook, in order to find the test
 // that caused an uncaught error. This module disables the tracking of promises, because it would

@@ -17,7 +17,7 @@ const executed: Extract<ProvedEvent, { fact: "executed" }> = {
   ...{ held: "1000000", left: "0", depth: 0 },
 };
 
-/** Creates an open order in a store, and the parts of a shop that records deliveries. */
+/** Creates a store with an open order, and the functions of a shop that records its deliveries. */
 async function open() {
   const store = sqliteStore(new DatabaseSync(":memory:"));
   const order = (await store.saveOrder(newOrder("order-1", makeRecord(sample), "open")))!;

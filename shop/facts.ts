@@ -9,7 +9,7 @@ import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./s
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
 /** `held` is money whose transfer emitted no log, so only the current balance is known. */
 export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
-/** Money on a chain other than the order's. It does not affect the order. */
+/** Money on a chain other than the order's, which does not affect the order. */
 export type Elsewhere = Extract<ProvedEvent, { fact: "paidElsewhere" | "returnedElsewhere" }>;
 export type Recovered = Extract<ProvedEvent, { fact: "recovered" }>;
 

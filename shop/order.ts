@@ -102,7 +102,9 @@ export async function requireStored(store: ShopStore, reference: string): Promis
   throw new Error(`${reference}: expected an order in the store, found none`);
 }
 
-/** Returns whether two intents are for the same order. They may expire at different times. */
+/**
+ * Returns whether two intents are for the same order. Such intents may expire at different times.
+ */
 export function sameOrder(a: Intent, b: Intent): boolean {
   const texts = [a, b].map(({ expirationTimestamp: _, salt: __, ...rest }) =>
     JSON.stringify(Object.entries(rest).sort()),

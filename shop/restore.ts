@@ -49,9 +49,9 @@ export function openRestore(parts: RestoreParts) {
   }
 
   /**
-   * Restores the orders that are newer than the store's newest order. This happens once, and
-   * usually finds no order. It restores all orders if the store is empty, and the orders since the
-   * backup if the store is an old backup.
+   * Restores the orders that are newer than the store's newest order. The function does this once,
+   * and usually finds no order. It restores all orders if the store is empty, and the orders since
+   * the backup if the store is an old backup.
    */
   function restoreNewest(): Promise<unknown> {
     newest ??= readBack(true).catch((error) => {

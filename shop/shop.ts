@@ -1,6 +1,6 @@
-// `executable-address-shop`: handles orders from their creation to their delivery. Stores an order
-// before anybody can pay its address, stores an event before it acknowledges the event, and
-// delivers goods only after the shop's own nodes prove the payment.
+// `executable-address-shop`: handles orders from their creation to their delivery. The shop stores
+// an order before anybody can pay its address, stores an event before it acknowledges the event,
+// and delivers goods only after its own nodes prove the payment.
 
 import { type Client, type ClientOptions, createClient } from "executable-address/client";
 import { refuseUnknown } from "executable-address/client/parts";
@@ -34,8 +34,9 @@ export type ShopOptions = ProveEventOptions & {
   readonly secrets?: readonly string[];
   /**
    * Delivers the goods of an order whose payment is proved. The shop calls `deliver` until it
-   * succeeds. It may call `deliver` again for the same order, for example after a crash or while an
-   * earlier call takes longer than `patienceMs`, so use the order's address as an idempotency key.
+   * succeeds. The shop may call `deliver` again for the same order, for example after a crash or
+   * while an earlier call takes longer than `patienceMs`, so use the order's address as an
+   * idempotency key.
    */
   deliver(order: ShopOrder, fact: Executed): unknown;
   /**
@@ -44,10 +45,10 @@ export type ShopOptions = ProveEventOptions & {
    */
   refund(order: ShopOrder, fact: Recovered): unknown;
   /**
-   * Books a payment: the total that one transaction paid in one token. This can be any token, so
-   * check `fact.token`. Do not deliver goods here, because `deliver` does this. The shop calls
-   * `onPayment` at least once per event. Two payments in one transaction have the same fact. So use
-   * the transaction hash and the token as an idempotency key.
+   * Books a payment: the total that one transaction paid in one token. The payment can be in any
+   * token, so check `fact.token`. Do not deliver goods here, because `deliver` does this. Use the
+   * transaction hash and the token as an idempotency key, because the shop calls `onPayment` at
+   * least once per event, and two payments in one transaction have the same fact.
    */
   onPayment?(order: ShopOrder, fact: Paid): unknown;
   /**
@@ -60,13 +61,14 @@ export type ShopOptions = ProveEventOptions & {
   /** Receives messages that a person should read. Default `console.error`. */
   warn?(message: string): void;
   /**
-   * Returns whether an order that is missing in the store belongs to this shop, if several programs
-   * use the account. By default, every order that the reference keys prove belongs to this shop.
+   * If several programs use the account, returns whether an order that the store lacks belongs to
+   * this shop. By default, every order that the reference keys prove belongs to this shop.
    */
   isOurs?(reference: string): boolean;
   /**
    * Called for each order that was restored from the service after a loss of the database, so that
-   * you can restore your own tables. After a crash, it may be called again for the same order.
+   * you can restore your own tables. After a crash, the function may be called again for the same
+   * order.
    */
   onRestored?(order: ShopOrder): unknown;
   /**

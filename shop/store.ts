@@ -22,8 +22,8 @@ export type ShopOrder = {
   /** The transaction that paid for the goods. Null until `deliver` succeeds. */
   readonly deliveredFor: Hex | null;
   /**
-   * True if the order was restored from the service after a loss. Its goods may already have been
-   * delivered.
+   * True if the order was restored from the service after a loss. The order's goods may already
+   * have been delivered.
    */
   readonly isRestored: boolean;
   /** How often the store has saved the order; 0 for a new order. */

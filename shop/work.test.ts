@@ -69,8 +69,8 @@ describeOnEach(
     };
 
     /**
-     * A simple loop, as shops write it without the kit. It processes events in order. A round ends
-     * at an event that cannot be processed yet, and the next round starts with that event.
+     * A simple loop, as shops write it without the kit. The loop processes events in order. A round
+     * ends at an event that cannot be processed yet, and the next round starts with that event.
      *
      * @returns the number of events processed after three rounds, and the goods delivered
      */

@@ -22,7 +22,7 @@ for (const kind of deployments) {
     let address: string;
     let calls = 0;
     // This node responds only to requests for the newest block, which the service sends at most ten
-    // times a second. It rejects all other requests.
+    // times a second. The node rejects all other requests.
     const node = createServer(async (asked, answer) => {
       const [{ id, method }] = [JSON.parse(await text(asked))].flat() as [Record<string, unknown>];
       if (method === "eth_getBlockByNumber") {

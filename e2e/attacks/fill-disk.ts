@@ -1,6 +1,6 @@
 // Fills the disk that the servers and their database use, frees space again, and prints how the
-// servers responded to clients. It fills the disk of the folder for temporary files, so this must
-// be a small disk.
+// servers responded to clients. The program fills the disk of the folder for temporary files, so
+// this must be a small disk.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
@@ -106,8 +106,8 @@ const count = (counted: Counted, answer: string) => {
 };
 
 /**
- * @param isLogFull whether PostgreSQL needs a new file of its write-ahead log, without which it
- * exits
+ * @param isLogFull whether PostgreSQL also needs a new file for its write-ahead log. PostgreSQL
+ *   exits if it cannot create this file
  */
 async function cycle(isLogFull: boolean): Promise<Cycle> {
   const creates = { before: {}, full: {}, back: {} };

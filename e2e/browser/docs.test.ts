@@ -1,5 +1,5 @@
-// Tests the documentation that the service serves, in a real browser under the policy of every
-// page.
+// Tests the documentation that the service serves, in a real browser and with the
+// Content-Security-Policy of every page.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,5 +1,5 @@
-// Shared code of the tests of the payment page: addresses of the demo shop, payments, and a reader
-// of QR codes that sees only pixels.
+// The code that tests of the payment page share: addresses of the demo shop, payments, and a QR
+// code reader that sees only pixels.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

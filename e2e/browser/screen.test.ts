@@ -117,7 +117,8 @@ describe("everything needed to pay is on one screen", () => {
             await assertSound(pageWithWallet, `${language}, ${viewport.width} px`);
         }
       }
-      // Without a wallet, the card lists apps instead of a button, and the list needs more lines.
+      // If there is no wallet, the card lists apps instead of a button, so the card needs more
+      // lines.
       await page.goto(urlOf(order, `lang=${language}`));
       await page.getByRole("link", { name: "Rainbow" }).waitFor();
       for (const viewport of screens) {
@@ -171,8 +172,8 @@ describe("the first view", () => {
         await sleep(200 * (at + 1));
         await route.continue();
       });
-    // `most` is the permitted layout shift. It is higher for an executed address, because the
-    // receipt replaces the payment options. Core Web Vitals rate a layout shift of up to 0.1 as
+    // `most` is the permitted layout shift. The limit is higher for an executed address, because
+    // the receipt replaces the payment options. Core Web Vitals rate a layout shift of up to 0.1 as
     // good.
     const cases = [
       { record: order, shows: ".qr", most: 0.01 },

@@ -1,5 +1,5 @@
-// A shop's pages with the element. Their origin differs from the service's, and their policy is
-// strict.
+// A shop's pages with the element. The pages have a different origin than the service, and a strict
+// policy.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -56,7 +56,7 @@ const react = `
     onExecuted: dispatched("executed"),
   }));`;
 
-/** A strict policy. It permits requests to the service, but nothing else from another origin. */
+/** The policy permits requests to the service, but nothing else from another origin. */
 const policyOf = (serviceOrigin: string) =>
   `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${serviceOrigin}`;
 

@@ -99,7 +99,10 @@ function waysToPay({ words, wallets }: Drawing, { address, amount, chain }: Paym
   ];
 }
 
-/** Returns a sentence. Its values keep their own direction, so amounts read from left to right. */
+/**
+ * Returns a sentence whose values keep their own direction, so that amounts read from left to
+ * right.
+ */
 export function sentence(
   part: string,
   text: string,
@@ -162,7 +165,7 @@ function svg(attributes: Attributes, shapes: [name: string, Attributes][]): SVGE
 }
 
 /**
- * Draws the address in groups. Its identicon is loaded separately and appears with the next
+ * Draws the address in groups. The identicon is loaded separately and appears with the next
  * drawing.
  */
 function groups(address: Hex): Node {

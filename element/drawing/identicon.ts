@@ -31,7 +31,7 @@ export function drawIdenticon(address: string): Squares[] {
   return paths;
 }
 
-/** Returns a seeded random number generator. Its numbers are at least 0 and less than 1. */
+/** Returns a seeded generator of random numbers that are at least 0 and less than 1. */
 function seedRandom(seed: string): () => number {
   const state = new Int32Array(4);
   for (let at = 0; at < seed.length; at++)

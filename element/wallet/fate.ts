@@ -1,6 +1,6 @@
 // Follows a payment through the wallet's own node until the payment's outcome is final. After a
-// reload, the page has only the stored payment. It must then find a transaction that the wallet
-// sent in the meantime, and must distinguish slow, replaced, and dropped transactions.
+// reload, the page has only the stored payment. The page must then find a transaction that the
+// wallet sent in the meantime, and must distinguish slow, replaced, and dropped transactions.
 
 import { encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";

@@ -1,5 +1,5 @@
-// The state machine of a payment by a browser wallet, from the button to the outcome. It handles
-// reloads and other tabs. The payment page and the element share this code.
+// The state machine of a payment by a browser wallet, from the button to the outcome. The state
+// machine handles reloads and other tabs. The payment page and the element share this code.
 
 import { isSame } from "executable-address/status";
 import { isOver } from "../standing.ts";

@@ -56,8 +56,8 @@ export function onKept(listener: () => void): () => void {
 let last: { text: string | undefined; kept: Kept | undefined } | undefined;
 
 /**
- * Returns the stored payment, or undefined if this code did not write the stored text. The same
- * text returns the same object.
+ * Returns the stored payment, or undefined if this code did not write the stored text. Returns the
+ * same object as long as the stored text is the same.
  */
 export function findKept(address: Hex): Kept | undefined {
   const text = recall(writeKey(address));

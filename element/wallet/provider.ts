@@ -1,5 +1,5 @@
-// An EIP-1193 wallet of the browser. It is called without a library, because a page needs only ten
-// methods.
+// An EIP-1193 wallet of the browser. The wallet is called without a library, because a page needs
+// only ten methods.
 
 import { fromQuantity } from "executable-address/status";
 

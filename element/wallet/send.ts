@@ -29,7 +29,7 @@ export type Order = {
    * only a chain that service/chains.json lists.
    */
   walletChain: WalletChain | undefined;
-  /** Returns the current amount due. It is called just before the wallet is asked to sign. */
+  /** Returns the current amount due just before the wallet is asked to sign. */
   owedNow: () => string;
   report: (step: Step) => void;
   /** Aborting cancels the payment, so that other tabs can request it. */

@@ -14,7 +14,7 @@ export type Wallet = {
   readonly provider: WalletProvider;
 };
 
-/** `rdns` of `window.ethereum`, which has no name of its own. */
+/** The `rdns` of the wallet `window.ethereum`, which does not report an `rdns`. */
 const injectedRdns = "window.ethereum";
 const patienceMs = 300;
 

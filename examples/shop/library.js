@@ -1,5 +1,5 @@
-// Serves the modules of the installed packages. A page finds these modules by an import map. A shop
-// with a bundler does not need this file.
+// Serves the modules of the installed packages. A page finds these modules through an import map. A
+// shop with a bundler does not need this file.
 
 import { readFileSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";

@@ -21,7 +21,7 @@ const viemSource = `viem@${viemVersion}`;
 const sourceOf = ({ from }: { from: keyof PackageFacts["packages"] }) =>
   `${from}@${facts.packages[from].version}`;
 
-/** @throws if no package has the token, or two packages differ about it */
+/** @throws if no package has the token, or if two packages state different values for it */
 function findToken(chainId: number, symbol: string): PackageToken {
   const found = facts.tokens.filter(
     (token) => token.chainId === chainId && token.symbol === symbol,

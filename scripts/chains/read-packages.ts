@@ -48,7 +48,7 @@ export type PackageToken = {
 export type PackageChain = { from: Name; chainId: number; name: string; rpcUrls: string[] };
 export type PackageFacts = {
   packages: Record<Name, PackageVersion>;
-  /** Every EVM chain on which Circle's package has USDC, and the listed chains. */
+  /** All EVM chains on which Circle's package has USDC, and all chains that we list. */
   chains: PackageChain[];
   /** Circle's USDC and EURC on every chain, and Uniswap's list for the chains that we list. */
   tokens: PackageToken[];

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// The program `executable-address-shop` in a clone. It starts through scripts/run.js, because the
-// running Node may be too old for the sources. The published package contains cli.js instead of
-// this file.
+// The program `executable-address-shop` in a clone. The program starts through scripts/run.js,
+// because the running Node may be too old for the sources. The published package contains cli.js
+// instead of this file.
 
 import { fileURLToPath } from "node:url";
 

@@ -192,7 +192,7 @@ const placed = (receipt: Json, place: Json): Json => ({
   logs: (receipt.logs as Json[]).map((log) => ({ ...log, ...place, logIndex: "0x0" })),
 });
 
-/** Returns a transaction to the contract that emits its log, and the transaction's receipt. */
+/** Returns a transaction and its receipt. The transaction calls the contract that emits the log. */
 function makeTransaction(number: number, fork: number, { input, log }: Transaction) {
   const fields = {
     nonce: toQuantity(number),

@@ -23,7 +23,7 @@ type Order = { readonly reference: string; readonly record: AddressRecord };
 /** The code of each step of a receiver. */
 type Steps = {
   verify(body: string, headers: Headers): Promise<ServiceEvent>;
-  /** Called before the response. If it throws, the response is 400. */
+  /** Called before the response, which is 400 if the function throws. */
   accept(event: ServiceEvent): unknown;
   find(event: ServiceEvent): Order | undefined;
   prove(event: ServiceEvent, order: Order): Promise<ProvedEvent>;

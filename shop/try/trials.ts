@@ -39,7 +39,7 @@ async function paid({ chain, order }: Hands): Promise<Made> {
   return made;
 }
 
-/** Returns an event about `made` with the facts of `other`. */
+/** Returns a false event, which reports the execution of `other` as the execution of `made`. */
 async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<ServiceEvent> {
   const event = structuredClone(await eventOf(other, "address.executed"));
   const { address } = made.record;

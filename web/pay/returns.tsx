@@ -1,8 +1,8 @@
-// Explains where the money goes after each mistake of a payer, and lets a payer look up a token
-// that they sent by mistake. The page computes the explanations, which the API also returns, from
-// the verified record. It trusts the server only to report whether an executor exists, and which
-// tokens arrived. A token's name can be any text, so the page shows the name in quotes next to the
-// contract's address.
+// Explains where the money goes after each mistake of a payer, and lets a payer look up a token or
+// a transaction that they sent by mistake. The page computes these explanations from the verified
+// record, although the API also returns them. The page trusts the server only to report whether an
+// executor exists, and which tokens arrived. A token's name can be any text, so the page shows the
+// name in quotes next to the contract's address.
 
 import type { Hex } from "executable-address";
 import type { SentMoney, SentToken } from "executable-address/client";

@@ -112,10 +112,7 @@ function CallCard({ call, number }: { call: Call; number: number }) {
   );
 }
 
-/**
- * Returns whether an argument is an amount of a listed token: an argument of that token's own
- * function.
- */
+/** Returns whether an argument of a token's own function is an amount of that token. */
 const isAmountOf = (call: Call, index: number): boolean => {
   const at: Record<string, number> = { transfer: 1, approve: 1, transferFrom: 2 };
   const { name, parameters } = splitFunction(call.function);

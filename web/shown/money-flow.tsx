@@ -184,7 +184,8 @@ export function useMoments(known: Known): SaidMoment[] {
     { name: say("expires"), seconds: end, is: "end" as const },
   ].map((moment) => ({
     said: sayMoment(moment.seconds, language),
-    // A receipt shows only times, because nothing can be late anymore.
+    // After the outcome, a moment is shown without the time from now, because nothing can be late
+    // anymore.
     ...(!settledAt && moment.is !== "now" && { away: sayAway(moment.seconds - now, language) }),
     ...moment,
   }));

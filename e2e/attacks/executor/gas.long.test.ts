@@ -123,9 +123,7 @@ describe("dust that must be returned", () => {
     return rows.filter(({ kind, state }) => kind === "recover" && state === "settled").length;
   };
 
-  /**
-   * Sends dust `rounds` times. Each time, waits until the executor has returned the previous dust.
-   */
+  /** Sends dust `rounds` times, each time after the executor has returned the previous dust. */
   const sendDust = async (record: AddressRecord, rounds: number) => {
     const before = await recoveries();
     for (let round = 1; round <= rounds; round++) {

@@ -46,8 +46,8 @@ function start(context: TestContext, perAccountMax: bigint) {
   context.after(running.stop);
   const simulations = () => asked.filter((method) => method === "eth_estimateGas").length;
   /**
-   * Waits until two more passes have ended. The second pass has begun after all work that preceded
-   * this call.
+   * Waits until two more passes have ended, because only the second pass is certain to have begun
+   * after this call.
    */
   const aPass = async () => {
     const from = passes;
@@ -59,7 +59,7 @@ function start(context: TestContext, perAccountMax: bigint) {
 const reasonsOf = async (records: readonly AddressRecord[]) =>
   Promise.all(records.map(async ({ address }) => (await jobOf(address))?.reason));
 
-/** Mines a block after this number of seconds, and waits for a pass. */
+/** Mines a block whose time is `seconds` later, and waits for a pass. */
 async function secondsPass(seconds: number, aPass: () => Promise<void>) {
   const { timestamp } = await world.client.getBlock();
   await world.client.setNextBlockTimestamp({ timestamp: timestamp + BigInt(seconds) });

@@ -19,8 +19,8 @@ const setMoney = (value: bigint) => world.client.setBalance({ address: executor,
  */
 const baseFeePerGas = 10n ** 9n;
 /**
- * Returns the balance that a transaction needs. Its maximum fee per gas is twice the base fee plus
- * 2 gwei, and the executor keeps the same amount in reserve.
+ * Returns the balance that a transaction needs. The transaction's maximum fee per gas is twice the
+ * base fee plus 2 gwei, and the executor keeps the same amount in reserve.
  */
 const moneyFor = (gas: bigint) => 2n * gas * (2n * baseFeePerGas + 2n * 10n ** 9n);
 

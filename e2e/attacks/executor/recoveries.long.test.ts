@@ -22,7 +22,8 @@ const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, jobOf, chargedTo } = attack;
 
 /**
- * Accepts coin if its sender started the transaction, as in a simulation; otherwise burns all gas.
+ * Accepts coin if the coin's sender is also the sender of the transaction, as in a simulation.
+ * Otherwise, burns all gas.
  */
 const burnsWhenSent = "0x323314600a575b6006565b00";
 

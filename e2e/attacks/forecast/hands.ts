@@ -129,8 +129,8 @@ function contractsOf({ world, movers }: Kit) {
   }
 
   /**
-   * Deploys a contract that calls a token's `transfer`. Its calldata is the token, the receiver,
-   * and the amount.
+   * Deploys a contract that calls a token's `transfer`. The contract's calldata is the token, the
+   * receiver, and the amount.
    */
   async function till(): Promise<Hex> {
     const code = "0x63a9059cbb60e01b5f526020356004526040356024525f5f60445f5f5f355af15000";

@@ -325,7 +325,7 @@ function useWhole(filter: AddressFilter): AddressPage[] {
 type StatusOf = (address: Hex) => FoundStatus | undefined;
 
 /**
- * Requests the statuses of each page of rows in one request. Returns undefined for a row until its
+ * Requests the statuses of all rows of a page in one request. Returns undefined for a row until its
  * response arrives.
  */
 function useStatuses(pages: readonly AddressPage[]): StatusOf {

@@ -151,8 +151,8 @@ function MoneyChart({ rows, place, chains }: MoneyChartProps) {
 }
 
 /**
- * Formats a day's amount. It is negative if a reorganization removed a payment that was counted on
- * an earlier day.
+ * Formats a day's amount, which is negative if a reorganization removed a payment that was counted
+ * on an earlier day.
  */
 const saySigned = (units: string, place: TokenOnChain, chains: readonly Chain[], say: Say) =>
   units.startsWith("-")

@@ -53,7 +53,10 @@ export function Overview() {
   );
 }
 
-/** Requested at each visit of the page, because a button on the page creates the first address. */
+/**
+ * Requests the newest address at each visit of the page, because a button on the page creates the
+ * first address.
+ */
 const useNewest = () =>
   useQuery({
     queryKey: ["newest-address"],

@@ -33,7 +33,7 @@ export function UrlEntry({ onType, action, busy, ...field }: UrlEntryProps) {
   );
 }
 
-/** The button in an empty list. It moves the focus to the field that adds the first entry. */
+/** The button in an empty list, which moves the focus to the field that adds the first entry. */
 export const ToEntry = ({ name, children }: { name: string; children: string }) => (
   <Button onClick={() => document.getElementsByName(name)[0]?.focus()}>{children}</Button>
 );

@@ -3,7 +3,7 @@ import { toast } from "../../ui/toast.tsx";
 import { sayProblem } from "../words/problems.ts";
 import { useSpeech } from "../words/speech.ts";
 
-/** Runs a change of the webhooks, and then reloads them. */
+/** Makes a change to the webhooks, and then reloads them. */
 export function useChange<Input, Answer>(change: (input: Input) => Promise<Answer>) {
   const { say } = useSpeech();
   const client = useQueryClient();
