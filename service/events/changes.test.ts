@@ -53,8 +53,8 @@ const payment = (n: number, amount: string): KeptPayment => ({
 });
 
 /**
- * Returns the types of the events, if no logs of the payments were found yet. Such payments are not
- * reported.
+ * Returns the event types for a series of statuses. No transfer logs are known, so the events
+ * report no payments.
  */
 function typesOf(...statuses: AddressStatus[]): string[] {
   return newsOf(...statuses.map((status) => [status, paidBy([], { isSwept: false })] as const)).map(

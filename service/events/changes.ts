@@ -1,6 +1,6 @@
-// Compares two statuses of an address, and writes the events for the differences. An event has the
-// same body, byte for byte, in the account's list of events and in webhooks. No function in this
-// file has side effects.
+// Compares an address's status with the last reported status, and writes events for the
+// differences. An event has the same body, byte for byte, in the account's list of events and in
+// webhooks. No function in this file has side effects.
 
 import type { Hex } from "executable-address";
 import {
@@ -24,24 +24,27 @@ import {
 } from "./paid.ts";
 
 /**
- * The last reported status of an address, with the values that are needed to find new changes and
- * undone changes.
+ * The parts of an address's last reported status that are compared with the next status, to find
+ * new changes and changes that a reorganization undid.
  */
 export type KnownStatus = {
   state: AddressState;
-  /** The position of the execution: `transactionHash blockHash logIndex`. */
+  /** The transaction hash, block hash, and log index of the execution, separated by spaces. */
   execution: string | null;
-  /** The number of reported recoveries, and the position of the last one. */
+  /**
+   * The number of reported recoveries. `lastRecovery` is the last of them, in the form of
+   * `execution`.
+   */
   recoveries: number;
   lastRecovery: string | null;
   recoverable: TokenAmount[];
-  /** The amounts of the token that the account's sums already include. */
+  /** The address's amounts that the account's sums (money.ts) already include. */
   moved: Moved;
   payments: ReportedPayments;
   elsewhere: ReportedElsewhere;
 };
 
-/** The known status before anything was reported. */
+/** The status of an address for which no event was reported yet. */
 export const nothingKnown: KnownStatus = {
   state: "unfunded",
   execution: null,
@@ -57,14 +60,17 @@ type LogPosition = { transactionHash: string; blockHash: string; logIndex: numbe
 const toKey = (position: LogPosition | null | undefined) =>
   position ? `${position.transactionHash} ${position.blockHash} ${position.logIndex}` : null;
 
-/** An event on the intent's chain or a different chain. Only `address.payment` has a `payment`. */
+/**
+ * The content of an event: a change on the intent's chain, without `chainId`, or on another chain.
+ * Only `address.payment` has a `payment`.
+ */
 export type Change = { type: EventType; chainId?: never; payment?: PaymentNews } | ChangeElsewhere;
 type OwnChange = Exclude<Change, ChangeElsewhere>;
 
 /**
- * Returns the events for the changes from `known` to `status`, in order, and the new known status.
- * If a reorganization undid a reported change, `address.reverted` is the first event. The following
- * events report the current status as if nothing had been reported before.
+ * Returns the events for the changes from `known` to `status`, in order, and the status to compare
+ * with next time. If a reorganization undid a reported change, the first event is
+ * `address.reverted`, and the events after it report the current status from the beginning.
  */
 export function compareStatuses(
   known: KnownStatus,
@@ -111,10 +117,15 @@ export function compareStatuses(
 
 type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 
-/** The event types that late payments can cause. These events are listed after the payments. */
+/**
+ * The types of events that a late payment can cause. In the order of events, they come after the
+ * late payments.
+ */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
-/** Returns whether a reorganization undid a reported change. */
+/**
+ * Returns whether a reorganization undid a reported execution, recovery, expiration, or funding.
+ */
 function isReverted(known: KnownStatus, status: AddressStatus): boolean {
   if (known.execution && toKey(status.execution) !== known.execution) return true;
   const lastReported = status.recoveries[known.recoveries - 1];
@@ -124,7 +135,7 @@ function isReverted(known: KnownStatus, status: AddressStatus): boolean {
   return known.state === "funded" && (state === "unfunded" || state === "partially_funded");
 }
 
-/** Returns whether an execution or a late payment created a new surplus. */
+/** Returns whether an execution or a late payment left a surplus that was not reported yet. */
 function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: boolean): boolean {
   const { state, execution, recoverable } = status;
   if (state !== "executed" && state !== "recovered") return false;
@@ -136,17 +147,17 @@ function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: bo
   );
 }
 
-/** The maximum size of a body. */
+/** The maximum size of an event's body. */
 export const eventBytesMax = 20_000;
 /**
- * The maximum number of recoveries in an event. An old vault can have thousands of recoveries. The
- * number of omitted recoveries is reported.
+ * The maximum number of recoveries in an event. An address can have thousands. The event contains
+ * the newest recoveries and the number of omitted ones.
  */
 const recoveriesMax = 30;
 
 /**
- * The version of the event format. It is incremented if a field is removed or changes its meaning,
- * but not for new fields and types.
+ * The version of the event format. It increases if a field is removed or changes its meaning, but
+ * not if a field or an event type is added.
  */
 export const eventVersion = 1;
 
@@ -159,7 +170,7 @@ type EventParts = {
   publicUrl: string;
 };
 
-/** Returns JSON of at most {@link eventBytesMax} bytes. */
+/** Returns the event's body, which is JSON of at most {@link eventBytesMax} bytes. */
 export function writeEventBody(parts: EventParts, status: AddressStatus, paid: Paid): string {
   const { address, recoveries } = status;
   const { change } = parts;
@@ -187,7 +198,10 @@ export function writeEventBody(parts: EventParts, status: AddressStatus, paid: P
   return JSON.stringify(body);
 }
 
-/** Returns the transaction of the payment, the execution, or the newest recovery. */
+/**
+ * Returns the hash of the event's transaction, or null if the event has none: the transaction of
+ * the payment, of the execution, or of the newest recovery.
+ */
 function findTransactionHash(change: Change, status: AddressStatus): Hex | null {
   if ("payment" in change && change.payment) return change.payment.transactionHash;
   if (change.chainId) return "transactionHash" in change ? change.transactionHash : null;

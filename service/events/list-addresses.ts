@@ -1,7 +1,7 @@
-// Lists an account's addresses that meet filters. Scans one index in the order of the list, one
-// window of rows at a time. One statement reads the keys of the window, and a second statement
-// reads the rows that meet the filters. On SQLite, statements wait for each other, so a single
-// statement over a million rows would delay all other statements for seconds.
+// Lists an account's addresses that match the filters. Scans one index in the order of the list, a
+// limited number of rows (a window) at a time. For each window, one statement reads the keys, and a
+// second statement reads the rows that match the filters. On SQLite, statements wait for each
+// other, so a single statement over a million rows would delay all other statements for seconds.
 
 import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
@@ -30,10 +30,10 @@ type AddressFilter = {
   addresses?: { from: Buffer; to: Buffer } | undefined;
   /** The reference that an API key set. */
   reference?: string | undefined;
-  /** The reference that a client ID claimed. */
+  /** The reference that a client ID set. It is unverified, because a client ID is public. */
   claimedReference?: string | undefined;
   createdBy?: CreatedBy | undefined;
-  /** A part of either kind of reference, in any letter case. */
+  /** A part of the reference, in any letter case, regardless of who set the reference. */
   referenceContains?: string | undefined;
   /** Unix milliseconds. `…From` is inclusive, and `…Until` is exclusive. */
   createdFrom?: number | undefined;
@@ -45,15 +45,14 @@ type AddressFilter = {
 export type AddressQuery = AddressFilter & {
   accountId: string;
   /**
-   * Rows are ordered by creation time. If a filter has a settlement time, they are ordered by
-   * settlement time.
+   * Rows are sorted by settlement time if there is a filter for it, and otherwise by creation time.
    */
   order: "newest" | "oldest";
   /** The page begins after this row. */
   cursor?: Cursor | undefined;
   limit: number;
   nowMs: number;
-  /** Called to read each window. If it returns undefined, the list ends. */
+  /** Runs the statements of each window, and returns undefined to end the list early. */
   turn?: ReadQueue;
 };
 
@@ -78,27 +77,31 @@ export type ListedAddress = Named & {
   settledAtMs: number | null;
 };
 
-/** The maximum number of rows in a window. Each row can be on a different page of the database. */
+/**
+ * The maximum number of rows in a window. The number is small, because every row can require its
+ * own page from the disk.
+ */
 const windowRowsMax = 250;
 
 /**
- * If the oldest rows come first, rows younger than this are omitted. A row gets its time before it
- * is committed. Without this delay, a row could be committed at a position that a cursor has
- * already passed, and would be skipped.
+ * In lists that start with the oldest row, rows younger than this are omitted. The time of a row is
+ * set before the row is committed. Without this delay, a cursor could pass the position of a row
+ * that is not committed yet, and the list would omit this row.
  */
 const settleMs = 15_000;
 
 type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
 
 /**
- * Returns a page of up to `limit` addresses, and the cursor of the next page if there is one. If
- * the oldest rows come first, there is always a cursor, because new rows are added at the end.
+ * Returns a page of up to `limit` addresses, and the cursor of the next page if there is one. A
+ * list that starts with the oldest row always has a cursor, because new rows are added at the end.
  */
 export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
   const { limit, order, turn = withoutQueue } = query;
   const found: Found[] = [];
   let cursor = query.cursor;
-  // The first window has the size of the page. Windows grow while few rows meet the filters.
+  // The first window has the size of the page. The next windows are larger, because few rows match
+  // the filters.
   for (let rows = limit + 1; ; rows = Math.min(4 * rows, windowRowsMax)) {
     const window = await turn(() => readWindow(db, { ...query, cursor }, rows));
     found.push(...(window?.found ?? []));
@@ -123,10 +126,10 @@ export async function findListed(
   return items[0];
 }
 
-/** A row that meets the filters, and its position. */
+/** A row that matches the filters, and its position in the list. */
 type Found = { key: Cursor; item: ListedAddress };
 
-/** Reads the next `rows` rows after the cursor. `last` is the position of the last row. */
+/** Scans the next `rows` rows after the cursor. `last` is the position of the last scanned row. */
 async function readWindow(db: Kysely<Tables>, query: AddressQuery, rows: number) {
   const keys = await readKeys(db, query, rows);
   const items = keys.length === 0 ? new Map() : await readItems(db, query, keys);
@@ -145,8 +148,8 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   const { time, from, times } = chooseWalk(query);
   const isNewest = order === "newest";
   const [direction, after] = isNewest ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
-  // The bounds include the cursor's time, because SQLite uses only a single range to search the
-  // index of a view.
+  // The time range is narrowed to the cursor's time, because SQLite searches the index of a view
+  // only with this range, and not with the comparison to the cursor.
   const least = isNewest ? times.from : Math.max(times.from, cursor?.atMs ?? 0);
   const end = isNewest ? (cursor?.atMs ?? times.until) + 1 : nowMs - settleMs;
   const at = sql.ref(`a.${time}`);
@@ -160,7 +163,10 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   return keys.rows.map((row) => ({ atMs: Number(row.at), address: Buffer.from(row.address) }));
 }
 
-/** The rows to scan with the most selective index, and the time column by which they are sorted. */
+/**
+ * The rows to scan, and the time column by which they are sorted. Chosen so that an index selects
+ * as few rows as possible.
+ */
 type Walk = {
   from: Sql;
   time: "created_at" | "settled_at";
@@ -212,7 +218,8 @@ type Row = {
 };
 
 /**
- * Of the addresses in `keys`, reads the rows that meet the filters, by the digits of the address.
+ * Reads the addresses in `keys`, and returns the rows that match the filters, by the address in
+ * hex.
  */
 async function readItems(
   db: Kysely<Tables>,
@@ -237,19 +244,19 @@ async function readItems(
 }
 
 /**
- * Writes the state in SQL. An address without money is not observed again, so this host's clock
- * decides whether the address has expired.
+ * Returns SQL of an address's state. An address without money is not observed again, so its
+ * expiration is determined by this host's clock.
  */
 const selectState = (nowMs: number) => sql`case
   when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
 /**
- * Writes all filters in SQL, including the filters that the result of {@link chooseWalk} already
- * applies.
+ * Returns SQL of all filters. Some of them repeat conditions of {@link chooseWalk}.
  *
- * If a filter on a reference excluded rows without a reference, PostgreSQL might start from the
- * references and read all of the account's references for each window. `coalesce` prevents this.
+ * The conditions on a reference use `coalesce`, so that they do not exclude missing rows of the
+ * join. Otherwise, PostgreSQL might start with the table of references, and read all of the
+ * account's references for each window.
  */
 function writeConditions(query: AddressQuery, { state, created }: { state: Sql; created: Sql }) {
   const { token, chainId, addresses, referenceContains } = query;
@@ -275,9 +282,7 @@ function writeConditions(query: AddressQuery, { state, created }: { state: Sql; 
   ];
 }
 
-/**
- * Writes a LIKE pattern that matches any text that contains `part`. Escapes wildcards in `part`.
- */
+/** Returns a LIKE pattern for texts that contain `part`. Escapes wildcards in `part`. */
 const writePattern = (part: string) => `%${foldReference(part).replace(/[\\%_]/g, "\\$&")}%`;
 
 function toItem(row: Row): ListedAddress {

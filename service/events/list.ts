@@ -11,21 +11,21 @@ export const eventsKeptMs = 30 * dayMs;
 
 export type EventQuery = {
   accountId: string;
-  /** The last position that was read. Zero starts with the oldest event. */
+  /** The position after which the list starts. To start with the oldest event, pass 0. */
   after: number;
   limit: number;
-  /** If empty, all types are listed. */
+  /** If empty or omitted, lists events of all types. */
   types?: readonly EventType[] | undefined;
-  /** Called to read each window of events. If it returns undefined, the search ends. */
+  /** Runs the statements of each window, and returns undefined to end the search early. */
   turn?: ReadQueue;
 };
 
 type Found = { position: number; body: string }[];
 
 /**
- * Lists events, oldest first. `body` is exactly the text that webhooks deliver. The result includes
- * all events of these `types` up to the last row, or up to `until` if there are fewer than `limit`
- * rows.
+ * Lists events, oldest first. `body` is exactly the text that webhooks deliver. No matching event
+ * before the last row is missing. If there are fewer than `limit` rows, the search has also read
+ * all positions up to `until`.
  */
 export async function listEvents(
   db: Kysely<Tables>,
@@ -41,7 +41,10 @@ export async function listEvents(
   }
 }
 
-/** Reads one window. `last` is the position at which the window ends, if more events can follow. */
+/**
+ * Reads one window, which is a limited range of positions. `last` is the position at which the
+ * window ends, or undefined if no events follow.
+ */
 async function readWindow(
   db: Kysely<Tables>,
   { accountId, after, limit, types = [] }: EventQuery,
@@ -80,21 +83,21 @@ export async function findEvent(
   return row?.body;
 }
 
-/** Returns SQL for the body of the event whose ID is in `id`, or null if the event was deleted. */
+/** Returns SQL of the body of the event with ID `id`. The SQL is null if the event was deleted. */
 export const bodyOf = (id: RawBuilder<unknown>) =>
   sql<string | null>`(select body from events where id = ${id})`;
 
-/** Returns SQL for the chain of an event about a chain other than the intent's, or null. */
+/** Returns SQL of the event's chain if it is not the intent's chain, and otherwise of null. */
 export const otherChainOf = (id: RawBuilder<unknown>) =>
   sql<number | null>`(select other_chain_id from events where id = ${id})`;
 
 /**
- * Selects one event, or the events of a time range in Unix milliseconds. `fromMs` is inclusive, and
- * `untilMs` is exclusive.
+ * Selects one event, or all events in a time range. Times are in Unix milliseconds. `fromMs` is
+ * inclusive, and `untilMs` is exclusive.
  */
 export type WhichEvents = { eventId: string } | { fromMs: number; untilMs: number };
 
-/** Finds the account's events, oldest first. */
+/** Finds the account's events that `which` selects, oldest first. */
 export function findEvents(
   db: Kysely<Tables>,
   accountId: string,
@@ -118,7 +121,7 @@ export function findEvents(
 }
 
 /**
- * Deletes events that are too old.
+ * Deletes events that are older than {@link eventsKeptMs}.
  * @returns the number of deleted events
  */
 export const pruneEvents = (db: Kysely<Tables>, nowMs: number): Promise<number> =>

@@ -1,8 +1,8 @@
-// Marks addresses for observation, with the block that changed them. The executor's ledger marks an
-// address in the transaction that saves the address's payment or settlement. After a
-// reorganization, addresses that were observed at a replaced block are also marked. An address is
-// due when the marked block has enough confirmations. If the account has not set this number, the
-// chain's default applies.
+// Marks addresses whose status must be read, with the block that may have changed it. The
+// executor's ledger marks an address in the transaction that saves the address's payment or
+// settlement. After a reorganization, the ledger also marks addresses whose status was read at a
+// replaced block. An address is due when the marked block has enough confirmations. The account can
+// set the number of confirmations; otherwise, the chain's default applies.
 
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
@@ -11,16 +11,16 @@ import { findShared, firstOwners, type IntentChain, laterOwners } from "../store
 import type { Tables } from "../store/tables.ts";
 
 /**
- * The maximum number of accounts, in addition to the first, that get events of one address. The
- * number is limited because anyone can create an existing address again, and each account adds a
- * row. Accounts that created the address earlier have priority.
+ * The maximum number of accounts that get events about an address in addition to the account that
+ * created it first. There is a limit because any account can create an existing address again, and
+ * each account adds a row. Accounts that created the address earlier have priority.
  */
 const laterOwnersMax = 31;
 
 /**
- * Marks `addresses` for each account that created them. An address is due when the block
- * `blockNumber` has the confirmations that the account requires. Skips an address whose intent is
- * for a different chain, because the status of such an address is read from that chain.
+ * Marks `addresses` for each account that created them. An address becomes due when block
+ * `blockNumber` has the number of confirmations that the account requires. Skips addresses whose
+ * intents are for other chains, because their status is read from the intent's chain.
  */
 export async function markWatches(
   transaction: Transaction<Tables>,
@@ -34,9 +34,10 @@ export async function markWatches(
 }
 
 /**
- * Inserts rows for each account that created the addresses.
+ * Calls `insertFor` for the accounts that created the addresses.
  *
- * @param intentChain selects the addresses whose intents are for `chainId`, or for other chains
+ * @param intentChain whether to select the addresses whose intents are for `chainId`, or the
+ *   addresses whose intents are for other chains
  * @param insertFor receives SQL that selects the account, address, creation time, token, and chain
  */
 export async function insertForOwners(
@@ -56,7 +57,7 @@ export async function insertForOwners(
 
 type ObservedAt = { block_number: number; account_id: string; address: Uint8Array };
 
-/** After a reorganization, makes due all watches that were observed above `block`. */
+/** After a reorganization, makes all addresses due whose status was read above `block`. */
 export async function markObservedAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -67,7 +68,8 @@ export async function markObservedAbove(
   let from: ObservedAt = { block_number: block + 1, account_id: "", address: new Uint8Array() };
   for (;;) {
     const isAbove = sql<boolean>`chain_id = ${chainId} and ${key} > ${keySql(from)}`;
-    // A step returns only its last row, because otherwise up to a million rows would be copied.
+    // Each step returns only its last row. Otherwise, up to a million rows would be copied to this
+    // process.
     const { rows } = await sql<ObservedAt & { unmarked: number }>`
       select block_number, account_id, address, unmarked from (
         select block_number, account_id, address,
@@ -77,8 +79,8 @@ export async function markObservedAbove(
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;
-    // The search also returns rows that are already marked, because a search that skips such rows
-    // would have to scan every one.
+    // The search includes rows that are already due. To skip them, it would have to scan all of
+    // them in one statement.
     if (last.unmarked) {
       await db
         .updateTable("watches")
@@ -114,13 +116,12 @@ async function insert(
         then watches.due_block else excluded.due_block end`.execute(db);
 }
 
-/**
- * The number of confirmations that an event needs, if neither the account nor the chain sets it.
- */
+/** The number of confirmations if neither the account nor the chain sets one. */
 const confirmationsDefault = 12;
 
 /**
- * Sets the number of confirmations that an account's events on a chain need.
+ * Sets the number of confirmations that a block needs before the account's events on this chain are
+ * reported.
  *
  * @param confirmations null for the chain's default
  */
@@ -160,7 +161,7 @@ export async function listConfirmations(
   return rows.map(({ chain_id, confirmations }) => ({ chainId: chain_id, confirmations }));
 }
 
-/** Returns SQL for the number of confirmations that an account's events on a chain need. */
+/** Returns SQL of the number of confirmations that the account requires on the chain. */
 export const selectConfirmations = (
   account: RawBuilder<unknown>,
   chainId: number | RawBuilder<unknown>,

@@ -1,6 +1,6 @@
-// Stores look-alikes of listed tokens that an address received. There is one row for each address,
-// chain, and token, regardless of the number of transfers. A row is kept after the money has left
-// the address, because the row's only effect is that the balance is read.
+// Stores which look-alikes of listed tokens an address has received. There is one row for each
+// address, chain, and token, regardless of the number of transfers. A row is kept after the tokens
+// have left the address, because it only causes the balance to be read.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -11,7 +11,7 @@ import type { Tables } from "../store/tables.ts";
 
 /**
  * A token that an address received on `chainId`, in EIP-55 case. `transactionHash` and `payer`
- * belong to the newest transfer. They are null if a reorganization undid that transfer.
+ * belong to the newest transfer. Both are null if a reorganization undid this transfer.
  */
 export type Misdirected = {
   chainId: number;
@@ -56,8 +56,8 @@ export async function keepMisdirected(
 }
 
 /**
- * After a reorganization, removes the transfers in the replaced blocks above `number`. The rows
- * remain.
+ * After a reorganization, clears the newest transfer of every row if it was above block `number`.
+ * The rows remain.
  */
 export async function forgetTransfersAbove(
   db: Kysely<Tables>,
@@ -72,7 +72,7 @@ export async function forgetTransfersAbove(
     .execute();
 }
 
-/** Returns the misdirected tokens of `addresses` on a chain. All hex is lowercase. */
+/** Returns the look-alikes that `addresses` received on a chain. All hex is lowercase. */
 export async function findTokensOf(
   db: Kysely<Tables>,
   chainId: number,
@@ -99,8 +99,8 @@ export async function findTokensOf(
 }
 
 /**
- * Returns a function that finds an address's misdirected tokens on all chains. Calls in the same
- * turn of the event loop share a query.
+ * Returns a function that finds the look-alikes that an address received, on all chains. Calls in
+ * the same turn of the event loop share a query.
  */
 export function misdirectedFinder(
   db: Kysely<Tables>,

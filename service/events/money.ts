@@ -1,8 +1,8 @@
-// Computes an account's requested, paid, executed, and returned amounts by day and token. The
-// transaction that stores an observation adds payments and executions to the sums. Requested
-// amounts are added when the dashboard reads the sums, starting with the first address that is not
-// included yet. So a create request writes no additional row. The times from creation to payment
-// and from payment to execution are computed from the account's events.
+// Computes an account's requested, paid, executed, and returned amounts by day and token. Paid,
+// executed, and returned amounts are added in the transaction that saves an observation. Requested
+// amounts are added later, when the dashboard reads the sums, so that a create request writes no
+// additional row. The median times from creation to payment and from payment to execution are
+// computed from the account's events.
 
 import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -11,13 +11,13 @@ import { statementRows } from "../flow/groups.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Cursor, listAddresses } from "./list-addresses.ts";
 
-/** The totals of one address as decimal numbers, in base units of its token. */
+/** The totals of one address, as decimal text in base units of its token. */
 export type Moved = { paid: string; executed: string; returned: string };
 export const nothingMoved: Moved = { paid: "0", executed: "0", returned: "0" };
 
 /**
- * Computes the totals of one address. The paid amount is the sum of the balance, the amount that
- * the calls used, and the returned amount.
+ * Computes the totals of one address. The paid amount is the sum of the balance, the executed
+ * amount, and the returned amount. The executed amount is the amount that the calls used.
  */
 export function movedOf({ token, balance, execution, recoveries }: AddressStatus): Moved {
   const isOfToken = (each: { token: string }) => isSame(each.token, token);
@@ -33,15 +33,18 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
 }
 
 /**
- * The names of the sums of a day and token, in base units, and of the corresponding counts of
- * addresses.
+ * The names of the sums, which are amounts in base units, and the names of the corresponding counts
+ * of addresses.
  */
 const amounts = ["asked", "paid", "executed", "returned"] as const;
 const counts = ["askedCount", "paidCount", "executedCount", "returnedCount"] as const;
 type Amount = (typeof amounts)[number];
 type Count = (typeof counts)[number];
 
-/** Amounts and counts to add to the sums of a day and token. `token` has 20 bytes. */
+/**
+ * The amounts and counts to add to the sums of one account, day, chain, and token. `token` has 20
+ * bytes.
+ */
 type Sum = Record<Amount | Count, bigint> & {
   accountId: string;
   day: number;
@@ -55,8 +58,8 @@ const none = {
 };
 
 /**
- * Computes the amounts that an observation adds to the sums of its day. Returns undefined if no
- * amount changed.
+ * Returns the amounts and counts that an observation adds to the sums of its day, or undefined if
+ * no amount has changed since the last observation.
  */
 export function movedSum(accountId: string, before: Moved, status: AddressStatus): Sum | undefined {
   const now = movedOf(status);
@@ -79,7 +82,10 @@ const keyOf = ({ accountId, day, chainId, token }: Sum) =>
     token.toString("hex"),
   ].join();
 
-/** Adds to the stored sums, in the order of their keys, so that two servers cannot deadlock. */
+/**
+ * Adds `sums` to the stored sums. Writes them in the order of their keys, so that two servers
+ * cannot deadlock.
+ */
 export async function addSums(db: Transaction<Tables>, sums: readonly Sum[]): Promise<void> {
   const byKey = new Map<string, Sum>();
   for (const sum of sums) {
@@ -96,7 +102,8 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     ...{ asked: "0", paid: "0", executed: "0", returned: "0" },
     ...{ asked_count: 0, paid_count: 0, executed_count: 0, returned_count: 0 },
   };
-  // This statement does not change an existing row, but locks it until the sum is written.
+  // If the row already exists, this statement does not change it, but locks it until the
+  // transaction ends.
   const held = await db
     .insertInto("money_days")
     .values({ account_id, day, chain_id, token, ...zero })
@@ -122,14 +129,14 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     .execute();
 }
 
-/** The maximum number of steps, each of `statementRows.short` addresses. */
+/** The maximum number of steps per call. Each step adds up to `statementRows.short` addresses. */
 const stepsMax = 80;
 
 /**
- * Adds the requested amounts of up to 8,000 addresses that were created since the last call. Omits
+ * Adds the requested amounts of up to 8,000 addresses that the sums do not include yet. Omits
  * addresses that are younger than 15 s.
  *
- * @returns whether there are more addresses
+ * @returns true if there may be more addresses
  */
 export async function countAsked(
   db: Kysely<Tables>,
@@ -162,7 +169,9 @@ export async function countAsked(
   return true;
 }
 
-/** Reads and locks the position of the last included address. */
+/**
+ * Returns the position of the last address whose requested amount is included, and locks its row.
+ */
 async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cursor> {
   const place = await db
     .insertInto("money_places")
@@ -186,10 +195,7 @@ type MoneyDay = {
 } & Record<Count, number> &
   Record<Amount, string>;
 
-/**
- * Returns the days from `fromDay` on with at least one requested, paid, executed, or returned
- * amount, oldest first.
- */
+/** Returns all stored sums of `fromDay` and later days, oldest first. */
 export async function listMoney(
   db: Kysely<Tables>,
   accountId: string,
@@ -230,15 +236,19 @@ async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) 
   );
 }
 
-/** The number of newest events, of any type, from which the pace is computed. */
+/**
+ * The pace is computed from this number of the account's newest events, which include events of all
+ * types.
+ */
 const pacedEvents = 1_000;
 
 /**
  * Returns the median times from creation to payment and from payment to execution, in milliseconds.
- * A time is null if it cannot be computed from the newest 1,000 events.
+ * A median is null if the newest 1,000 events contain no such payment or execution.
  */
 export async function readPace(db: Kysely<Tables>, accountId: string) {
-  // A limit lets PostgreSQL's planner know that few rows are joined. A range of positions does not.
+  // Because of the limit, PostgreSQL's planner expects few rows in the join. With a range of
+  // positions instead of a limit, it would expect many.
   const page = db
     .selectFrom("events")
     .select(["account_id", "address", "type", "created_at as at", "position"])

@@ -1,5 +1,5 @@
-// Tests, with a real chain and on both databases, the events of payments: their kinds, floods, and
-// reorganizations.
+// Tests payment events with a real chain on both databases: the kinds of payments, floods of
+// payments, and reorganizations.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           ["1000", place.logIndex],
         ],
       );
-      // With either of the two events, a receiver proves the real amount.
+      // For either event, the receiver's own check finds the real amount.
       for (const event of (await events(account)).slice(0, 2)) {
         const options = { rpcs: [world.rpcUrl], confirmations: 0 };
         const found = await proveEvent(event, record, options);
@@ -109,7 +109,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         amounts.map((amount, at) => ({ ...dust!, token, amount, logIndex: from + at }));
       const real = [
         ...some(300, ["25000000"], other),
-        // To hide the payment, a stranger would need two payments of this size.
+        // To hide one of these payments, a stranger would have to send about as much of this token
+        // twice.
         ...some(400, ["1100000", "25000000"]),
       ];
       const ones = Array.from({ length: 100 }, () => "1");

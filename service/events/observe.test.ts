@@ -1,5 +1,5 @@
-// Tests events from a real chain on both databases: the marking of addresses, observations, and
-// reorganizations.
+// Tests events with a real chain on both databases: how addresses are marked and observed, and what
+// happens after a reorganization.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -165,9 +165,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     /**
-     * Creates an address and pays it in a block that the loop has read.
+     * Creates an address, pays it, and lets the chain's loop read the block with the payment.
      *
-     * @returns the account of the address
+     * @returns the ID of the account that created the address
      */
     const paidToBeRead = async () => {
       const record = await world.newRecord();

@@ -1,11 +1,12 @@
-// The observer of a chain. It reads the status of each due address at a block with the
-// confirmations that the account has chosen, and saves changes as events. The observer's passes run
-// in the turns of the chain's loop. Several processes can run an observer simultaneously: if two
-// observe the same change, only the first observation is saved.
+// The observer of a chain. It reads the status of each due address at a block that has the number
+// of confirmations that the account requires, and saves changes as events. The chain's loop
+// (follow/loop.ts) starts each pass of the observer. Several processes can run an observer of the
+// same chain: if two of them observe the same change, only the first observation is saved.
 //
-// The observer reads no block above the newest anchor of the chain's loop. If a reorganization
-// replaces an anchor, the loop detects this. It then makes due all addresses that were observed
-// above the newest remaining anchor.
+// The observer reads statuses only up to the newest anchor, which is the newest block up to which
+// the executor has read the chain (follow/anchors.ts). If a reorganization replaces an anchor, the
+// executor detects this, and makes all addresses due whose status was read above the newest
+// remaining anchor.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
 import {
@@ -44,7 +45,9 @@ import {
   type Watch,
 } from "./watches.ts";
 
-/** The pause after a failed pass, for example while the chain or the store does not respond. */
+/**
+ * The pause after a failed pass. A pass fails, for example, if no endpoint of the chain responds.
+ */
 const faultMs = 5_000;
 const pruneMs = 60_000;
 
@@ -57,7 +60,7 @@ type ChainParts = {
 type ObserverParts = Omit<ObserveParts, "store" | "onFault"> &
   ChainParts & { store: Pick<Store, "db">; log: Logger };
 
-/** Starts the observer. `stop` resolves after the current passes have ended. */
+/** Starts an observer for each known chain. `stop` resolves after all current passes have ended. */
 export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
   const ends = parts.chains.known.map((chain) =>
     parts.chainLoop(chain.chainId).subscribe(openPasses(parts, chain)),
@@ -72,7 +75,8 @@ export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
 type KnownChain = ObserverParts["chains"]["known"][number];
 
 /**
- * Returns a function that runs one pass. The function never rejects, and pauses after a failure.
+ * Returns a function that runs one pass. The function never rejects. After a failed pass, it does
+ * nothing for {@link faultMs}.
  */
 function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain) {
   const { store, now } = parts;
@@ -128,8 +132,8 @@ export function openObservedChain(
 }
 
 /**
- * Saves the chain's default number of confirmations, which mark.ts uses for accounts that have not
- * chosen a number.
+ * Saves the chain's default number of confirmations. It applies to accounts that have not set a
+ * number.
  */
 async function keepDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
   await db
@@ -147,13 +151,15 @@ export type ObserveParts = {
   /** Unix milliseconds. */
   now: () => number;
   onEvents: OnEvents;
-  /** Finds, for an address, the amounts that the executor returned on other chains. */
+  /**
+   * Finds the amounts that the executor returned from an address on chains other than `chainId`.
+   */
   findReturns: (asked: AddressOf) => Promise<MovedElsewhere[]>;
-  /** Called if a watch cannot be read or its record is corrupt. */
+  /** Called if an address's status cannot be read, or if its record is corrupt. */
   onFault: (address: string, error: unknown) => void;
 };
 
-/** Reads a chain's blocks, and statuses at a block. */
+/** Reads blocks of a chain, and the status of an address at a block. */
 export type ObservedChain = Pick<StatusReader, "readAt"> & {
   chainId: number;
   head(): Promise<BlockReference>;
@@ -168,7 +174,7 @@ const readingMsMax = dayMs;
 /**
  * Runs one pass.
  *
- * @throws if the chain or the store does not answer; all addresses then remain due
+ * @throws if the chain or the store does not respond; all addresses then remain due
  */
 export async function observe(parts: ObserveParts, chain: ObservedChain): Promise<NewEvent[]> {
   const { db } = parts.store;
@@ -207,8 +213,8 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
 type Read = { watch: Watch; status: AddressStatus | Error };
 
 /**
- * Reads each address at the block that its account's confirmations require. A failed read does not
- * affect other addresses.
+ * Reads the status of each address at the newest block that has the number of confirmations that
+ * the account requires, but not above the anchor. A failed read does not affect other addresses.
  */
 async function readDue(
   parts: ObserveParts,
@@ -243,7 +249,10 @@ async function readDue(
 type Paying = { watch: Watch; status: AddressStatus; paid: Paid };
 type Observed = Paying & { moves: MovesElsewhere };
 
-/** Adds the payments of each address, and requests block times to find late payments. */
+/**
+ * Adds the stored payments of each address, and requests the times of their blocks if a payment may
+ * be late.
+ */
 async function withPayments(
   { store, keccak }: ObserveParts,
   chain: ObservedChain,
@@ -278,8 +287,8 @@ async function withPayments(
 }
 
 /**
- * Adds the payments and returns on other chains of the addresses that have a due mark. They come
- * from the database.
+ * For addresses that have a due mark, adds the payments and returns on other chains, from the
+ * database.
  */
 async function withMoves(
   { store, keccak, findReturns }: ObserveParts,
@@ -317,9 +326,9 @@ function decodeSubject(
 }
 
 /**
- * Returns the time at which to read an address again, or null if that is not needed. A payment
- * makes a watch due, but other changes are found only by reading again. For example, anyone can
- * execute a funded address or empty a closed address, and open addresses expire.
+ * Returns the time at which to read an address's status again, or null if that is not needed. A
+ * payment makes the address due, but all other changes are found only by reading the status again.
+ * For example, an address can expire, and anyone can execute it or return its money.
  */
 function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;

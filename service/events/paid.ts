@@ -7,22 +7,28 @@ import type { EventType, Payment, PaymentNews } from "executable-address/webhook
 import { movedOf } from "./money.ts";
 import { type KeptPayment, paymentsMax } from "./payments.ts";
 
-/** The payments to an address that are known at the time of a status. */
+/** The stored payments to an address, to compare with a status. */
 export type Paid = {
-  /** The payments in the order of the chain. Some may be above the status's block. */
+  /** The payments, oldest first. Some may be in blocks above the status's block. */
   payments: readonly KeptPayment[];
-  /** Whether the blocks up to the last payment were read again after that payment was found. */
+  /**
+   * Whether the chain was read beyond the block of the last payment. If so, no transfer log up to
+   * this block is expected anymore.
+   */
   isSwept: boolean;
-  /** The blocks after the expiry that contain payments. */
+  /** The numbers of blocks after the expiration that contain payments. */
   lateBlocks: ReadonlySet<number>;
 };
 
-/** The reported payments by {@link keyOf}, and the reported amounts that no log explains. */
+/**
+ * The reported payments, as keys of {@link keyOf}, and the reported amounts for which no transfer
+ * log is known.
+ */
 export type ReportedPayments = {
   told: string[];
-  /** The amounts that arrived without a log: base units of the requested token, and wei. */
+  /** The amounts without a log: base units of the requested token, and wei of native coin. */
   unexplained: { token: string; coin: string };
-  /** The number of events for such amounts. */
+  /** The number of events that reported amounts without a log. */
   growths: number;
 };
 
@@ -32,23 +38,26 @@ export const nothingReported: ReportedPayments = {
   growths: 0,
 };
 
-/** The maximum number of such events. It is limited because anyone can send coin repeatedly. */
+/**
+ * The maximum number of events per address that report amounts without a log. There is a limit
+ * because anyone can send native coin repeatedly.
+ */
 const growthsMax = 16;
 
 /**
- * Returns the key of a payment: 48 bits of the block's hash, and the log index. Keys are short,
- * because up to 64 keys are stored per address.
+ * Returns the key of a payment: 48 bits of the block's hash, the log index, and the claim unless it
+ * is 0. Keys are short, because each address has many of them in its row.
  */
 export const keyOf = ({ blockHash, logIndex, claim }: KeptPayment) =>
   `${blockHash.slice(2, 14)}.${logIndex}${claim === 0 ? "" : `.${claim}`}`;
 
-/** Returns whether a reported payment is no longer in the chain. */
+/** Returns whether a reorganization removed a reported payment. */
 export function isTakenBack({ told }: ReportedPayments, { payments }: Paid): boolean {
   const standing = new Set(payments.map(keyOf));
   return told.some((key) => !standing.has(key));
 }
 
-/** Returns the payments that were not reported yet. */
+/** Returns the payments that are not reported yet. */
 export function unreported(
   { told }: ReportedPayments,
   payments: readonly KeptPayment[],
@@ -57,14 +66,17 @@ export function unreported(
   return payments.filter((payment) => !before.has(keyOf(payment)));
 }
 
-/** Returns whether tokens arrived whose log is not known yet but may still be found. */
+/**
+ * Returns whether the address received tokens for which no log is known yet, although the log may
+ * still be found.
+ */
 export const isWaitingForSweep = (before: ReportedPayments, status: AddressStatus, paid: Paid) =>
   !paid.isSwept && unexplainedOf(status, paid).token > BigInt(before.unexplained.token);
 
 /**
- * Returns the payments to report, in order, and the reported payments after that.
+ * Returns the payments to report now, in order, and `before` updated with these payments.
  *
- * @param isOver whether the address was closed when it was last reported
+ * @param isOver whether the last reported state was a closed state
  */
 export function newPayments(
   before: ReportedPayments,
@@ -100,12 +112,12 @@ export function newPayments(
 }
 
 /**
- * Finds logs whose amount was already reported as a growth of the balance. Such a log explains the
- * reported amount. It gets no event, because a receiver that adds up amounts would count the amount
- * twice.
+ * Finds new payments whose amounts were already reported as growth of the balance, before their
+ * logs were found. They get no second event, because a receiver that adds up amounts would count
+ * them twice.
  *
- * @returns the keys of such logs, and the reported amount, in base units, that still has no known
- *   log
+ * @returns the keys of these payments, and the reported amount, in base units, for which no log is
+ *   known yet
  */
 function foundLate(before: ReportedPayments, status: AddressStatus, paid: Paid) {
   const now = unexplainedOf(status, paid).token;
@@ -121,7 +133,7 @@ function foundLate(before: ReportedPayments, status: AddressStatus, paid: Paid) 
   return { keys, token };
 }
 
-/** Returns the payments up to the block of the status. */
+/** Returns the payments up to the status's block. */
 const seenOf = ({ block }: AddressStatus, { payments }: Paid) =>
   payments.filter(({ blockNumber }) => blockNumber <= block.number);
 
@@ -142,9 +154,10 @@ const isAfter = (payment: KeptPayment, place: EventReference) =>
     : payment.blockNumber > place.blockNumber;
 
 /**
- * Returns events for money without a log. Such money is native coin, which a status shows after the
- * address is closed, or tokens that were paid before the address was created here. The payer and
- * the transaction are unknown.
+ * Returns the payments to report for amounts without a log, and `before` updated with these
+ * amounts. Amounts without a log are native coin, which a status shows only after the address is
+ * closed, and tokens that were paid before the address was created here. The payer and the
+ * transaction of such amounts are unknown.
  */
 function growthsOf(before: ReportedPayments, status: AddressStatus, paid: Paid, isOver: boolean) {
   const now = unexplainedOf(status, paid);
@@ -169,7 +182,7 @@ function growthsOf(before: ReportedPayments, status: AddressStatus, paid: Paid, 
   return { news, reported: { unexplained, growths: before.growths + news.length } };
 }
 
-/** Returns the amounts that arrived without a log: wei, and base units of the token. */
+/** Returns the amounts without a log: base units of the requested token, and wei of native coin. */
 function unexplainedOf(status: AddressStatus, paid: Paid) {
   const explained = seenOf(status, paid)
     .filter(({ token }) => isSame(token, status.token))
@@ -177,7 +190,7 @@ function unexplainedOf(status: AddressStatus, paid: Paid) {
   return { token: BigInt(movedOf(status).paid) - explained, coin: coinOf(status) };
 }
 
-/** Returns the total wei that the address received according to the status. */
+/** Returns the total native coin that the address has received according to the status, in wei. */
 function coinOf({ recoverable, recoveries }: AddressStatus): bigint {
   return [...recoverable, ...recoveries]
     .filter(({ token }) => token === zeroAddress)
@@ -188,10 +201,11 @@ function coinOf({ recoverable, recoveries }: AddressStatus): bigint {
 const listedMax = 8;
 
 /**
- * Returns the payments that led to an execution or a recovery. If there are too many, omits the
- * small payments first.
+ * Returns the payments that an event lists. An execution lists the earlier payments in the
+ * requested token, and a recovery lists all payments up to the status's block. Other events list
+ * none. If there are too many payments, omits small payments first.
  *
- * @param type null for an event on a different chain, which lists no payments
+ * @param type null for an event about another chain, which lists no payments
  */
 export function listPayments(
   type: EventType | null,

@@ -1,13 +1,14 @@
-// Stores the payments that the logs of listed tokens show, in the transaction that wakes the
-// executor. Anyone can pay an address any number of times. So only the first `paymentsMax` payments
-// of each class have a row, and only payments with a row have an event. One class is look-alikes.
-// Another class is small payments: below a hundredth of the amount, in a different token, or on a
-// chain that is not the intent's.
+// Stores payments from the transfer logs of listed tokens. A payment with a log is reported only if
+// it is stored. Anyone can pay an address any number of times, so the number of stored payments is
+// limited for each address and chain. The first `paymentsMax` payments of each class are stored.
+// The classes are payments in look-alikes of listed tokens, small payments, and all other payments.
+// A payment is small if it is below a hundredth of the requested amount, in another token, or on a
+// chain other than the intent's chain.
 //
-// A payment above the limit of its class still gets a row if fewer than two stored payments of its
-// token have at least as many bits. So a stranger who wants to hide a payment has to send about as
-// much of the same token twice. In addition to the limits, a token has at most two rows for each
-// bit of its greatest amount.
+// A payment beyond the limit of its class is still stored if at most one stored payment in the same
+// token has at least as many bits. So to hide a payment, a stranger has to send about as much of
+// the same token twice. This exception adds at most two rows for each bit of a token's largest
+// amount.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -16,30 +17,31 @@ import type { Payment } from "../follow/parts.ts";
 import { findOfOtherChains, findRequested } from "../store/find-records.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** The maximum number of rows of an address for each class of payments. */
+/** The maximum number of stored payments per class, for each address and chain. */
 export const paymentsMax = 32;
 const smallPart = 100n;
 const ofSizeMax = 2;
 
 /**
  * A stored payment. Hashes are lowercase. `payer` and `token` are in EIP-55 case. If endpoints
- * contradict each other about the transfer at a log index, all transfers are stored, and `claim`
- * numbers them from 0. At most one is real.
+ * return different transfers for the same log index, all of them are stored, although at most one
+ * is real. `claim` numbers them, starting at 0.
  */
 export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
 
-/** A payment on a chain other than the intent's. */
+/** A payment on a chain other than the intent's chain. */
 export type PaymentElsewhere = KeptPayment & { chainId: number };
 
 /** A row's `log_index` is the log's index plus the claim multiplied by this factor. */
 const claimFactor = 2 ** 32;
 
 /**
- * Stores payments to addresses on this chain, up to the limit of each address. The call is
- * idempotent. Payments to addresses whose intents are for other chains are skipped.
+ * Stores payments on the intent's chain, up to the limits. Skips payments to addresses whose
+ * intents are for other chains. The call is idempotent.
  *
  * @param payments at most a few hundred
- * @returns the payments of look-alikes, except look-alikes that the address's intent requests
+ * @returns the payments in look-alikes, except payments in the token that the address's intent
+ *   requests
  */
 export async function keepPayments(
   transaction: Transaction<Tables>,
@@ -54,10 +56,11 @@ export async function keepPayments(
 }
 
 /**
- * Stores payments to addresses whose intents are for other chains, like {@link keepPayments}.
+ * Stores payments to addresses whose intents are for other chains, with the same limits as
+ * {@link keepPayments}.
  *
- * @param payments payments that a quorum of endpoints has shown. Such money leaves no trace on the
- *   intent's chain, so a single endpoint could otherwise invent it.
+ * @param payments payments whose logs a quorum of endpoints returned. These payments change no
+ *   balance on the intent's chain, so without the quorum, a single endpoint could invent them.
  * @returns the payments that were not stored before
  */
 export async function keepElsewhere(
@@ -74,14 +77,17 @@ export async function keepElsewhere(
 const distinctAddresses = (payments: readonly Payment[]): Uint8Array[] =>
   [...new Set(payments.map(({ address }) => address))].map((each) => fromHex(each));
 
-/** The requested token and amount by address. */
+/** The requested token and amount of each address. */
 type Requested = ReadonlyMap<Hex, { token: Hex; amount: string }>;
 
-/** An operator can list a token as a look-alike while open addresses request it. */
+/**
+ * A requested token never counts as a look-alike, even if the operator lists it as one while open
+ * addresses request it.
+ */
 const isRequested = (requested: Requested, { address, token }: Payment): boolean =>
   requested.get(address)?.token === token;
 
-/** @param requested has no entry for an address whose intent is for a different chain */
+/** @param requested has entries only for addresses whose intents are for `chainId` */
 async function insertPayments(
   transaction: Transaction<Tables>,
   chainId: number,
@@ -130,7 +136,10 @@ async function insertPayments(
 
 type Row = Omit<Selectable<Tables["payments"]>, "is_small" | "is_lookalike" | "is_agreed">;
 
-/** Returns the place and the content of a log as text. */
+/**
+ * Returns the position of a log and its content, so that two logs at the same position can be
+ * compared.
+ */
 function contentOf(row: Row) {
   const { address, token, payer, transaction_hash, amount } = row;
   return {
@@ -150,9 +159,9 @@ function add(counts: Map<string, number>, key: string): number {
 }
 
 /**
- * Records an amount.
+ * Records the size of an amount, in bits.
  *
- * @returns the number of recorded amounts of the same or a greater size, including this amount
+ * @returns the number of recorded amounts with at least as many bits, including this amount
  */
 function addSize(sizes: Map<string, number[]>, key: string, amount: string): number {
   const bits = BigInt(amount).toString(2).length;
@@ -175,10 +184,9 @@ const rowOf = (chainId: number, payment: Payment) => ({
 });
 
 /**
- * After a reorganization, deletes the payments in the replaced blocks above `number`. The chain's
- * loop then reads the new blocks.
+ * After a reorganization, deletes the payments above block `number`.
  *
- * @returns the addresses whose deleted payments were on a chain other than their intent's
+ * @returns the addresses of deleted payments that were on a chain other than the intent's chain
  */
 export async function forgetPaymentsAbove(
   db: Kysely<Tables>,
@@ -194,7 +202,7 @@ export async function forgetPaymentsAbove(
   return [...new Set(rows.flatMap((row) => (row.is_agreed ? [toHex(row.address)] : [])))];
 }
 
-/** Returns the stored payments by lowercase address, in the order of the chain. */
+/** Returns the stored payments on a chain, oldest first, by lowercase address. */
 export async function readPayments(
   db: Kysely<Tables>,
   chainId: number,
@@ -220,7 +228,11 @@ export async function readPayments(
   return found;
 }
 
-/** Returns the agreed payments on other chains than `chainId`, in the order of each chain. */
+/**
+ * Returns the stored payments on all chains except `chainId`, by lowercase address. Omits payments
+ * whose logs no quorum of endpoints returned. Payments on the same chain are sorted from oldest to
+ * newest.
+ */
 export async function readPaymentsElsewhere(
   db: Kysely<Tables>,
   chainId: number,

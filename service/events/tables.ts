@@ -1,5 +1,5 @@
-// The tables of the observed addresses that received money, of their payments and events, and of
-// the sums of each day. Times are Unix milliseconds. Blocks are block numbers of the row's chain.
+// The tables of observed addresses, their payments and events, and the sums of each account and
+// day. Times are Unix milliseconds. Blocks are block numbers of the row's chain.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -8,10 +8,11 @@ import { referenceStatements } from "../store/tables.ts";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * One row for each account and address that received money. The columns from `state` to
-     * `settled_at` contain the last reported status. `sequence` counts the address's events. The
-     * address is observed again from block `due_block` on, or at the time `look_at`. If both are
-     * null, the row waits for money. `marked_block` is the last payment's block.
+     * The observed addresses: one row for each account and each of its addresses that received
+     * money. The columns from `state` to `settled_at` contain the last reported status. `sequence`
+     * counts the address's events. The status is read again when block `due_block` exists, or at
+     * the time `look_at`. If both are null, it is read again only after a payment or a settlement.
+     * `marked_block` is the newest block for which the address was marked (mark.ts).
      */
     watches: {
       account_id: string;
@@ -24,8 +25,8 @@ declare module "../store/tables.ts" {
       look_at: number | null;
       looks: number;
       /**
-       * Incremented by each observation, so that only one of two simultaneous observations is
-       * saved.
+       * Each observation increments the version, so that only one of two simultaneous observations
+       * is saved.
        */
       version: number;
       sequence: number;
@@ -35,12 +36,12 @@ declare module "../store/tables.ts" {
       block_time: number | null;
       transaction_hash: string | null;
       settled_at: number | null;
-      /** JSON: see changes.ts. */
+      /** JSON of `KnownStatus` (changes.ts). */
       known: string | null;
     };
     /**
-     * The payments that have their own event (payments.ts), from transfer logs of listed tokens and
-     * their look-alikes. `amount` is decimal, in base units.
+     * The stored payments (payments.ts), from transfer logs of listed tokens and their look-alikes.
+     * `amount` is decimal, in base units.
      */
     payments: {
       chain_id: number;
@@ -55,17 +56,18 @@ declare module "../store/tables.ts" {
       is_small: number;
       is_lookalike: number;
       /**
-       * Whether a quorum of endpoints showed the log. Payments on other chains than the intent's
-       * are stored only if a quorum showed them, except by earlier versions. For other payments it
-       * is not set.
+       * 1 if the payment is on a chain other than the intent's chain and a quorum of endpoints
+       * returned its log. Earlier versions also stored such payments without a quorum, with 0. A
+       * payment on the intent's chain always has 0.
        */
       is_agreed: Generated<number>;
     };
     /**
-     * One row for each watch and each other chain from which an event may be missing: a payment or
-     * a return on `other_chain_id`. The watch is due when that chain was read up to `due_block`.
-     * `marked_block` is the newest such block, and `marks` is incremented by each mark. A row is
-     * deleted when everything is reported.
+     * Marks for payments and returns on chains other than the intent's chain (elsewhere/marks.ts),
+     * one row for each observed address and other chain. The address is due when the chain
+     * `other_chain_id` was read up to `due_block`. `marked_block` is the newest block for which the
+     * address was marked, and each mark increments `marks`. The row is deleted after all these
+     * payments and returns are reported.
      */
     watches_elsewhere: {
       account_id: string;
@@ -77,9 +79,9 @@ declare module "../store/tables.ts" {
       marks: number;
     };
     /**
-     * Tokens that an address received on a chain although its intent does not request them. The
-     * block and the transaction belong to the newest transfer. The block is 0 if a reorganization
-     * undid that transfer.
+     * Look-alikes of listed tokens that an address received (misdirected.ts). The block, the
+     * transaction, and the payer belong to the newest transfer. If a reorganization undid this
+     * transfer, the block is 0, and the other two columns are null.
      */
     misdirected: {
       address: Bytes;
@@ -90,8 +92,9 @@ declare module "../store/tables.ts" {
       payer: Bytes | null;
     };
     /**
-     * For addresses on chains other than their intent's chain, the last balances that the executor
-     * read. `amount` is decimal, in base units. The zero address means the native coin.
+     * The balances of addresses on chains other than their intent's chain, as the executor last
+     * read them. `amount` is decimal, in base units. The zero address as the token means the native
+     * coin.
      */
     balances: {
       address: Bytes;
@@ -100,15 +103,15 @@ declare module "../store/tables.ts" {
       amount: string;
       block_number: number;
     };
-    /** The default confirmations of each chain, from the chains file. */
+    /** The default number of confirmations of each chain, from the chains file. */
     event_chains: { chain_id: number; confirmations: number };
-    /** The confirmations that an account chose. */
+    /** The number of confirmations that an account has set for a chain. */
     event_confirmations: { account_id: string; chain_id: number; confirmations: number };
     /** The `position` of each account's newest event. */
     event_positions: { account_id: string; position: number };
     /**
-     * The events of the last 30 days. `id` is `evt_` followed by 32 hex digits. `body` is the
-     * delivered JSON.
+     * The events of the last 30 days. `id` is `evt_` followed by 32 hex digits. `body` is the JSON
+     * that webhooks deliver.
      */
     events: {
       account_id: string;
@@ -119,13 +122,14 @@ declare module "../store/tables.ts" {
       sequence: number;
       created_at: number;
       body: string;
-      /** The chain of an event about a chain other than the intent's. */
+      /** The chain that the event is about, if it is not the intent's chain. */
       other_chain_id: number | null;
     };
     /**
-     * Each account's sums of requested, paid, executed, and returned amounts. `day` is the number
-     * of days since 1970-01-01, UTC. Amounts are decimal text of any length, in base units, because
-     * the databases cannot add 256-bit numbers. A reorganization can make a sum negative.
+     * The sums of requested, paid, executed, and returned amounts per account, day, chain, and
+     * token. `day` is the number of days since 1970-01-01, UTC. Sums are decimal text of any
+     * length, in base units, because the databases cannot add 256-bit numbers. After a
+     * reorganization, a sum can be negative.
      */
     money_days: {
       account_id: string;
@@ -133,8 +137,8 @@ declare module "../store/tables.ts" {
       chain_id: number;
       token: Bytes;
       /**
-       * The numbers of addresses that were created, that were paid, that were executed, and that
-       * returned money.
+       * The number of addresses that were created. The other three columns count the addresses that
+       * were paid, that were executed, and that returned money.
        */
       asked_count: number;
       paid_count: number;
@@ -145,7 +149,7 @@ declare module "../store/tables.ts" {
       executed: string;
       returned: string;
     };
-    /** For each account, the position of the last address that the requested sums include. */
+    /** For each account, the position of the last address whose requested amount is in the sums. */
     money_places: { account_id: string; created_at: number; address: Bytes };
   }
 }
@@ -160,7 +164,8 @@ export function statements(dialect: Dialect): TableStatement[] {
         version bigint not null, sequence bigint not null, state text not null,
         block_number bigint, block_hash text, block_time bigint, transaction_hash text,
         settled_at bigint, known text, primary key (account_id, address))`,
-    // Due watches are read by account. After a reorganization, watches are read by block.
+    // The first two indexes find due addresses. The third finds addresses by block after a
+    // reorganization.
     sql`create index watches_due on watches (chain_id, due_block, account_id, address)`,
     sql`create index watches_look on watches (chain_id, look_at, account_id, address)`,
     sql`create index watches_block on watches (chain_id, block_number, account_id, address)`,
@@ -171,7 +176,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         transaction_hash ${bytes} not null, payer ${bytes} not null, token ${bytes} not null,
         amount text not null, is_small smallint not null,
         primary key (address, chain_id, block_number, log_index))`,
-    // After a reorganization, payments above a block are deleted.
+    // Finds the payments to delete after a reorganization.
     sql`create index payments_block on payments (chain_id, block_number)`,
     sql`create table event_chains (chain_id bigint primary key not null,
         confirmations bigint not null)`,
@@ -185,7 +190,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         primary key (account_id, position))`,
     sql`create index events_address on events (account_id, address, sequence)`,
     sql`create index events_age on events (created_at)`,
-    // A replay reads an account's events in a range of time.
+    // Finds an account's events in a time range, for a replay.
     sql`create index events_told on events (account_id, created_at, position)`,
     sql`create table money_days (account_id text not null, day bigint not null,
         chain_id bigint not null, token ${bytes} not null, asked_count bigint not null,
@@ -197,7 +202,7 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** Payments in look-alikes of listed tokens. */
+/** Statements for payments in look-alikes of listed tokens. */
 export function lookalikeStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
@@ -205,12 +210,12 @@ export function lookalikeStatements(dialect: Dialect): TableStatement[] {
     sql`create table misdirected (address ${bytes} not null, chain_id bigint not null,
         token ${bytes} not null, block_number bigint not null, transaction_hash ${bytes},
         payer ${bytes}, primary key (address, chain_id, token))`,
-    // After a reorganization, transfers above a block are removed.
+    // Finds the transfers to clear after a reorganization.
     sql`create index misdirected_block on misdirected (chain_id, block_number)`,
   ];
 }
 
-/** Events of money on other chains than the intents'. */
+/** Statements for events about chains other than the intent's chain. */
 export function elsewhereStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
@@ -220,22 +225,22 @@ export function elsewhereStatements(dialect: Dialect): TableStatement[] {
         chain_id bigint not null, other_chain_id bigint not null, marked_block bigint not null,
         due_block bigint not null, marks bigint not null,
         primary key (account_id, address, other_chain_id))`,
-    // The observer of a chain finds its due rows, and an executor finds rows that wait for its
-    // chain's blocks.
+    // With the first index, the observer of the intent's chain finds due rows. With the second, the
+    // executor of the other chain finds rows that wait for blocks of that chain.
     sql`create index watches_elsewhere_due
         on watches_elsewhere (other_chain_id, chain_id, due_block, account_id, address)`,
     sql`create index watches_elsewhere_block on watches_elsewhere (other_chain_id, due_block)`,
   ];
 }
 
-/** The balances that the executor read on other chains. */
+/** Statements for the balances that the executor reads on other chains. */
 export function balanceStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
     sql`create table balances (address ${bytes} not null, chain_id bigint not null,
         token ${bytes} not null, amount text not null, block_number bigint not null,
         primary key (address, chain_id, token))`,
-    // After a reorganization, balances above a block are deleted.
+    // Finds the balances to delete after a reorganization.
     sql`create index balances_block on balances (chain_id, block_number)`,
   ];
 }

@@ -1,4 +1,5 @@
-// Finds due rows of watched addresses, and saves observations with their events.
+// Finds the addresses whose status must be read (watches), and saves observations with their
+// events.
 
 import { randomBytes } from "node:crypto";
 import type { AddressStatus } from "executable-address/status";
@@ -30,22 +31,25 @@ import { selectConfirmations } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";
 
-/** An account's address whose status must be read. `terms` are not verified yet. */
+/** An account's address whose status must be read. The `terms` are not verified yet. */
 export type Watch = {
   accountId: string;
   address: Buffer;
   terms: Buffer;
   named: Named;
-  /** The confirmations that the account requires. */
+  /** The number of confirmations that the account requires. */
   confirmations: number;
-  /** The block of the newest payment. */
+  /**
+   * The newest block for which the address was marked, usually because of a payment. 0 if it was
+   * marked only for other chains.
+   */
   markedBlock: number;
   version: number;
   sequence: number;
-  /** The number of reads since the last event. */
+  /** The number of times that the status was read since the last event or mark. */
   readings: number;
   known: KnownStatus;
-  /** The other chains about which an event can be reported. */
+  /** The due marks for other chains. */
   elsewhere: DueElsewhere[];
 };
 
@@ -58,10 +62,15 @@ export type NewEvent = {
   sequence: number;
 };
 
-/** Called in the transaction that saves the events, so that every saved event is delivered. */
+/**
+ * Called in the transaction that saves the events, so that no saved event can lack its deliveries.
+ */
 export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
 
-/** Returns whether a watch is due according to the clock, or waits for a block. */
+/**
+ * Returns false if no watch of this chain can be due now. A watch that still waits for a block
+ * counts as possibly due.
+ */
 export async function mayBeDue(
   db: Kysely<Tables>,
   chainId: number,
@@ -75,8 +84,9 @@ export async function mayBeDue(
 }
 
 /**
- * Returns whether a watch waits for a block of this chain. A watch of this chain also waits if
- * money on a different chain has enough confirmations, because the event contains the status.
+ * Returns whether any watch waits for a block of this chain. A watch of this chain also waits if a
+ * payment or return on another chain can be reported, because the event contains a status from this
+ * chain.
  */
 export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const row = await db
@@ -91,8 +101,8 @@ export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promi
 }
 
 /**
- * Returns up to `limit` watches that are due, the longest overdue first. Accounts take turns, so
- * that an account with many watches does not delay other accounts' watches.
+ * Returns up to `limit` due watches. Accounts take turns, so that an account with many watches does
+ * not delay other accounts.
  */
 export async function findDue(
   db: Kysely<Tables>,
@@ -177,17 +187,19 @@ async function readWatches(
   }));
 }
 
-/** `readAgainAtMs`: the time to read the address again even without a payment, or null. */
+/**
+ * `readAgainAtMs` is the time at which to read the status again even without a payment, or null.
+ */
 type Observation = {
   watch: Watch;
   status: AddressStatus;
   paid: Paid;
-  /** The payments and returns on other chains, if the watch has a due mark. */
+  /** The payments and returns on other chains. Empty unless the watch has a due mark. */
   moves: MovesElsewhere;
   readAgainAtMs: number | null;
 };
 
-/** `anchor`: if a reorganization replaced this block, nothing is saved. */
+/** If a reorganization has replaced the block `anchor`, nothing is saved. */
 type Saving = {
   chainId: number;
   anchor: Anchor;
@@ -197,8 +209,8 @@ type Saving = {
 };
 
 /**
- * Saves observations together with their events. Skips a watch that another observer has saved
- * meanwhile, so a repeated call reports nothing twice.
+ * Saves observations together with their events. Skips a watch if another observation was saved
+ * since the watch was read, so that a repeated call reports nothing twice.
  */
 export function saveObservations(
   db: Kysely<Tables>,
@@ -262,7 +274,10 @@ function saveSome(
   });
 }
 
-/** Returns the events of an observation, on the intent's chain and then on other chains. */
+/**
+ * Returns the events of an observation. Events on the intent's chain come before events on other
+ * chains.
+ */
 function compareObserved({ watch, status, paid, moves }: Observation) {
   const own = hasReceived(watch, status)
     ? compareStatuses(watch.known, status, paid)
@@ -278,8 +293,8 @@ function compareObserved({ watch, status, paid, moves }: Observation) {
 }
 
 /**
- * Returns whether the address received money on its own chain. Otherwise its expiration is not
- * reported, and its status is not read again.
+ * Returns whether the address has received money on its intent's chain. If not, its expiration is
+ * not reported, and its status is not read again.
  */
 export const hasReceived = (
   { markedBlock }: Pick<Watch, "markedBlock">,
@@ -326,7 +341,8 @@ async function updateWatch(
       ...(isSettled ? (wasSettled ? {} : { settled_at: nowMs }) : { settled_at: null }),
       known: JSON.stringify(known),
       look_at: readAgainAtMs,
-      // If there is a payment above the block of this status, the address must be read again.
+      // If the address was marked for a block above this status's block, the status must be read
+      // again.
       due_block: sql<number | null>`case when marked_block > ${number}
         then marked_block + ${watch.confirmations} end`,
     })
@@ -338,8 +354,8 @@ async function updateWatch(
 }
 
 /**
- * Increments the account's position. The row stays locked until the commit, so positions are
- * committed in order.
+ * Reserves the next `count` positions for events of the account, and returns the last of them. The
+ * row stays locked until the commit, so positions are committed in order.
  */
 async function nextPosition(
   transaction: Transaction<Tables>,
@@ -359,7 +375,10 @@ async function nextPosition(
   return Number(position);
 }
 
-/** Postpones watches after a failed read. Does not change watches that were marked meanwhile. */
+/**
+ * Postpones watches whose status could not be read. Skips a watch if another observation was saved
+ * in the meantime.
+ */
 export async function postponeWatches(
   db: Kysely<Tables>,
   watches: readonly { watch: Watch; readAgainAtMs: number | null }[],
@@ -375,15 +394,15 @@ export async function postponeWatches(
   }
 }
 
-/** All records up to `seq` are closed. `isEnd`: there are no records after `seq`. */
+/** All records up to `seq` are closed. If `isEnd` is true, there are no records after `seq`. */
 export type Closed = { seq: number; isEnd: boolean };
 
 /**
- * Reads the records after `seq`, and stops at the first open record. A record is closed if its
- * intent is for a different chain, or if its address is expired or settled. If the walk does not
- * reach the end, the chain has an open address.
+ * Skips closed records after `seq`, until the first open record or for at most 1,000 records. A
+ * record is closed if its intent is for another chain, or if its address is expired or settled.
  *
- * @param expiredSeconds records with a later expiry are open; seconds of the chain's clock
+ * @param expiredSeconds a time of the chain's clock, in Unix seconds; a record counts as expired if
+ *   it expires at this time or earlier
  */
 export async function passClosed(
   db: Kysely<Tables>,

@@ -5,14 +5,17 @@ import { elsewhereOf, type MovedElsewhere } from "./amounts.ts";
 
 const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const hash = (n: number): Hex => `0x${`${n}`.repeat(64)}`;
-/** Returns a movement in block `n`, with a unique hash. */
+/** Returns a transfer in block `n`. Its transaction hash repeats the digit `n`. */
 const moved = (n: number, amount: string, chainId = 10): MovedElsewhere => ({
   ...{ chainId, token, amount, blockNumber: n, transactionHash: hash(n) },
 });
 const balance = (blockNumber: number, amount: string, of: Hex = token) => ({
   ...{ chainId: 10, token: of, amount, blockNumber },
 });
-/** Returns each entry as "chain amount state digit", with one digit of the transaction hash. */
+/**
+ * Returns each amount as a string: the chain, the amount, the state, and the first digit of the
+ * transaction hash.
+ */
 const shown = (
   paid: MovedElsewhere[],
   balances: ReturnType<typeof balance>[] = [],

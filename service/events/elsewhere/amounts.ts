@@ -1,10 +1,9 @@
 // Finds money at an address on chains other than the intent's chain. The loop of each chain finds
-// the transfers, and the executor reads the balances and returns the money. For a status, the
-// service reads these transfers and balances from the database, without a call to a node.
+// transfers. The executor reads balances and returns the money. A status request reads these
+// transfers and balances from the database and does not call a node.
 //
 // Anyone can send dust to an address, so no part of a status depends only on the number of
-// transfers or on the newest transfer. The current amount is the sum of the balance that the
-// executor last read and the transfers since then.
+// transfers or on the newest transfer.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Elsewhere } from "executable-address/status";
@@ -13,7 +12,7 @@ import { groupsOf, statementRows } from "../../flow/groups.ts";
 import { togetherBy } from "../../flow/together.ts";
 import type { Tables } from "../../store/tables.ts";
 
-/** An address on a chain. */
+/** An address and a chain ID. */
 export type AddressOf = { address: Hex; chainId: number };
 
 /**
@@ -22,21 +21,27 @@ export type AddressOf = { address: Hex; chainId: number };
  */
 type AmountElsewhere = { chainId: number; token: Hex; amount: string; blockNumber: number };
 
-/** A transfer to the address on such a chain, or a recovery from the address. */
+/** A transfer to an address on a chain other than the intent's chain, or a recovery from there. */
 export type MovedElsewhere = AmountElsewhere & { transactionHash: Hex };
 
-/** The transfers to the address, and the last balances that were read, with their blocks. */
+/**
+ * The transfers to an address on other chains, and its balances there as the executor last read
+ * them.
+ */
 export type FoundElsewhere = {
   paid: readonly MovedElsewhere[];
   balances: readonly AmountElsewhere[];
 };
 
-/** Balances at a block, as the executor read them, by the token's lowercase address. */
+/**
+ * The balances of an address on one chain, as the executor read them, by lowercase token address.
+ */
 export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
 
 /**
- * Saves balances at `blockNumber` on a chain that is not the intents' chain, unless newer balances
- * are saved. Saves no row for a token with a zero balance that the address never received.
+ * Saves balances that were read at `blockNumber` on a chain other than the intents' chain. Does not
+ * replace a newer balance. Saves a balance of zero only if the address has a stored payment or
+ * balance of that token.
  */
 export async function keepBalances(
   transaction: Transaction<Tables>,
@@ -87,8 +92,8 @@ export async function keepBalances(
 }
 
 /**
- * Deletes balances that were read in replaced blocks above `number`.
- * @returns their addresses
+ * After a reorganization, deletes the balances that were read above block `number`.
+ * @returns the addresses whose balances were deleted
  */
 export async function forgetBalancesAbove(
   db: Kysely<Tables>,
@@ -105,9 +110,9 @@ export async function forgetBalancesAbove(
 }
 
 /**
- * Returns a function that finds the transfers to an address on other chains, and the balances on
- * these chains. The transfers of each chain are in order, oldest first. Calls in the same turn of
- * the event loop share two queries.
+ * Returns a function that finds an address's transfers and balances on all chains except its
+ * intent's chain. The transfers on each chain are sorted from oldest to newest. Calls in the same
+ * turn of the event loop share two queries.
  */
 export function elsewhereFinder(
   db: Kysely<Tables>,
@@ -167,9 +172,9 @@ export function elsewhereFinder(
 }
 
 /**
- * Returns the amounts at the address, the recoveries by our executor, and the amounts that somebody
- * else returned. Somebody else returned an amount if it arrived at the address, is not part of the
- * current balance, and was not returned by our executor.
+ * Returns the amounts that are still at the address, the amounts that this service's executor
+ * returned, and the amounts that somebody else returned. An amount counts as returned by somebody
+ * else if it arrived, is no longer at the address, and was not returned by the executor.
  *
  * @param returned the recoveries in the order of their blocks
  */
@@ -215,8 +220,9 @@ export function elsewhereOf(
 }
 
 /**
- * Returns the current amount. It is the sum of the last read balance and the movements since then.
- * If no balance was read, it is the sum of all movements.
+ * Returns the amount that is now at the address: the balance that the executor last read, plus the
+ * transfers and minus the recoveries since then. If no balance was read, uses all transfers and
+ * recoveries.
  */
 function remainingOf(
   read: AmountElsewhere | undefined,
@@ -230,8 +236,8 @@ function remainingOf(
 }
 
 /**
- * Returns the transaction of the greatest transfer, or of the newest one if several are equally
- * great. Dust cannot replace the greatest transfer.
+ * Returns the transaction of the largest transfer, so that dust does not change the result. If
+ * several transfers are equally large, returns the newest.
  */
 function greatestOf(transfers: readonly MovedElsewhere[]): Hex | null {
   const greatest = transfers.reduce<MovedElsewhere | undefined>(

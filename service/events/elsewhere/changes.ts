@@ -1,8 +1,10 @@
-// Decides which payments and returns on other chains are reported. All functions are pure.
+// Decides which payments and returns on other chains are reported. All functions are pure. A return
+// is an amount that the executor sent back from an address.
 //
-// Anybody can send dust to an address on every chain. So for each address, the number of events
-// about all other chains together is limited. A payment or return beyond this limit still has an
-// event if fewer than two reported amounts of its token and chain have at least as many bits.
+// Anyone can send dust to an address on every chain. So each address has one limit for payments and
+// one for returns, each for all other chains together. A payment or return beyond its limit is
+// still reported if at most one reported amount of the same token and chain has at least as many
+// bits.
 
 import type { Hex } from "executable-address";
 import { isSame, type TokenAmount } from "executable-address/status";
@@ -11,39 +13,46 @@ import { keyOf } from "../paid.ts";
 import type { PaymentElsewhere } from "../payments.ts";
 import type { MovedElsewhere } from "./amounts.ts";
 
-/** The reported payments and returns on a different chain, by short keys. */
+/** The short keys of the reported payments and returns on another chain. */
 type Reported = { paid: string[]; returned: string[] };
 
-/** The reported payments and returns by the ID of the other chain. */
+/** The reported payments and returns, by chain ID. */
 export type ReportedElsewhere = Record<string, Reported>;
 
 /**
- * The payments that a quorum of endpoints showed, and the returns by the executor, on other chains
- * than the intent's. Both are in the order of each chain.
+ * The payments that a quorum of endpoints returned, and the returns by the executor, on chains
+ * other than the intent's chain. Payments and returns on the same chain are sorted by block.
  */
 export type MovesElsewhere = {
   payments: readonly PaymentElsewhere[];
   returns: readonly MovedElsewhere[];
 };
 
-/** An event about a different chain. `amounts`: what one transaction returned. */
+/**
+ * An event about a chain other than the intent's chain. `amounts` are the amounts that one
+ * transaction returned.
+ */
 export type ChangeElsewhere = { chainId: number } & (
   | { type: "address.payment"; payment: PaymentNews }
   | { type: "address.recovered"; transactionHash: Hex; amounts: TokenAmount[] }
   | { type: "address.reverted" }
 );
 
-/** The maximum number of reported payments, and of returned amounts, except the largest ones. */
+/**
+ * The maximum number of reported payments on all other chains together, and of reported returns.
+ * The largest amounts are reported beyond this limit.
+ */
 export const elsewhereMax = 32;
 const ofSizeMax = 2;
 
 /**
- * Returns the events about one of the other chains, and the reported payments and returns after
- * these events. If a reorganization undid a reported payment or return, `address.reverted` is the
- * first event, and the current payments and returns are reported again.
+ * Returns the new events about one of the other chains, and `before` updated with the payments and
+ * returns that these events report. If a reorganization undid a reported payment or return, the
+ * first event is `address.reverted`, and the chain's remaining payments and returns are reported
+ * again.
  *
- * @param before the reported payments and returns on all other chains
- * @param upTo the newest block of the other chain that has enough confirmations
+ * @param before the payments and returns that were already reported, on all other chains
+ * @param upTo the newest block of chain `chainId` that has enough confirmations
  */
 export function compareElsewhere(
   before: ReportedElsewhere,
@@ -63,7 +72,7 @@ export function compareElsewhere(
   const paidNow = admit(countOf(before, "paid"), paid, payments, keyOf, isDeep);
   const admitted = admit(countOf(before, "returned"), returned, returns, returnKeyOf, isDeep);
   const hashes = [...new Set(admitted.map(({ transactionHash }) => transactionHash))];
-  // One event reports everything that a transaction returned.
+  // One event reports all amounts that a transaction returned.
   const returnedNow = returns.filter(({ transactionHash }) => hashes.includes(transactionHash));
   return {
     changes: [
@@ -91,15 +100,21 @@ export function compareElsewhere(
   };
 }
 
-/** Returns the key of a returned amount: 48 bits of the transaction's hash, and of the token. */
+/**
+ * Returns the key of a returned amount: 48 bits of the transaction hash and 48 bits of the token's
+ * address.
+ */
 const returnKeyOf = ({ transactionHash, token }: MovedElsewhere) =>
   `${transactionHash.slice(2, 14)}.${token.slice(2, 14).toLowerCase()}`;
 
-/** Returns the number of reported payments or returned amounts on all other chains. */
+/** Returns the number of reported payments or returns on all other chains together. */
 const countOf = (known: ReportedElsewhere, of: keyof Reported): number =>
   Object.values(known).reduce((sum, each) => sum + each[of].length, 0);
 
-/** Returns the deep items that were not reported before and are within the limits. */
+/**
+ * Returns the items to report now: items that have enough confirmations, are within the limits, and
+ * are not reported yet.
+ */
 function admit<Item extends { token: Hex; amount: string }>(
   count: number,
   reported: readonly string[],

@@ -1,8 +1,9 @@
-// Marks addresses that have money on other chains than the intent's. An executor marks an address
-// in the transaction that saves the payment or the return. The address is due as soon as the other
-// chain was read far enough that the payment has the confirmations that the account requires on
-// that chain. The observer of the intent's chain then reports the payment or the return, so that
-// the events of an address have one order. Nothing here calls a node.
+// Marks addresses for which a payment or a return on a chain other than the intent's chain may have
+// to be reported. An executor marks an address in the transaction that saves the payment or the
+// return. The address becomes due when the payment or the return has the number of confirmations
+// that the account requires on that chain. Then the observer of the intent's chain reports it.
+// Because the same observer reports all events of an address, these events have one order. This
+// file calls no node.
 
 import type { Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -12,9 +13,9 @@ import type { Tables } from "../../store/tables.ts";
 import { insertForOwners, selectConfirmations } from "../mark.ts";
 
 /**
- * Marks those `addresses` whose intents are for other chains than `chainId`, for each account that
- * created them. The call makes the addresses due when `blockNumber` of `chainId` has the
- * confirmations that the account requires there.
+ * Marks the `addresses` whose intents are for chains other than `chainId`, for each account that
+ * created them. An address becomes due when block `blockNumber` of `chainId` has the number of
+ * confirmations that the account requires on `chainId`.
  */
 export async function markElsewhere(
   transaction: Transaction<Tables>,
@@ -57,8 +58,8 @@ async function insert(
 }
 
 /**
- * A due mark of a watch. Everything on `chainId` up to block `upTo` has the confirmations that the
- * account requires there. `address` has 20 bytes.
+ * A mark for chain `chainId` that is due. All blocks of this chain up to `upTo` have the number of
+ * confirmations that the account requires. `address` has 20 bytes.
  */
 export type DueElsewhere = {
   accountId: string;
@@ -69,7 +70,10 @@ export type DueElsewhere = {
   marks: number;
 };
 
-/** Returns the other chains for which an address of `chainId` is due, and their newest blocks. */
+/**
+ * Returns the chains for which an address of `chainId` has a due mark, each with the newest block
+ * that was read.
+ */
 async function findDueChains(db: Kysely<Tables>, chainId: number) {
   const id = sql`event_chains.chain_id`;
   const earliest = sql`(select min(m.due_block) from watches_elsewhere m
@@ -80,13 +84,13 @@ async function findDueChains(db: Kysely<Tables>, chainId: number) {
   return rows.map((row) => ({ otherId: Number(row.chain_id), number: Number(row.number) }));
 }
 
-/** Returns whether an event about a different chain can be reported for an address of `chainId`. */
+/** Returns whether an address of `chainId` has a due mark for another chain. */
 export const isElsewhereDue = async (db: Kysely<Tables>, chainId: number): Promise<boolean> =>
   (await findDueChains(db, chainId)).length > 0;
 
 /**
- * Returns up to `limit` due marks. Each other chain gets an equal part, because the block numbers
- * of two chains cannot be compared.
+ * Returns up to about `limit` due marks. Divides the limit equally among the other chains, because
+ * marks cannot be sorted by the block numbers of different chains.
  */
 export async function findDueElsewhere(
   db: Kysely<Tables>,
@@ -118,12 +122,15 @@ export async function findDueElsewhere(
 }
 
 /**
- * The number of blocks ahead for which an executor stays awake. Beyond that, its regular passes
- * find that the mark is due.
+ * An executor stays awake for a mark that becomes due within this number of blocks. Marks that
+ * become due later are found by the executor's regular passes.
  */
 const awaitedBlocksMax = 1_024;
 
-/** Returns whether an event about money on `chainId` waits for the next blocks of this chain. */
+/**
+ * Returns whether an event about an address of another chain waits for confirmations on `chainId`.
+ * Ignores marks that become due after more than {@link awaitedBlocksMax} blocks.
+ */
 export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const upTo = newestAnchorOf(sql`${chainId}`);
   const { rows } = await sql`select 1 from watches_elsewhere where other_chain_id = ${chainId}
@@ -132,8 +139,9 @@ export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): P
 }
 
 /**
- * Deletes marks after their events were saved. A mark that includes a newer block becomes due
- * later. A mark that was made meanwhile remains as it is.
+ * Deletes marks after their events were saved. If a mark also covers a block without enough
+ * confirmations, postpones the mark until that block has enough. Does not change a mark that was
+ * updated in the meantime.
  */
 export async function endMarks(
   transaction: Transaction<Tables>,
@@ -150,7 +158,9 @@ export async function endMarks(
   }
 }
 
-/** Postpones marks of a watch that could not be read, by a number of blocks of the other chain. */
+/**
+ * Postpones marks by a number of blocks of the other chain, after the address could not be read.
+ */
 export async function postponeMarks(
   db: Kysely<Tables>,
   due: readonly DueElsewhere[],
