@@ -1,6 +1,6 @@
-// Derives the columns of a record that lists, totals, and searches read. The store extracts them
-// from the terms when it saves a record, so that no other code reads the bytes of terms. These
-// columns are never trusted: a record is verified only by its terms.
+// Derives a record's columns for lists, totals, and searches. The store extracts them from the
+// terms when it saves a record. Only this file relies on the positions of fields in encoded terms.
+// Columns are never used to verify a record; only its terms are.
 
 import { askedAmount, collectorAddress, decodeTerms, InvalidError } from "executable-address";
 
@@ -13,7 +13,7 @@ export type RecordColumns = {
 };
 
 /**
- * Extracts the columns from the terms. All terms begin with the same words of 32 bytes
+ * Extracts the columns from the terms. All terms begin with the same eight words of 32 bytes
  * (spec/terms.md): 0x20 ‖ token ‖ amount ‖ calls ‖ expiration ‖ recovery ‖ salt ‖ chainId.
  *
  * @throws {RangeError} if the terms are shorter than these words
@@ -31,9 +31,10 @@ export function deriveColumns(terms: Uint8Array): RecordColumns {
 const collector = Buffer.from(collectorAddress.slice(2), "hex");
 
 /**
- * Returns the amount that a payer is asked to pay, in base units. It differs from `amount` only if
- * the intent has a tolerance, which is rare. So terms are decoded only if they contain the
- * Collector's address. For corrupt terms, returns `amount`.
+ * Returns the amount that a payer is asked to pay, in base units. This amount differs from `amount`
+ * only if the intent has a tolerance, which is rare. Such an intent calls the Collector, so terms
+ * are decoded only if they contain the Collector's address. If the terms are corrupt, returns
+ * `amount`.
  */
 export function deriveAsked({ terms, amount }: { terms: Uint8Array; amount: string }): string {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);
@@ -47,7 +48,7 @@ export function deriveAsked({ terms, amount }: { terms: Uint8Array; amount: stri
 }
 
 /**
- * Returns a reference in the form in which it is stored for searches. The service folds letter case
- * itself, because the two databases fold it in different ways.
+ * Converts a reference to the letter case that searches use. The service does this itself, because
+ * SQLite and PostgreSQL convert some letters differently.
  */
 export const foldReference = (reference: string): string => reference.toLowerCase();

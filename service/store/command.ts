@@ -7,41 +7,41 @@ import type { Store } from "./store.ts";
 export type Command = Words & (OnStore | Alone);
 
 type Words = {
-  /** The words as typed, such as `account create`. */
+  /** The name of the command as an operator types it, such as `account create`. */
   words: string;
   /**
-   * The options of the form `--name VALUE`. The key is the name without dashes. The value is the
-   * placeholder in the usage text.
+   * The options of the form `--name VALUE`. The key is the option's name without dashes, and the
+   * value is its placeholder in the usage text.
    */
   options?: Record<string, string>;
-  /** The options that can be omitted. */
+  /** The names of options that can be omitted. */
   optional?: string[];
-  /** The options that can be given any number of times, including none. */
+  /** The names of options that can be repeated or omitted. */
   repeatable?: string[];
   /** Names of options without a value, such as `dry-run`. */
   flags?: string[];
   /**
-   * The placeholder for the arguments after the options, such as `ORIGIN...`. If absent, no such
-   * arguments are allowed.
+   * The placeholder for arguments without a name, such as `ORIGIN...`. If absent, the command
+   * accepts no such arguments.
    */
   rest?: string;
   /**
-   * Whether the command creates the SQLite database if there is none. Other commands are refused
-   * without a database.
+   * Whether the command creates a missing SQLite database. Without this, the command is refused if
+   * there is no database.
    */
   makesDatabase?: true;
 };
 
 /**
  * A command that needs the store. `run` returns the output, which is printed as JSON. If the output
- * is an async iterable of texts, the texts are printed unchanged. `run` throws an error whose
- * message is one sentence for the operator.
+ * is an async iterable of texts, these texts are printed instead. If the command fails, `run`
+ * throws an error whose message is a sentence for the operator.
  */
 type OnStore = {
   opensNoStore?: never;
   run(context: CommandContext, given: Given): Promise<unknown>;
 };
-/** A command that runs without opening a database. */
+/** A command that does not open the database. */
 type Alone = {
   opensNoStore: true;
   run(context: Omit<CommandContext, "store">, given: Given): Promise<unknown>;
@@ -52,11 +52,14 @@ export type CommandContext = {
   /** The URL at which browsers reach the service, without a trailing slash. */
   publicUrl: string;
   dataDirectory: string;
-  /** The path in `CHAINS_FILE`. The file has not been read yet. */
+  /** The path of the chains file (`CHAINS_FILE`). A command that needs this file has to read it. */
   chainsFile: string;
 };
 
-/** `options` contains every required option. `lists` contains every option that can be repeated. */
+/**
+ * The parsed arguments of a command. `options` contains at least the required options. `lists`
+ * contains the values of each repeatable option.
+ */
 export type Given = {
   options: Record<string, string>;
   lists?: Record<string, string[]>;

@@ -1,6 +1,6 @@
-// Copies the SQLite file of one server to an empty PostgreSQL database, which several servers can
-// share. Verifies every record, copies all tables in one transaction, and then reads back and
-// verifies every record again.
+// Copies a server's SQLite file to an empty PostgreSQL database, which several servers can share.
+// Verifies every record, copies all tables in one transaction, and then reads every record from
+// PostgreSQL and verifies it again.
 
 import type Database from "better-sqlite3";
 import { type Kysely, sql } from "kysely";
@@ -14,15 +14,15 @@ const parametersMax = 30_000;
 const batchSize = 1000;
 
 /**
- * `rows`: the number of copied rows per table. `recordsProved`: the number of records that were
- * verified in the copy.
+ * `rows` contains the number of copied rows of each table. `recordsProved` is the number of records
+ * that were verified in the copy.
  */
 export type Copied = { rows: Record<string, number>; recordsProved: number };
 
 /**
- * @param file a SQLite store that no server has open
+ * @param file the path of a SQLite store that no server has open
  * @param target a PostgreSQL store without any data
- * @param prove throws if terms do not derive the address (20 bytes)
+ * @param prove throws an error if the terms do not derive the address (20 bytes)
  * @throws if the versions differ, if `target` has data, or if a record does not match its address
  */
 export async function copyToPostgres(
@@ -69,8 +69,8 @@ async function requireSameVersion(source: Database.Database, { db }: Store): Pro
 }
 
 /**
- * Returns the tables to copy. Tables that other tables refer to come first. The table `migrations`
- * is omitted, because the target already has its own.
+ * Returns the names of the tables to copy. A table comes after all tables to which its foreign keys
+ * refer. Omits `migrations`, because the target already has its own rows in this table.
  */
 function tablesOf(source: Database.Database): string[] {
   const left = source

@@ -4,8 +4,8 @@ import type { RawBuilder } from "kysely";
 
 export type Dialect = "sqlite" | "postgres";
 
-/** Bytes, in the dialect's own type. Queries return a Buffer. */
+/** A column of bytes: `blob` on SQLite, and `bytea` on PostgreSQL. Queries return a Buffer. */
 export type Bytes = Uint8Array;
 
-/** A statement that creates a table, or a part of a table. */
+/** A statement of a migration, which creates or changes a table, an index, or a function. */
 export type TableStatement = RawBuilder<unknown>;

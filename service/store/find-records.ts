@@ -1,5 +1,5 @@
-// Finds records by address, or in the order in which they became visible. Used by folders whose own
-// tables refer to addresses.
+// Finds records by address, or in the order in which they became visible. Other folders, whose own
+// tables refer to addresses, use these functions.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -8,20 +8,20 @@ import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * The maximum number of addresses per statement. On SQLite, the number is limited because other
- * statements wait for this statement. On PostgreSQL, it is limited because a statement with 10,000
- * addresses would scan all records.
+ * The maximum number of addresses per statement. On SQLite, other statements wait for this
+ * statement. On PostgreSQL, a statement with 10,000 addresses would scan all records.
  */
 const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, number>;
 /**
- * The maximum number of addresses that are sorted without a pause. Some blocks of a busy chain have
- * tens of thousands of recipients, and other work can run in the pauses.
+ * The maximum number of addresses that are sorted at a time, so that other work can run in between.
+ * A block of a busy chain can have tens of thousands of recipients.
  */
 const sortedMax = 4_000;
 
 /**
  * Returns the `addresses` that have a record. Searches the index once for each address. In both
- * dialects, all addresses together are one parameter, so the statement is prepared only once.
+ * dialects, the statement has one parameter that contains all addresses, so its text does not
+ * depend on their number.
  *
  * @param addresses in lowercase, without repetitions
  */
@@ -30,20 +30,22 @@ export function matchAddresses(
   dialect: Dialect,
   addresses: readonly Hex[],
 ): Promise<Hex[]> {
-  // Addresses are searched in the order of the index, because neighbors in the index share pages.
+  // The addresses are sorted like the index, because neighbors in the index are often on the same
+  // page.
   return inGroups(addresses, sortedMax, (some) => matchSorted(db, dialect, some.sort()));
 }
 
 function matchSorted(db: Kysely<Tables>, dialect: Dialect, sorted: readonly Hex[]): Promise<Hex[]> {
   return inGroups(sorted, probesMax[dialect], async (some) => {
-    // Without `cross join`, SQLite might scan all records and search the set for each record.
+    // With `cross join`, SQLite searches the records for each address. Otherwise, it might scan all
+    // records.
     const { rows } = await sql<{ address: Buffer }>`select r.address
       from ${writeSet(dialect, some)} cross join records r where r.address = wanted.a`.execute(db);
     return rows.map((row) => toHex(row.address));
   });
 }
 
-/** Returns SQL of the table `wanted` with one column `a`. */
+/** Returns SQL of a table `wanted`, which contains the addresses in its only column `a`. */
 function writeSet(dialect: Dialect, addresses: readonly Hex[]): RawBuilder<unknown> {
   return dialect === "postgres"
     ? sql`unnest(${toBuffers(addresses)}::bytea[]) as wanted(a)`
@@ -57,7 +59,10 @@ function writeJson(addresses: readonly Hex[]): string {
   return JSON.stringify(addresses.map((address) => address.slice(2)));
 }
 
-/** The account that created the address first. The intent expires after `expirationSeconds`. */
+/**
+ * The account that created an address first. The intent expires after `expirationSeconds`, which is
+ * in Unix seconds.
+ */
 export type FirstCreator = {
   address: Hex;
   accountId: string;
@@ -65,7 +70,7 @@ export type FirstCreator = {
   expirationSeconds: number;
 };
 
-/** The `terms` are not verified: {@link decodeRecord} verifies them. */
+/** The `terms` are not verified yet. {@link decodeRecord} verifies them. */
 export type UnverifiedRecord = FirstCreator & { terms: Uint8Array };
 
 /** Finds the records of `addresses` (lowercase), in any order. */
@@ -83,7 +88,10 @@ export async function findRecords(
   return rows.map((row) => ({ ...toCreator(row), terms: row.terms }));
 }
 
-/** Finds the first creators of `addresses` (lowercase), by address. */
+/**
+ * Finds the account that first created each of the `addresses` (lowercase). Returns a map by
+ * address.
+ */
 export async function findCreators(
   db: Kysely<Tables>,
   addresses: readonly Hex[],
@@ -112,7 +120,9 @@ const toCreator = (row: {
   expirationSeconds: row.expires_at,
 });
 
-/** Returns those `addresses` whose intents are for other chains. All hex is lowercase. */
+/**
+ * Returns the `addresses` whose intents are for chains other than `chainId`. All hex is lowercase.
+ */
 export async function findOfOtherChains(
   db: Kysely<Tables>,
   chainId: number,
@@ -128,8 +138,8 @@ export async function findOfOtherChains(
 }
 
 /**
- * Finds the token and the amount that the intents of `addresses` on this chain request, by
- * lowercase address.
+ * Finds the requested token and amount of each of the `addresses` whose intent is for `chainId`.
+ * Returns a map by lowercase address.
  */
 export async function findRequested(
   db: Kysely<Tables>,
@@ -153,8 +163,8 @@ export type Created = { seq: number; address: Hex; chainId: number; createdAt: n
 /**
  * Finds up to `limit` records after `seq`, in the order in which they became visible. If `seq` is
  * 0, starts with the first record. A reader that continues from the last `seq` reads each record
- * exactly once. On PostgreSQL, inserts take their numbers under a lock (save-functions.ts), because
- * otherwise a lower number could be committed after a higher one was read.
+ * exactly once. On PostgreSQL, inserts get their `seq` while they hold a lock (save-functions.ts).
+ * Otherwise, a record could be committed after a record with a higher `seq` was read.
  */
 export async function findCreated(
   db: Kysely<Tables>,
@@ -183,8 +193,8 @@ export async function findNewestSeq(db: Kysely<Tables>): Promise<number> {
 }
 
 /**
- * Returns SQL of `seq`, `account_id`, and `address` of the chain's records above `seq`, up to
- * `end`, that expire after `expiredSeconds`.
+ * Returns SQL that selects `seq`, `account_id`, and `address` of the chain's records that expire
+ * after `expiredSeconds`. Selects records after `seq`, up to and including `end`.
  */
 export const unexpired = (chainId: number, seq: number, end: number, expiredSeconds: number) =>
   sql`select seq, account_id, address from records
@@ -194,8 +204,8 @@ export const unexpired = (chainId: number, seq: number, end: number, expiredSeco
 export type RequestedTokens = { tokens: Hex[]; seq: number; isEnd: boolean };
 
 /**
- * Finds the tokens, in lowercase, that the intents of open addresses on the chain request. Reads a
- * limited number of records after `seq`.
+ * Finds the tokens that intents on the chain request, in lowercase. Reads at most 1,000 records
+ * after `seq`, and skips intents that expire at `expiredSeconds` or earlier.
  */
 export async function findRequestedTokens(
   db: Kysely<Tables>,
@@ -218,13 +228,16 @@ export async function findRequestedTokens(
   return { tokens, seq: Math.max(seq, end), isEnd: end >= newest };
 }
 
-/** Returns the time at which the first record was created, in Unix seconds, if there is one. */
+/**
+ * Returns the time at which the first record was created, in Unix seconds, or undefined if there
+ * are no records.
+ */
 export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
   const [first] = await findCreated(db, 0, 1);
   return first && Math.floor(first.createdAt / 1000);
 }
 
-/** Reads the clock that all servers on this database share, in Unix milliseconds. */
+/** Returns the time of the database's clock, which all servers share, in Unix milliseconds. */
 export async function readClock(db: Kysely<Tables>, dialect: Dialect): Promise<number> {
   const now =
     dialect === "postgres"

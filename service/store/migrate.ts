@@ -1,8 +1,8 @@
-// Creates the tables that this version needs, even if several servers start simultaneously.
+// Creates the tables that this version needs. Several servers can do this simultaneously.
 //
 // Each folder with tables declares them in its tables.ts. The statements there never change,
-// because databases have been created with them. A change is a separate migration. A database that
-// was created with different statements is refused at startup.
+// because databases have been created with them. To change a table, add a migration. If a database
+// was created with different statements, the service does not start.
 
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,8 +16,9 @@ export type Rooms = Record<string, { statements(dialect: Dialect): TableStatemen
 
 /**
  * Runs each migration that has not run yet, in its own transaction. Creates the store's own tables
- * before the tables of `rooms`. The insert of a migration's name acts as a lock: a second server
- * waits until the first server has committed, and then finds that the migration has run.
+ * before the tables of `rooms`. Each transaction first inserts the name of its migration, which
+ * acts as a lock: a second server waits until the first server has committed, and then finds that
+ * the migration has run.
  *
  * @throws if a different version of the service created the tables
  */
@@ -51,9 +52,9 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
 }
 
 /**
- * The maximum time for which a migration waits for a lock. While a statement waits for a lock, all
- * later statements on the same table wait too, and statements of a running service fail after 3 s.
- * So a migration waits for less time, and tries again after a pause.
+ * The maximum time for which a migration waits for a lock. While it waits, all later statements on
+ * the same table wait too, and the statements of a running service fail after 3 s. So a migration
+ * waits for less than that, and tries again after a pause.
  */
 const lockMsMax = 1_000;
 const pauseMs = 2_000;
@@ -71,7 +72,8 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
     dialect === "postgres" ? sql`set local lock_timeout = ${sql.lit(ms)}`.execute(db) : undefined;
   try {
     await db.transaction().execute(async (transaction) => {
-      // This wait has no limit, because the migration of a different server may take long.
+      // If another server is running this migration, the insert waits for it without a limit,
+      // because a migration can take long.
       await limitLockWait(transaction, 0);
       const inserted = await transaction
         .insertInto("migrations")
@@ -93,8 +95,8 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
 const lockNotAvailable = "55P03";
 
 /**
- * Returns a digest of a folder's statements in both dialects. It is part of the migration's name,
- * so an edited migration has a different name.
+ * Returns a digest of a migration's statements in both dialects. The digest is part of the
+ * migration's name, so an edited migration gets a new name.
  */
 function digestStatements(
   db: Kysely<Tables>,
@@ -108,7 +110,7 @@ function digestStatements(
 async function createMigrationsTable(db: Kysely<Tables>): Promise<void> {
   const create = sql`create table if not exists migrations
     (name text primary key not null, applied_at bigint not null)`;
-  // If two servers create the table simultaneously, the statement of the slower server may fail on
-  // PostgreSQL. The table exists at the second attempt.
+  // If two servers create the table simultaneously, one of the statements can fail on PostgreSQL.
+  // The second attempt then finds the table.
   await create.execute(db).catch(() => create.execute(db));
 }

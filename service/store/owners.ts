@@ -1,12 +1,13 @@
 // Finds the accounts that created an address (its owners), and their references for the address.
 // The record of an address contains the first owner, and a separate table contains later owners.
-// Only the store uses these tables directly. Other folders include the SQL parts below in their own
-// statements, so that they can query their tables and these tables with one statement.
+// Only the store uses these tables directly. Other folders include the SQL from this file in their
+// own statements, to join their own tables with these tables.
 //
 // References, such as order numbers, are visible only to the account that set them. References that
 // pages set with a client ID are separate from references that servers set with an API key. A
-// client ID is public, so its claims must not be mistaken for the server's references. References
-// are saved with their records (save-functions.ts, sqlite/write-worker.ts).
+// client ID is public, so nobody must mistake a visitor's reference for one that the account's
+// server set. A reference is saved together with its record (save-functions.ts,
+// sqlite/write-worker.ts).
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -15,16 +16,16 @@ import type { Tables } from "./tables.ts";
 type Sql = RawBuilder<unknown>;
 
 /**
- * Returns SQL that joins the record of an address as `r`, and the later owner that
- * {@link createdAt} and {@link madeByClientId} read.
+ * Returns SQL that joins the record of an address as `r`. If the account is a later owner of the
+ * address, its row is joined as `l`.
  *
- * @param account SQL of the account that created the address
+ * @param account SQL of the ID of an account that created the address
  */
 export const joinRecord = (account: Sql, address: Sql) =>
   sql`join records r on r.address = ${address}
     left join later_owners l on l.account_id = ${account} and l.address = ${address}`;
 
-/** Returns SQL of all records as `r`, joined like {@link joinRecord}. */
+/** Returns SQL of all records as `r`, with the account's rows of later owners as `l`. */
 export const recordsFor = (account: Sql) => sql`records r
     left join later_owners l on l.account_id = ${account} and l.address = r.address`;
 
@@ -43,12 +44,12 @@ const madeByClientId = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.by_client_id else l.by_client_id end`;
 
 /**
- * The view of all owners. It has one row for each account and each of the account's addresses, with
- * `account_id`, `address`, and `created_at`.
+ * The view of all owners. It has one row for each account and address, with `account_id`,
+ * `address`, and `created_at`.
  */
 export const owners = sql`owners`;
 
-/** Whether the intent of an address is for the given chain or for a different chain. */
+/** Whether the intent of an address is for the given chain or for another chain. */
 export type IntentChain = "this" | "other";
 
 const isAmong = (chainId: number, addresses: readonly Hex[], intentChain: IntentChain) =>
@@ -56,8 +57,9 @@ const isAmong = (chainId: number, addresses: readonly Hex[], intentChain: Intent
     and r.chain_id ${sql.raw(intentChain === "this" ? "=" : "<>")} ${chainId}`;
 
 /**
- * Returns SQL of the first owners of the `addresses` whose intents are for the chain that
- * `intentChain` selects, with the intents' `token` and `chain_id`.
+ * Returns SQL that selects the first owner of each of the `addresses`, with the intent's `token`
+ * and `chain_id`. Selects addresses whose intents are for `chainId`, or with `other`, for other
+ * chains.
  */
 export const firstOwners = (
   chainId: number,
@@ -67,7 +69,7 @@ export const firstOwners = (
   sql`select r.account_id, r.address, r.created_at, r.token, r.chain_id from records r
     where ${isAmong(chainId, addresses, intentChain)}`;
 
-/** Returns the `addresses` that several accounts created. */
+/** Returns the `addresses` that have later owners. Selects addresses like {@link firstOwners}. */
 export async function findShared(
   db: Kysely<Tables>,
   chainId: number,
@@ -80,7 +82,10 @@ export async function findShared(
   return rows.map(({ address }) => toHex(address));
 }
 
-/** Returns SQL of the first `most` later owners of an address, like {@link firstOwners}. */
+/**
+ * Returns SQL that selects up to `most` later owners of an address, earliest first, with the
+ * columns of {@link firstOwners}.
+ */
 export const laterOwners = (address: Hex, most: number) =>
   sql`select o.account_id, o.address, o.created_at, r.token, r.chain_id
     from (select * from later_owners where address = ${fromHex(address)}
@@ -91,8 +96,8 @@ export const laterOwners = (address: Hex, most: number) =>
 export type CreatedBy = "api_key" | "client_id";
 
 /**
- * An account's reference for an address. The reference is in `reference` if an API key set it, and
- * in `claimedReference` if a client ID set it. At least one of the two fields is null.
+ * An account's reference for an address. It is `reference` if an API key set it, and
+ * `claimedReference` if a client ID set it. The other field is null.
  */
 export type Named = {
   reference: string | null;
@@ -107,24 +112,27 @@ export function readNamed(row: { reference: string | null; by_client_id: number 
     : { reference: row.reference, claimedReference: null, createdBy: "api_key" };
 }
 
-/** The table of all references: `account_id`, `address`, `reference`, and `created_at`. */
+/**
+ * The table of all references, with the columns `account_id`, `address`, `reference`, and
+ * `created_at`.
+ */
 export const references = sql`address_references`;
 
-/** Returns SQL that joins the account's reference for an address, if there is one, as `n`. */
+/** Returns SQL that joins the account's reference for an address as `n`, if there is one. */
 export const joinReference = (account: Sql, address: Sql) =>
   sql`left join address_references n on n.account_id = ${account} and n.address = ${address}`;
 
 /**
- * Returns SQL that is 1 if a client ID set the reference for the address. If there is no reference,
- * the SQL is 1 if a client ID created the address.
+ * Returns SQL that is 1 if a client ID set the account's reference for the address. If there is no
+ * reference, it is 1 if a client ID created the address.
  *
- * @param account SQL of the account, in a query that contains {@link joinRecord} and {@link
- *   joinReference}
+ * @param account SQL of the account's ID; the query must contain {@link joinRecord} and
+ *   {@link joinReference}
  */
 export const byClientId = (account: Sql) =>
   sql<number>`coalesce(n.by_client_id, ${madeByClientId(account)})`;
 
-/** Finds the first address (20 bytes) for which an API key of the account set this reference. */
+/** Finds the first address (20 bytes) for which the account set this reference with an API key. */
 export async function findHolder(
   db: Kysely<Tables>,
   accountId: string,
@@ -136,7 +144,8 @@ export async function findHolder(
     .where("account_id", "=", accountId)
     .where("reference", "=", reference)
     .where("by_client_id", "=", 0)
-    // SQLite uses the partial unique index only if the 0 is not a parameter.
+    // SQLite uses the partial unique index only if the condition contains a literal 0, not a
+    // parameter.
     .where(sql<boolean>`is_again = 0`)
     .executeTakeFirst();
   return holder && Buffer.from(holder.address);

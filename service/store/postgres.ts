@@ -1,14 +1,14 @@
 // The store in PostgreSQL, which several servers share.
 //
-// Requests that arrive together share a round trip. A round trip is one read with `= ANY`, or one
-// call of `save_records` or `save_named_records`, which is a transaction of one statement. These
-// requests have a separate connection pool, so that lists and background work cannot use up their
-// connections.
+// Create requests and lookups that arrive together share a round trip: one query with `= any(…)`,
+// or one call of `save_records` or `save_named_records`. Each call is a transaction with a single
+// statement. These requests have a separate connection pool, so that lists and background work
+// cannot use up their connections.
 //
-// PostgreSQL may be stuck because of a lock, a disk, or a network that drops packets. So each wait
-// has two limits. After the client's limit, the request fails. After the server's limit, PostgreSQL
-// ends the statement or the transaction. Otherwise, the transaction would keep its locks after the
-// client has disconnected.
+// PostgreSQL can be stuck because of a lock, a disk, or a network that drops packets. So both the
+// client and the server limit each wait. After the client's limit, the request fails. After the
+// server's limit, PostgreSQL ends the statement or the transaction, which would otherwise keep its
+// locks after the client has disconnected.
 
 import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
@@ -34,8 +34,8 @@ import type { Tables } from "./tables.ts";
 /** The maximum number of records per statement. */
 const groupSizeMax = 512;
 /**
- * The maximum number of keys per read, and the maximum number of simultaneous reads of one kind.
- * With these limits, the service and PostgreSQL can work at the same time.
+ * The maximum number of keys per read, and the maximum number of simultaneous reads per query. Both
+ * are small, so that the service can process one result while PostgreSQL executes the next read.
  */
 const readSizeMax = 32;
 const readsRunningMax = 2;
@@ -47,30 +47,33 @@ const hotConnectionsMax = 6;
 const connectionsMax = 8;
 const connectMsMax = 3_000;
 /**
- * The maximum time of a statement, and the maximum time that a transaction waits for its client's
- * next statement.
+ * The maximum duration of a statement, and the maximum time between two statements of a
+ * transaction.
  */
 const statementMsMax = 10_000;
 /**
- * The maximum time of a migration's statement. It is long, because creating an index of a large
- * table takes longer than other statements.
+ * The maximum duration of a migration's statement. The creation of an index on a large table takes
+ * longer than other statements.
  */
 const migrationMsMax = 3_600_000;
-/** The client waits a little longer than the server, so that it receives the server's error. */
+/**
+ * The client's limit is this much longer than the server's limit, so that the client receives the
+ * server's error.
+ */
 const errorMsMax = 500;
 /**
- * The maximum time for which a statement waits for a lock. After it, PostgreSQL cancels the
- * statement, and the statement's transaction saves nothing.
+ * The maximum time for which a statement waits for a lock. After this time, PostgreSQL cancels the
+ * statement, and its transaction saves nothing.
  */
 const lockMsMax = 3_000;
 /**
- * The time within which a create request or a lookup is answered, including the wait for the
- * previous group. The service does not cancel a statement that it has sent, because it would be
- * unknown whether the statement was committed.
+ * The maximum time until a create request or a lookup is answered, including the wait for the
+ * previous group. After this time, the request fails, but its statement is not canceled, because it
+ * would be unknown whether the statement was committed.
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
-/** The SQLSTATEs of a statement that exceeded its time limit or the limit for a lock. */
+/** The SQLSTATE codes for an exceeded time limit of a lock and of a statement. */
 const timeouts = new Set(["55P03", "57014"]);
 
 /**
@@ -84,8 +87,8 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
   const otherPool = connect(url, { connectionsMax });
   const db = openKysely(otherPool);
 
-  // Records with a reference and records without one have separate groups, so that a lock on the
-  // table of references does not delay records without a reference.
+  // Records with a reference are saved separately from records without one. So a lock on the table
+  // of references does not delay records without a reference.
   const savePlain = together(recordWriter(pool, savePlainGroup), { sizeMax: groupSizeMax });
   const saveNamed = together(recordWriter(pool, saveNamedGroup), { sizeMax: groupSizeMax });
   const reads: Together<Uint8Array, unknown[]>[] = [];
@@ -114,13 +117,15 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     async close() {
       await Promise.all([savePlain, saveNamed, ...reads].map((group) => group.idle()));
       await Promise.all([db.destroy(), pool.end()]);
-      // Kysely ends its pool only if Kysely has run a statement.
+      // Kysely ends its pool only if it has run a statement.
       if (!otherPool.ending) await otherPool.end();
     },
   };
 }
 
-/** Runs the migrations on a separate connection, whose statements may take an hour. */
+/**
+ * Runs the migrations on a separate connection, because their statements may take up to an hour.
+ */
 async function migrateOnce(url: string, rooms: Rooms): Promise<void> {
   const pool = connect(url, { connectionsMax: 1, msMax: migrationMsMax });
   const db = openKysely(pool);
@@ -146,7 +151,7 @@ function openKysely(pool: pg.Pool): Kysely<Tables> {
 
 type PoolOptions = {
   connectionsMax: number;
-  /** The maximum time of a statement, in milliseconds. */
+  /** The maximum duration of a statement, in milliseconds. */
   msMax?: number;
 };
 
@@ -157,20 +162,20 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
     connectionTimeoutMillis: connectMsMax,
     query_timeout: msMax + errorMsMax,
     application_name: "executable-address",
-    // Messages below the level of a warning are disabled. So any notice during a write means that
-    // the write may not be durable.
+    // With this setting, PostgreSQL sends no messages below the level of a warning. So a message
+    // during a write means that the write may not be durable.
     options:
       `-c client_min_messages=warning -c lock_timeout=${lockMsMax} -c statement_timeout=${msMax} ` +
       `-c idle_in_transaction_session_timeout=${statementMsMax}`,
-    // All integers are milliseconds or counts below 2^53.
+    // Every integer in the database is below 2^53, so it fits a number.
     types: {
       getTypeParser: ((oid: number, format?: "text") =>
         oid === int8Oid ? Number : pg.types.getTypeParser(oid, format)) as never,
     },
   });
-  // The pool replaces a broken connection, and queries on this connection fail. The listeners are
-  // needed because an error event without a listener ends the process. The pool emits only the
-  // errors of idle clients, and a client in use emits its own errors.
+  // If a connection breaks, its queries fail, and the pool replaces it. The listeners do nothing,
+  // but an error event without a listener would end the process. The pool emits the errors of idle
+  // clients only, so each client also needs a listener.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -178,8 +183,8 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
 
 /**
  * Returns a connection whose queries throw {@link UnavailableError} if PostgreSQL does not respond.
- * A connection without a response may still be busy with its statement. So it is closed without a
- * further statement, such as a rollback, which would have to wait as long again.
+ * A connection without a response is closed, because PostgreSQL may still be busy with its
+ * statement. No rollback is sent, because it would have to wait equally long.
  */
 async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await available(pool.connect());
@@ -197,13 +202,12 @@ async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
       return available(Promise.reject(error));
     }
   };
-  // `query` has a second form, which Kysely uses only for cursors. The service does not open
-  // cursors.
+  // Kysely's type of `query` also has a form for cursors, which the service does not use.
   const typed = query as unknown as PostgresPoolClient["query"];
   return { query: typed, release: () => client.release(fault !== undefined) };
 }
 
-/** Throws if the server confirms a commit before the commit is on disk. */
+/** Throws if PostgreSQL is configured to confirm commits before they are on disk. */
 async function assertDurable(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query<{ synchronous_commit: string }>("show synchronous_commit");
   if (rows[0]?.synchronous_commit !== "off") return;
@@ -273,8 +277,8 @@ type Exceptional = {
  * Calls a function of save-functions.ts with one statement, which is one transaction and one round
  * trip.
  *
- * @throws {UnavailableError} if the call failed, or if PostgreSQL stopped waiting for its standby;
- *   in the second case, the rows would be lost if the primary is lost
+ * @throws {UnavailableError} if the call failed, or if PostgreSQL stopped waiting for its standby,
+ *   because the standby may then not have the rows
  */
 async function save(
   pool: pg.Pool,
@@ -295,13 +299,13 @@ async function save(
     return rows;
   } finally {
     client.off("notice", onNotice);
-    client.release(isBroken); // a timed-out statement may still be running
+    client.release(isBroken); // a statement may still be running
   }
 }
 
 /**
- * Gives a query the time limit of the requests that wait for the query. The types of pg do not have
- * this option.
+ * Limits the duration of a query to the time limit of the requests that wait for it. pg supports
+ * this option, but its types do not include it.
  */
 const limited = <Query extends object>(query: Query) => ({ ...query, query_timeout: answerMsMax });
 
@@ -327,8 +331,8 @@ const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
   );
 
 /**
- * Converts any failure of a query to an UnavailableError. The outcome of the query is unknown, so
- * the service must not acknowledge anything.
+ * Converts any failure of a query to an UnavailableError, because the outcome of the query is
+ * unknown and the service must not acknowledge it.
  */
 async function available<Result>(query: Promise<Result>): Promise<Result> {
   try {

@@ -1,7 +1,6 @@
-// Decodes and serializes records. A record is used only after it was verified: its terms must be
-// canonical, and must derive the address under which they are stored. All code that reads records
-// decodes them with this file. A create request and a lookup return the same JSON text, byte for
-// byte.
+// Decodes, verifies, and serializes records. All code that reads records uses this file. A record
+// is used only if its terms are canonical and derive the address under which they are stored. A
+// create request and a lookup return the same JSON text, byte for byte.
 
 import {
   decodeTerms,
@@ -15,15 +14,15 @@ import { createKeccak } from "hash-wasm";
 import { deriveColumns } from "./columns.ts";
 import { CorruptError, type Store } from "./store.ts";
 
-/** `keccak` is noble's implementation by default. */
+/** If `keccak` is omitted, the library's own implementation is used. */
 export type DecodeParts = { factory: Hex; keccak?: Keccak };
 
 /**
- * Returns the intent of `terms`.
+ * Verifies a record, and returns its intent.
  *
- * @param address 20 bytes: the address under which the terms are stored
- * @throws {CorruptError} if the terms are not canonical or derive a different address; `cause` is
- *   the reason
+ * @param address the address under which the terms are stored, 20 bytes
+ * @throws {CorruptError} if the terms are not canonical or derive a different address; its `cause`
+ *   is the reason
  */
 export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): Intent {
   try {
@@ -42,22 +41,19 @@ export function notServed(address: Uint8Array, cause: unknown): CorruptError {
   return new CorruptError(`the record of 0x${digits} is not served`, { cause });
 }
 
-/** Thrown if the records belong to a factory that differs from this version's factory. */
+/** Thrown if the addresses of the records were derived with another factory than this version's. */
 export class OtherFactoryError extends Error {
   override name = "OtherFactoryError";
 }
 
-/**
- * The number of records to check. One record can be corrupt, but it is very unlikely that all are.
- */
+/** The number of records to check. There are several, because a single record can be corrupt. */
 const samples = 8;
 
 /**
- * Refuses a database whose records belong to a different factory. The records' terms do not derive
- * the records' addresses with this version's factory, so every lookup would fail.
+ * Refuses a database whose addresses were derived with another factory. With this version's
+ * factory, the terms do not derive these addresses, so every lookup would fail.
  *
- * @throws {OtherFactoryError} if there are records and none of the first few belongs to this
- *   factory
+ * @throws {OtherFactoryError} if there are records, and none of the first few matches this factory
  */
 export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Promise<void> {
   const rows = await db.selectFrom("records").select(["address", "terms"]).limit(samples).execute();
@@ -69,13 +65,13 @@ export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Prom
   );
 }
 
-/** Returns the reason why a record does not match its address, as one line without the address. */
+/** Returns the reason why a record is corrupt, as one line without the address. */
 export const causeOf = ({ cause, message }: CorruptError): string =>
   cause instanceof Error ? cause.message : message;
 
 /**
- * Replaces the corrupt terms that are stored for `address` (20 bytes). Call this function only with
- * terms that derive the address. The stored terms are different, so they must be wrong.
+ * Replaces the stored terms of `address` (20 bytes), which are corrupt. The caller must have
+ * verified that the new `terms` derive the address.
  */
 export async function mendTerms(
   { db }: Pick<Store, "db">,
@@ -92,7 +88,7 @@ export async function mendTerms(
 
 /**
  * @param address 20 bytes
- * @param intent as the library parses or decodes it, so that its fields have a fixed order
+ * @param intent as returned by the library, so that its fields have a fixed order
  */
 export function recordJson(
   address: Uint8Array,
@@ -107,7 +103,7 @@ export function recordJson(
 }
 
 /**
- * Verifies stored terms and returns their record as JSON.
+ * Verifies stored terms, and returns the record as JSON.
  *
  * @throws {CorruptError} in the same cases as {@link decodeRecord}
  */
@@ -122,7 +118,7 @@ export function storedRecordJson(
 const hasher = await createKeccak(256);
 
 /**
- * Returns the keccak-256 hash of the bytes. All callers share the hasher, which is safe because
+ * Returns the keccak-256 hash of the bytes. All callers share one hasher, which is safe because
  * each call is synchronous and resets it.
  */
 export const keccak: Keccak = (bytes) => hasher.init().update(bytes).digest("binary");

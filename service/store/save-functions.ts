@@ -1,34 +1,36 @@
 // Saves records on PostgreSQL, each with its owner and its reference. sqlite/write-worker.ts does
 // the same on SQLite, and store.test.ts runs against both.
 //
-// The database runs these functions because their statements must see rows that other servers
-// committed while the functions waited for their turn. A single statement would not see such rows,
-// because it sees the database as it was when the statement started. If a transaction needed
-// several round trips, all servers would wait if one server stopped in the middle.
+// PostgreSQL runs the code in this file, as functions. The statements of a function see rows that
+// other servers committed while the function waited for its lock. A plain SQL statement would not
+// see these rows, because it sees the database as of its own start. A transaction with several
+// round trips would block all servers if its server stopped between two of them.
 
 import { sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
 
-/** The ID of the lock that only these functions take. */
+/** The ID of the advisory lock, which only these functions take. */
 const turnLock = 1;
 
 /**
  * Creates the functions `save_records`, for records without a reference, and `save_named_records`.
  * Each function takes the columns of a group of records, and returns a row for each record that was
- * not saved. The row contains the record's place in the group, starting at 1, and the outcome:
+ * not saved. The row contains the record's position in the group, starting at 1, and the outcome:
  * `exists`, `other_terms`, or `held` with the address that has the reference.
  *
- * The lock allows only one group on all servers to draw numbers and check references at a time.
- * PostgreSQL releases the lock when the rows are visible. So a reader that has seen a number never
- * misses a lower number. If two records have the same reference, the second finds the first.
+ * Both functions hold the same lock until the end of their transaction, so only one group on all
+ * servers is saved at a time. When PostgreSQL releases the lock, the group's rows are visible. So a
+ * reader that has seen a record's `seq` never misses a lower one. And if two records have the same
+ * reference, the second record finds the first.
  */
 export function saveFunctions(dialect: Dialect): TableStatement[] {
   return dialect === "sqlite" ? [] : [sql.raw(saveRecords), sql.raw(saveNamedRecords)];
 }
 
 /**
- * Inserts the whole group with one statement, and handles records one by one only if an address
- * already exists. With one statement per record, throughput is a sixth lower (bench/http.ts).
+ * Inserts the whole group with one statement. If some addresses already exist, two more statements
+ * handle later owners and different terms. With one statement per record, throughput is a sixth
+ * lower (bench/http.ts).
  */
 const saveRecords = `
   create function save_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],
@@ -63,9 +65,9 @@ const saveRecords = `
   end $$`;
 
 /**
- * Handles the records one after the other, because a later record may have the same reference. The
- * function locks the table of references before it takes the turn lock. So a function that waits
- * for the table does not delay functions that do not need the table.
+ * Saves the records one after the other, because two records in a group can have the same
+ * reference. Locks the table of references before it takes the advisory lock, so that a wait for
+ * this table does not delay `save_records`.
  */
 const saveNamedRecords = `
   create function save_named_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],

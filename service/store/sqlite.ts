@@ -1,11 +1,11 @@
-// The store in one SQLite file, for one server, and for operators' commands that run at the same
+// The store in one SQLite file, which one server uses. Operators' commands can use it at the same
 // time.
 //
-// The main thread reads credentials, and the terms that statuses need. There are four other
-// threads: one commits new records (write-worker.ts), one reads records for lookups
-// (read-worker.ts), one runs Kysely's statements (statement-worker.ts), and one copies the
-// write-ahead log into the file (checkpoint-worker.ts). Each thread starts when it is first needed
-// and has its own connection. Only writers wait for each other.
+// The main thread reads credentials, and the terms for status requests. There are four other
+// threads, each with its own connection: one commits new records (write-worker.ts), one reads
+// records for lookups (read-worker.ts), one runs Kysely's statements (statement-worker.ts), and one
+// copies the write-ahead log into the file (checkpoint-worker.ts). A thread starts when it is first
+// needed. Only writers wait for each other.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -33,24 +33,25 @@ import {
 import type { Tables } from "./tables.ts";
 
 /**
- * A group of this size is read immediately. So the first create requests of a turn of the event
- * loop reach the writing thread while the main thread works on the other requests. With larger
- * groups, the two threads would wait for each other.
+ * A group with this number of keys is read immediately. A create request first needs its
+ * credential, so with small groups, the first create requests reach the writing thread while the
+ * main thread processes the next ones. With larger groups, the two threads would wait for each
+ * other.
  */
 const keysPerGroupMax = 16;
 /**
- * A group of this size is sent immediately, so that the reading thread starts while more requests
- * arrive.
+ * A group with this number of lookups is sent immediately, so that the reading thread can start
+ * while more requests arrive.
  */
 const lookupsPerGroupMax = 32;
 /**
- * The maximum number of groups in the reading thread. The thread works on one group while the next
- * group waits in the thread's queue.
+ * The maximum number of groups that the reading thread has received but not answered: the group
+ * that it processes, and the next group.
  */
 const lookupGroupsMax = 2;
 /**
- * A group of this size is sent immediately, so that the writing thread starts while more requests
- * arrive.
+ * A group with this number of records is sent immediately, so that the writing thread can start
+ * while more requests arrive.
  */
 const createsPerGroupMax = 16;
 
@@ -60,8 +61,9 @@ export const sqliteFile = (dataDirectory: string): string => join(dataDirectory,
 /**
  * Opens the store.
  *
- * @param file the path of the database, which is created if it is missing; its directory must exist
- * @param checkpoints false for operators' commands, because the server does the checkpoints
+ * @param file the path of the database file, which is created if it is missing; its directory must
+ *   exist
+ * @param checkpoints false for operators' commands, because the server runs the checkpoints
  */
 export async function openSqlite(file: string, rooms: Rooms, checkpoints = true): Promise<Store> {
   makePrivateFile(file);
@@ -117,8 +119,8 @@ export async function openSqlite(file: string, rooms: Rooms, checkpoints = true)
 }
 
 /**
- * Runs the migrations in the main thread. This is possible because the main thread does not answer
- * requests yet, and no other thread has to be started first.
+ * Runs the migrations in the main thread. They may block it, because it does not answer requests
+ * yet.
  */
 async function migrateFile(file: string, rooms: Rooms): Promise<void> {
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connect(file) }) });
@@ -140,12 +142,12 @@ type RecordReader = {
    * @throws {CorruptError}
    */
   find(address: Uint8Array): Promise<string | undefined>;
-  /** Resolves after the reads that were started have ended. */
+  /** Stops the thread after it has answered all pending lookups. */
   stop(): Promise<void>;
 };
 
 /**
- * Opens the reading thread. Addresses are sent to it in groups. Because of the thread, the service
+ * Opens the reading thread, which receives addresses in groups. With this thread, the service
  * answers an eighth more lookups per second (bench/http.ts), and a slow disk delays only lookups.
  */
 export function recordReader(file: string): RecordReader {
@@ -185,18 +187,18 @@ type RecordWriter = {
    * @throws {CorruptError}
    */
   save(row: NewRecord): Promise<SaveOutcome>;
-  /** Makes every save fail from now on, including those in progress. */
+  /** Makes all saves fail from now on, including pending saves. */
   stopAcknowledging(error: unknown): void;
   /** @throws {UnavailableError} after a fault that requires a restart */
   assertAcknowledging(): void;
-  /** Resolves after the saves that were started have ended. */
+  /** Stops the thread after it has answered all pending saves. */
   stop(): Promise<void>;
 };
 
 /**
- * Opens the writing thread. Records are sent to it in groups, and several groups can be in
- * progress. Outcomes arrive in the order of the groups. The thread commits all groups that have
- * reached it in one transaction.
+ * Opens the writing thread, which receives records in groups. Several groups can be pending, and
+ * their outcomes arrive in the same order. The thread commits the groups that wait in its queue in
+ * one transaction.
  */
 function recordWriter(file: string): RecordWriter {
   let failure: unknown;
@@ -248,11 +250,11 @@ function recordWriter(file: string): RecordWriter {
 const unavailable = (message: string, cause: unknown) => new UnavailableError(message, { cause });
 
 /**
- * Returns whether writes must stop until a restart, which reads the file again. After a failed
- * fsync, the kernel may report the next fsync as successful although pages were lost. A full disk
- * is not fatal, because the transaction is rolled back cleanly.
+ * Returns whether writes must stop until a restart, after which the file is read again. After a
+ * failed fsync, the kernel may report the next fsync as successful although pages were lost. A full
+ * disk is not fatal, because SQLite rolls the transaction back without an error.
  */
 function isFatal(code: string): boolean {
-  if (code === "SQLITE_IOERR_SHMSIZE") return false; // no space for the index of the log
+  if (code === "SQLITE_IOERR_SHMSIZE") return false; // no space for the log's index
   return code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
 }

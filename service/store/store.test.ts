@@ -1,4 +1,4 @@
-// Tests every store with the same suite. Before you add a guarantee to store.ts, add its test here.
+// Runs the same tests for every store. If you add a guarantee to store.ts, add its test here.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -42,8 +42,8 @@ const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[
 };
 
 /**
- * The migrations of earlier versions. Some databases were created with them, so they must not
- * change.
+ * The names of earlier versions' migrations. They must not change, because databases have been
+ * created with them.
  */
 const earlierMigrations = [
   "accounts-2c77eb16",
@@ -59,7 +59,9 @@ function row(accountId = "acc_1"): NewRecord {
   return { address: randomBytes(20), terms, accountId, createdAtMs: 1_790_000_000_123 };
 }
 
-/** Waits until this number of statements of this database wait for a lock, or until `isOver`. */
+/**
+ * Waits until `count` statements in this database wait for a lock, or until `isOver` returns true.
+ */
 async function waiting({ db }: Store, count: number, isOver = () => false): Promise<void> {
   while (!isOver()) {
     const { rows } = await sql<{ count: number }>`select count(*) as count from pg_stat_activity
@@ -409,7 +411,8 @@ test("a reader with a cursor misses no record that PostgreSQL commits later", as
   const from = await findNewestSeq(one.db);
   const rows = [row(), row(), row()].sort((a, b) => Buffer.compare(a.address, b.address));
   const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];
-  // An insert takes a number for `first`, and then waits until this transaction releases `held`.
+  // The save of `first` and `held` takes a `seq` for `first`, and then waits until this transaction
+  // releases the address of `held`.
   const blocker = await one.db.startTransaction().execute();
   const { chainId, expiresAt, ...columns } = deriveColumns(held.terms);
   const more = { account_id: "acc_1", chain_id: chainId, created_at: 1, expires_at: expiresAt };

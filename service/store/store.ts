@@ -1,12 +1,12 @@
-// The interface of a store, with the guarantees that every store gives. store.test.ts checks them
-// for every store.
+// The interface of the stores, and the guarantees that each of them gives. store.test.ts tests
+// these guarantees.
 
 import type { Kysely } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * A record to save for an account. `address` has 20 bytes, the library has encoded `terms`, and
+ * A record to save for an account. `address` has 20 bytes, `terms` are encoded by the library, and
  * `createdAtMs` is in Unix milliseconds.
  */
 export type NewRecord = {
@@ -14,24 +14,25 @@ export type NewRecord = {
   terms: Uint8Array;
   accountId: string;
   /**
-   * Whether the request used the account's client ID. The executor has a separate budget for such
-   * addresses.
+   * Whether the request used the account's client ID. The executor has a separate budget for
+   * addresses that client IDs created.
    */
   isClientId?: boolean;
   createdAtMs: number;
   /** The account's reference for the address. */
   reference?: string | undefined;
-  /** Whether to save the reference even if a different address of the account already has it. */
+  /** Whether to save the reference even if another address of the account already has it. */
   isAgain?: boolean;
 };
 
 /**
- * Whether a record was saved. In the cases other than `saved`, nothing is stored:
+ * The outcome of a save. If it is not `saved`, nothing was stored:
  *
- * - `usedBy`: a different address of the account (20 bytes) already has the reference, set with the
- *   same kind of credential
- * - `exists`: the account already created this address without this reference. A client ID is
- *   public, so it can set a reference only when it creates the address.
+ * - `usedBy`: the reference already belongs to this other address (20 bytes) of the account, and
+ *   was set with the same kind of credential
+ * - `exists`: a client ID tried to set a reference, but the account had already created the address
+ *   without this reference. A client ID is public, so it can set a reference only when it creates
+ *   the address.
  */
 export type SaveOutcome = "saved" | "exists" | { usedBy: Uint8Array };
 
@@ -39,49 +40,50 @@ export type Store = {
   dialect: Dialect;
 
   /**
-   * Saves the record, its owner, and its reference. Resolves only after all three are durable. Rows
-   * that arrive together share one commit. If the commit fails, all calls for these rows fail. The
-   * call is idempotent: the intent of an address never changes, and repeated calls do not change
-   * the time since which the account owns the address. An API key replaces an earlier reference of
-   * the address.
+   * Saves the record, its owner, and its reference. Resolves only after all three are durable.
+   * Calls that arrive together share a commit, and if the commit fails, all of them fail. The call
+   * is idempotent: a repeated call changes neither the intent of the address nor the time at which
+   * the account first created it. An API key replaces the address's earlier reference, if there is
+   * one.
    * @throws {UnavailableError} if it is unknown whether the commit is durable
    * @throws {CorruptError} if the database has different terms for this address
    */
   saveRecord(row: NewRecord): Promise<SaveOutcome>;
 
   /**
-   * Returns the unverified terms of an address of 20 bytes. The caller must verify that the terms
-   * derive the address.
+   * Returns the terms of an address (20 bytes), without verifying them. The caller must verify that
+   * they derive the address.
    * @throws {UnavailableError} if the store does not answer
    */
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
 
   /**
-   * Returns the verified record of an address of 20 bytes, as the JSON text that the create request
-   * returned.
+   * Verifies the record of an address (20 bytes), and returns it as the JSON text that the create
+   * request returned.
    * @throws {UnavailableError} if the store does not answer
    * @throws {CorruptError} if the stored terms do not derive the address
    */
   findRecord(address: Uint8Array): Promise<string | undefined>;
 
   /**
-   * Returns a function that reads the rows of a key. Calls in the same turn of the event loop share
-   * one transaction or round trip. Each call reads the primary database, never a cache.
+   * Returns a function that finds the rows of a key. Calls in the same turn of the event loop share
+   * a transaction on SQLite, and a round trip on PostgreSQL. Each call reads the primary database,
+   * never a cache.
    */
   readerOf<Row>(query: KeyedQuery): KeyedReader<Row>;
 
   /**
-   * Runs a prepared statement and returns its rows. Each connection plans the statement only once,
-   * by its name. Exists only on PostgreSQL.
+   * Runs a prepared statement and returns its rows. Each connection prepares the statement only
+   * once, by its name. Exists only on PostgreSQL.
    * @throws {UnavailableError}
    */
   prepared?: (statement: Prepared) => Promise<unknown[]>;
 
-  /** Runs all other statements, in SQL that both dialects support. */
+  /** Kysely, for all other statements. */
   db: Kysely<Tables>;
 
   /**
-   * Resolves if the store is readable and still acknowledges writes.
+   * Resolves if the store can be read and still acknowledges writes.
    * @throws {UnavailableError}
    */
   check(): Promise<void>;
@@ -90,12 +92,13 @@ export type Store = {
   close(): Promise<void>;
 };
 
-/** `text` must always be the same for one `name`. */
+/** Two statements with the same `name` must have the same `text`. */
 type Prepared = { name: string; text: string; values: unknown[] };
 
 /**
- * A query for the rows of a key, in both dialects. `sqlite` takes one key as its parameter.
- * `postgres` takes an array of keys, `any($1::bytea[])`, and selects the key of each row as `key`.
+ * A query that finds rows by a key, in both dialects. The parameter of `sqlite` is a single key.
+ * The parameter of `postgres` is an array of keys, as in `any($1::bytea[])`, and each row must
+ * contain its key as the column `key`.
  */
 export type KeyedQuery = { name: string; sqlite: string; postgres: string };
 
@@ -103,19 +106,19 @@ export type KeyedQuery = { name: string; sqlite: string; postgres: string };
 export type KeyedReader<Row> = (key: Uint8Array) => Promise<Row[]>;
 
 /**
- * Thrown if the database did not respond or failed, so that the outcome is unknown. The caller can
+ * Thrown if the database failed or did not respond. The outcome is then unknown, and the caller can
  * try again later.
  */
 export class UnavailableError extends Error {
   override name = "UnavailableError";
 }
 
-/** Thrown if the data of the store is inconsistent, so that a retry does not help. */
+/** Thrown if stored data is inconsistent. A retry does not help. */
 export class CorruptError extends Error {
   override name = "CorruptError";
 }
 
-/** The query with which every store reads the terms of records. */
+/** The query of both stores for the terms of a record. */
 export const termsByAddress: KeyedQuery = {
   name: "find-terms",
   sqlite: "select terms from records where address = ?",

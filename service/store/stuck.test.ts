@@ -1,5 +1,5 @@
-// Tests a stuck PostgreSQL: a table is locked, or the server accepts statements and does not
-// respond.
+// Tests the store while PostgreSQL is stuck: while a table is locked, or while the server accepts
+// statements but does not respond.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -13,7 +13,9 @@ import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { openPostgres } from "./postgres.ts";
 import type { Store } from "./store.ts";
 
-/** The maximum time until a response: the limit of 5 s, plus a margin for a busy machine. */
+/**
+ * The maximum time until a call fails: the store's limit of 5 s, plus a margin for a busy machine.
+ */
 const answerMsMax = 7_000;
 
 let postgres: TestPostgres;
@@ -33,7 +35,7 @@ function newRow(number: number) {
 
 const unavailable = { name: "UnavailableError", message: /^PostgreSQL: / };
 
-/** Asserts that `act` soon fails with an UnavailableError. */
+/** Asserts that `act` fails with an UnavailableError within 7 s. */
 async function assertRefused(act: Promise<unknown>): Promise<void> {
   const beganMs = performance.now();
   await assert.rejects(act, unavailable);
@@ -41,7 +43,9 @@ async function assertRefused(act: Promise<unknown>): Promise<void> {
   assert.ok(tookMs < answerMsMax, `refused after ${Math.round(tookMs)} ms`);
 }
 
-/** Asserts that saves and lookups soon fail, even if they wait for the previous group. */
+/**
+ * Asserts that saves and lookups fail within 7 s, even if they have to wait for the previous group.
+ */
 async function assertAllRefused(store: Store): Promise<void> {
   const reads = Array.from({ length: 3 }, () => assertRefused(store.findTerms(newRow(1).address)));
   const first = assertRefused(store.saveRecord(newRow(1)));
@@ -127,7 +131,8 @@ describe("UnavailableError within seconds", { concurrency: true }, () => {
       await Promise.all(creates);
     }
     await refused;
-    // A save would take seconds if it waited for the lock, or for the save that waits for the lock.
+    // If these saves waited for the lock, directly or behind the other save, each would take
+    // seconds.
     assert.ok(saved > 5, `${saved} creates while another waited`);
     await operator.query("rollback");
     assert.equal(await store.findTerms(named.address), undefined);
@@ -212,7 +217,7 @@ describe("while other work uses PostgreSQL", { concurrency: true }, () => {
 
   test("a migration may take longer than a statement, and a second server waits", async (t) => {
     const databaseUrl = await postgres.newDatabase();
-    // The limit of other statements is 10 s.
+    // Longer than the limit of other statements, which is 10 s.
     const rooms = { slow: { statements: () => [sql`select pg_sleep(12)`] } };
     const stores = await Promise.all([
       openPostgres(databaseUrl, rooms),
@@ -226,8 +231,8 @@ describe("while other work uses PostgreSQL", { concurrency: true }, () => {
 });
 
 /**
- * Opens a proxy to PostgreSQL that the test can stall: connections then stay open, but no data
- * passes.
+ * Opens a proxy to PostgreSQL that the test can stall. While it is stalled, connections stay open,
+ * but it forwards no data.
  */
 async function openLine(databaseUrl: string) {
   const target = new URL(databaseUrl);

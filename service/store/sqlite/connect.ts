@@ -1,4 +1,4 @@
-// Opens connections to the SQLite file for every thread and command. Also contains the functions
+// Opens connections to the SQLite file, for every thread and command. Also contains the functions
 // that wait for the file's write lock.
 
 import { closeSync, openSync } from "node:fs";
@@ -19,13 +19,13 @@ export function connect(
   file: string,
   { busyMsMax = 5000, cacheMiB = 64 }: ConnectOptions = {},
 ): Database.Database {
-  const database = new Database(file, { timeout: 5000 }); // entering WAL mode takes the lock
+  const database = new Database(file, { timeout: 5000 }); // for the switch to WAL mode
   database.pragma("journal_mode = wal");
   database.pragma("synchronous = full");
-  database.pragma("fullfsync = on"); // where a plain fsync stops at the disk's cache (macOS)
+  database.pragma("fullfsync = on"); // for macOS: fsync does not flush the disk's cache
   database.pragma("foreign_keys = on");
-  database.pragma("wal_autocheckpoint = 0"); // checkpoint-worker.ts does checkpoints
-  database.pragma("journal_size_limit = 268435456"); // bytes, after a long read
+  database.pragma("wal_autocheckpoint = 0"); // see checkpoint-worker.ts
+  database.pragma("journal_size_limit = 268435456"); // bytes; a long read makes the log longer
   database.pragma(`cache_size = -${cacheMiB * 1024}`); // KiB
   database.pragma(`busy_timeout = ${busyMsMax}`);
   const journal = database.pragma("journal_mode", { simple: true });
@@ -37,10 +37,10 @@ export function connect(
 }
 
 /**
- * Creates `file`, empty and readable only by its owner, if it is missing, because the database
+ * Creates an empty `file` that only its owner can read, unless the file exists. The database
  * contains digests of credentials and the session secret. SQLite gives the `-wal` and `-shm` files
- * the same mode. Does not open an existing file, because closing the file would release every lock
- * that this process has on it.
+ * the same mode. Does not open an existing file, because closing it would release all locks that
+ * this process has on it.
  */
 export function makePrivateFile(file: string): void {
   try {
@@ -60,9 +60,9 @@ export function sleep(ms: number): void {
 }
 
 /**
- * Calls `act` and returns its result. While a different connection has the write lock, calls `act`
- * again, for up to 5 s. SQLite's own wait would sleep longer each time, up to 100 ms, and would
- * often sleep after the lock is free.
+ * Calls `act` and returns its result. While another connection has the write lock, tries again each
+ * millisecond, for up to 5 s. SQLite's own wait sleeps longer each time, up to 100 ms, so it would
+ * often still sleep when the lock is already free.
  */
 export function retryWhileLocked<Result>(act: () => Result): Result {
   for (let waitedMs = 0; ; waitedMs += retryMs) {

@@ -1,6 +1,6 @@
-// Kysely's dialect for SQLite. Its statements run in a separate thread (statement-worker.ts). In
+// The Kysely dialect for SQLite. Its statements run in a separate thread (statement-worker.ts). In
 // the main thread, each commit would block all requests until the commit is on disk. On the disk
-// that checkpoint-worker.ts mentions, this takes 4 ms at the median and 0.6 s at worst.
+// that checkpoint-worker.ts mentions, this takes 4 ms at the median and at most 0.6 s.
 
 import Database from "better-sqlite3";
 import {
@@ -16,12 +16,12 @@ import type { BoundStatement, Row, StatementOutcome } from "./statement-worker.t
 import { startThread, type Thread } from "./thread.ts";
 
 /**
- * Returns the dialect. The dialect has one connection, which a transaction occupies from its first
- * statement to its last. A transaction takes the write lock when it begins. If it took the lock
- * later, the writing thread could commit between the transaction's first read and its first write,
- * and the transaction could no longer write (SQLITE_BUSY_SNAPSHOT).
+ * Returns the dialect. It has a single connection, so other statements wait while a transaction is
+ * open. A transaction takes the write lock when it begins. If it took the lock later, the writing
+ * thread could commit between the transaction's first read and its first write, and the transaction
+ * could no longer write (SQLITE_BUSY_SNAPSHOT).
  *
- * @param onEnd called once, when the thread has ended
+ * @param onEnd called once, when the thread ends or fails
  */
 export function sqliteDialect(file: string, onEnd: (cause: Error) => void): Dialect {
   return {
@@ -72,8 +72,8 @@ function connectionTo(thread: Thread<BoundStatement, StatementOutcome>): Databas
 }
 
 /**
- * Copies a Buffer if it is part of a larger memory block, because otherwise the whole block would
- * be sent to the thread.
+ * Copies a Buffer that is part of a larger memory block. Otherwise, the whole block would be sent
+ * to the thread.
  */
 function alone(value: unknown): unknown {
   const isPart = value instanceof Uint8Array && value.byteLength < value.buffer.byteLength;
@@ -81,8 +81,8 @@ function alone(value: unknown): unknown {
 }
 
 /**
- * Converts each Uint8Array of a row to a Buffer, because a Buffer that is sent between threads
- * becomes a Uint8Array.
+ * Converts each Uint8Array of a row back to a Buffer. A Buffer that is sent to another thread
+ * arrives as a Uint8Array.
  */
 function withBuffers(row: Row): Row {
   for (const name in row) {

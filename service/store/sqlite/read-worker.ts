@@ -7,10 +7,7 @@ import { causeOf, keccak, storedRecordJson } from "../record.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 
-/**
- * The JSON of a record; null if no record is stored; or the reason why the stored record is not
- * served.
- */
+/** The JSON of a record, null if there is no record, or the reason why the record is corrupt. */
 export type Found = string | null | { corrupt: string };
 
 /** `found` is in the order of the addresses. `failure` is SQLite's error code. */
@@ -22,7 +19,7 @@ const port = parentPort as NonNullable<typeof parentPort>;
 const parts = { factory: factoryAddress, keccak };
 const selectTerms = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
 
-/** Reads a whole group in one transaction, so that the file is locked only once. */
+/** Reads a whole group in one transaction, so that SQLite locks the file only once. */
 const findAll = database.transaction((addresses: Uint8Array[]) => addresses.map(find));
 
 function find(address: Uint8Array): Found {
@@ -45,7 +42,7 @@ function answer(addresses: Uint8Array[]): ReadAnswer {
   }
 }
 
-/** A message contains the addresses of a group, 20 bytes each. */
+/** A message contains the addresses of a group, with 20 bytes each. */
 port.on("message", (message: ArrayBuffer | "stop") => {
   if (message !== "stop") {
     const count = message.byteLength / 20;

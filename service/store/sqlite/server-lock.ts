@@ -1,5 +1,6 @@
-// Allows only one server per directory. Limits are counted in memory, and two servers would compete
-// for the write lock with every new record. Operators' commands do not take this lock.
+// Allows only one server per directory. With two servers, each would count rate limits in its own
+// memory, and they would compete for the write lock with every new record. Operators' commands do
+// not take this lock.
 
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -11,18 +12,18 @@ export class InUseError extends Error {
 }
 
 /**
- * Makes this process the only server of `directory`, until the process calls the returned function
- * or ends. The lock is an operating system lock on a separate SQLite file, which is always empty.
+ * Locks `directory` for this process, until the process ends or calls the returned function. The
+ * lock is SQLite's exclusive lock on a separate file, which is always empty.
  *
- * @param name the file name of the lock; only one process at a time can have each lock
- * @throws {InUseError} immediately, if another process has the lock
+ * @param name the name of the lock file; locks with different names are independent
+ * @throws {InUseError} without waiting, if another process has the lock
  */
 export function lockDirectory(directory: string, name = "server.lock"): () => void {
   const file = join(directory, name);
   makePrivateFile(file);
   const lock = new Database(file, { timeout: 0 });
   try {
-    lock.pragma("journal_mode = memory"); // without writes, SQLite creates no further files
+    lock.pragma("journal_mode = memory"); // avoids a journal file
     lock.exec("begin exclusive");
   } catch (error) {
     lock.close();

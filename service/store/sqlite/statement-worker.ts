@@ -11,9 +11,9 @@ export type Row = Record<string, unknown>;
 export type StatementOutcome =
   | { rows: Row[] }
   | { changes: number; lastInsertRowid: number | bigint }
-  /** A fault of SQLite itself. */
+  /** An error from SQLite, with SQLite's error code. */
   | { code: string; message: string }
-  /** Any other fault, such as a parameter of a type that SQLite does not have. */
+  /** Any other error, for example because SQLite does not support the type of a parameter. */
   | { error: unknown };
 
 const { file } = workerData as { file: string };
@@ -21,9 +21,9 @@ const database = connect(file, { busyMsMax: 0 });
 const port = parentPort as NonNullable<typeof parentPort>;
 
 /**
- * The time for which this thread does not take the write lock after one of its commits. In this
- * time, the writing thread gets the lock, because it tries each millisecond. SQLite does not give
- * the lock to the connection that has waited longest.
+ * The time after a commit for which this thread does not take the write lock again. In this time,
+ * the writing thread can take the lock, because it tries each millisecond. SQLite does not give the
+ * lock to the connection that has waited longest.
  */
 const pauseMs = 2;
 let freedAt = 0;

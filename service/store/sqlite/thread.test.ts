@@ -4,8 +4,7 @@ import { UnavailableError } from "../store.ts";
 import { startThread } from "./thread.ts";
 
 /**
- * The source code of a thread that doubles each number, answers all numbers of a message together,
- * and throws for 0.
+ * The source code of a thread that answers each number with its double, and throws an error for 0.
  */
 const source = `
   import { parentPort } from "node:worker_threads";

@@ -1,17 +1,16 @@
-// Starts a thread for the main thread, with its own connection to the SQLite file. The thread
-// answers messages in the order in which they were sent. If it handles several messages together,
-// it sends their answers together.
+// Starts a thread with its own connection to the SQLite file. The thread answers messages in the
+// order in which they were sent. It can answer several messages together.
 
 import { type Transferable, Worker } from "node:worker_threads";
 import { UnavailableError } from "../store.ts";
 
 export type Thread<Message, Answer> = {
-  /** Starts the thread now. Otherwise, it starts at the first message. */
+  /** Starts the thread now. If this is not called, the thread starts at the first message. */
   start(): void;
   /**
    * Sends a message and returns its answer.
    *
-   * @param moved parts of the message that are transferred instead of copied
+   * @param moved parts of the message to transfer instead of copying them
    * @throws {UnavailableError} after the thread has ended
    */
   ask(message: Message, moved?: Transferable[]): Promise<Answer>;
@@ -22,10 +21,10 @@ export type Thread<Message, Answer> = {
 type Waiting<Answer> = { resolve(answer: Answer): void; reject(reason: unknown): void };
 
 /**
- * @param module the code of the thread, which handles messages and `"stop"`, and posts arrays of
+ * @param module the thread's module, which handles messages and `"stop"`, and posts arrays of
  *   answers
  * @param name the name of the thread in error messages, such as "writing"
- * @param onEnd called once, when the thread has ended or fails
+ * @param onEnd called once, when the thread ends or fails
  */
 export function startThread<Message, Answer>(
   module: URL,
@@ -46,14 +45,14 @@ export function startThread<Message, Answer>(
   const startWorker = (): Worker => {
     const started = new Worker(module, {
       workerData: { file },
-      execArgv: [], // a worker may not support options of the program
+      execArgv: [], // workers do not support all options of Node
     });
     started.on("message", (answers: Answer[]) => {
       for (const answer of answers) waiting.shift()?.resolve(answer);
       if (waiting.length === 0) started.unref();
     });
     started.on("error", endBy);
-    started.unref(); // after `on`, because a listener for messages keeps the process alive
+    started.unref(); // after `on`, which keeps the process alive again
     started.once("exit", () => {
       endBy();
       for (const { reject } of waiting.splice(0)) reject(end);
@@ -70,7 +69,7 @@ export function startThread<Message, Answer>(
       if (end) throw end;
       worker ??= startWorker();
       worker.postMessage(message, moved);
-      worker.ref(); // the program does not end while an answer is pending
+      worker.ref(); // so that the process does not end before the answer
       return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
     },
     async stop() {

@@ -1,8 +1,8 @@
 // Commits new records, with their owners and references, to SQLite in a separate thread. While a
-// commit runs, the main thread reads the next requests, so the service handles a quarter more
-// create requests per second (bench/http.ts). This thread can also wait for the write lock. The
-// main thread cannot, because a transaction that has the lock may wait for the main thread
-// (dialect.ts).
+// commit runs, the main thread processes the next requests, so the service handles a quarter more
+// create requests per second (bench/http.ts). This thread may also block until it gets the write
+// lock. The main thread must not, because the transaction that has the lock may need the main
+// thread to continue (dialect.ts).
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -11,7 +11,7 @@ import type { NewRecord, SaveOutcome } from "../store.ts";
 import { connect, retryWhileLocked } from "./connect.ts";
 
 /**
- * `exceptions` lists the rows of the group that were not saved, by index, with the reason.
+ * `exceptions` lists the rows of a group that were not saved, by their index, with the reason.
  * `failure` is SQLite's error code.
  */
 export type WriteAnswer =
@@ -19,7 +19,7 @@ export type WriteAnswer =
   | { failure: string; message: string };
 type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
-/** If a commit has this number of rows, no further group is added to it. */
+/** When a transaction has at least this number of rows, no other group is added to it. */
 const rowsMax = 1024;
 
 const { file } = workerData as { file: string };
@@ -81,8 +81,8 @@ function save(row: NewRecord): SaveOutcome | "other_terms" {
 /**
  * Saves the record and its owner.
  *
- * @returns whether the account created the address "now" or "before", or "other_terms" if different
- *   terms are stored
+ * @returns "now" if the account did not own the address before, "before" if it did, or
+ *   "other_terms" if the stored terms are different
  */
 function saveOwned(row: NewRecord, byClientId: number): "now" | "before" | "other_terms" {
   const { address, terms, accountId, createdAtMs } = row;
