@@ -1,5 +1,5 @@
-// Tests operators' commands for webhooks. They use the same statements as the dashboard's routes,
-// which http/webhooks/webhooks.test.ts tests on both databases.
+// Tests operators' commands for webhooks, on SQLite only. The dashboard's routes use the same SQL
+// statements, and http/webhooks/webhooks.test.ts tests these routes on both databases.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -71,7 +71,10 @@ const ofEndpoints = (targets: Targets): Command[] => [
   },
 ];
 
-/** Commands that send to an endpoint, list its deliveries, and set confirmations. */
+/**
+ * Commands that send events to an endpoint, list its deliveries, and set the number of
+ * confirmations.
+ */
 const ofDeliveries: Command[] = [
   {
     words: "webhook test",

@@ -1,5 +1,5 @@
-// Runs the loops that send deliveries, one loop for each lane of lanes.ts. Endpoints take turns,
-// regardless of how many of their deliveries are waiting.
+// Runs the loops that send deliveries, one loop for each lane (lanes.ts). Endpoints take turns,
+// regardless of the number of their waiting deliveries.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -42,8 +42,8 @@ type DeliverParts = {
 const faultMs = 2_000;
 const pruneMs = 60_000;
 /**
- * The maximum number of endpoints per search. It equals the number of endpoints that 100 accounts
- * can have.
+ * The maximum number of due endpoints that a search returns. It equals the number of endpoints that
+ * 100 accounts can have.
  */
 const dueMax = 1_000;
 /**
@@ -54,7 +54,7 @@ const claimedMax = 16;
 /** The maximum number of results that one commit stores. Other statements wait for this commit. */
 const keptMax = 64;
 
-/** @returns `stop`, which resolves after the results of pending requests are stored */
+/** @returns a function `stop`, which resolves after the results of pending requests are stored */
 export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const logLimited = limitLogs();
@@ -86,9 +86,9 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   const { parts, rule, logFault, signal } = shared;
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
-  // Deliveries that end at the same moment share a commit. Hundreds of hanging requests can end in
-  // the same second. So successful deliveries have separate commits, and do not wait for failed
-  // deliveries.
+  // Results that arrive at the same moment share a commit. Results of successful and of failed
+  // deliveries have separate commits. Hundreds of hanging requests can fail in the same second, and
+  // the results of successful deliveries must not wait for them.
   const keeper = () =>
     together((finished: Finished[]) => finish(db, finished, parts.random, rule), {
       sizeMax: keptMax,
@@ -119,10 +119,13 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
 
 type Keep = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 
-/** A claim, and the service's keys with which the delivery is signed. */
+/** A claimed delivery, and the service's keys to sign it with. */
 type Signed = Claim & { keys: SigningKey[] };
 
-/** Claims the next deliveries of a lane, for accounts that may occupy more of the lane's slots. */
+/**
+ * Claims the next deliveries of a lane. Skips accounts that may not occupy another slot of this
+ * lane.
+ */
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
   const inProgress = lanes[lane];
@@ -135,12 +138,15 @@ async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promi
   const due = await findDueEndpoints(db, lane, busy, nowMs, dueMax);
   const endpoints = rule.share(due, lane, inProgress, usedBy, claimedMax);
   if (endpoints.length === 0) return [];
-  // The keys are read each time, because an operator can rotate them in a different process.
+  // The keys are read each time, because an operator can rotate them in another process.
   const keys = await readSigningKeys(db, nowMs);
   return (await claim(db, endpoints, nowMs)).map((one) => ({ ...one, keys }));
 }
 
-/** Sends a delivery in a slot of the lane. A request of the fast lane can move to the slow lane. */
+/**
+ * Sends a delivery, which occupies a slot of the lane until the result is stored. A request in the
+ * fast lane can move to a slot of the slow lane.
+ */
 async function occupy(
   { parts, rule, lanes, use, logFault }: Shared,
   lane: Lane,

@@ -1,4 +1,4 @@
-// Creates, changes, pauses, and deletes the endpoints of an account, for the dashboard, the API,
+// Creates, changes, pauses, and removes the endpoints of an account, for the dashboard, the API,
 // and operators.
 
 import { randomBytes } from "node:crypto";
@@ -15,13 +15,16 @@ import { newSecret, overlapMs } from "./sign.ts";
 
 export const endpointsMax = 10;
 
-/** An endpoint without its secret. Empty `types` mean all types. Times are in Unix milliseconds. */
+/**
+ * An endpoint without its secret. If `types` is empty, the endpoint receives events of all types.
+ * Times are in Unix milliseconds.
+ */
 export type Endpoint = {
   id: string;
   url: string;
   types: EventType[];
   state: "active" | "paused" | "disabled";
-  /** Why the endpoint is disabled. */
+  /** The reason why the endpoint is disabled, or null. */
   reason: string | null;
   failingSinceMs: number | null;
   oldSecretUntilMs: number | null;
@@ -70,8 +73,8 @@ export async function addEndpoint(
   const values = { url: parseUrl(url, targets), types: parseTypes(types), secret: newSecret() };
   const id = `whe_${randomBytes(12).toString("hex")}`;
   await db.transaction().execute(async (transaction) => {
-    // The update locks the rows of the account's endpoints. So if two requests add the tenth
-    // endpoint simultaneously, one request is refused.
+    // This update locks the rows of the account's endpoints. So if two requests simultaneously try
+    // to add the tenth endpoint, one of them is refused.
     await startUpdate(transaction)
       .set((eb) => ({ version: eb("version", "+", 1) }))
       .where("account_id", "=", accountId)
@@ -144,7 +147,8 @@ export async function findEndpoint(
 }
 
 /**
- * Creates a new secret. For 24 hours, deliveries are signed with the old secret and the new one.
+ * Replaces the endpoint's secret. For 24 hours, deliveries are signed with both the old and the new
+ * secret.
  *
  * @returns undefined if there is no such endpoint
  */
@@ -166,8 +170,9 @@ export async function rotateSecret(
 }
 
 /**
- * Pauses or resumes an endpoint. A paused endpoint receives nothing. After it is resumed, it
- * receives the waiting events and new events.
+ * Pauses or resumes an endpoint. A paused endpoint receives nothing, and it does not receive events
+ * that occur during the pause later. After it is resumed, it receives the events that were already
+ * waiting, and new events.
  *
  * @returns undefined if there is no such endpoint
  */
@@ -191,9 +196,10 @@ export function setPaused(
 }
 
 /**
- * Removes the endpoint, so that nothing more is sent to it. Its deliveries are not deleted
- * immediately, because there may be a million. They are deleted at the same age as all other
- * deliveries.
+ * Removes the endpoint. No new request is sent to it. Its deliveries are not deleted immediately,
+ * because there may be a million. They are deleted at the same age as other deliveries.
+ *
+ * @returns false if there is no such endpoint
  */
 export async function removeEndpoint(
   db: Kysely<Tables>,
@@ -213,7 +219,7 @@ export async function removeEndpoint(
 type Update = ReturnType<typeof startUpdate>;
 const startUpdate = (db: Kysely<Tables>) => db.updateTable("webhook_endpoints");
 
-/** @returns the endpoint's new state */
+/** @returns the changed endpoint, or undefined if there is no such endpoint */
 function change(
   db: Kysely<Tables>,
   accountId: string,
@@ -233,8 +239,8 @@ function change(
 }
 
 /**
- * Makes waiting deliveries due. The first group becomes due immediately. The other groups become
- * due after the first success, which ends the outage.
+ * Makes waiting deliveries due after a pause. If there are too many for one statement, treats the
+ * pause as an outage, so that the next success releases more of them.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);

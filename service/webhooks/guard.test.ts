@@ -1,4 +1,5 @@
-// Tests that webhooks connect only to public addresses. A listener on loopback counts connections.
+// Tests that webhooks connect only to public addresses. A server on a loopback address counts the
+// connections that must not be made.
 
 import assert from "node:assert/strict";
 import { scrypt } from "node:crypto";
@@ -10,7 +11,10 @@ import { promisify } from "node:util";
 import { isPublic, parseTarget, publicNames, resolveTarget } from "./guard.ts";
 import { sender } from "./send.ts";
 
-/** Private, loopback, link-local, metadata, mapped, translated, and unusually written hosts. */
+/**
+ * Hosts that are not public: private, loopback, link-local, and metadata addresses, also as
+ * IPv4-mapped or translated IPv6 addresses and in unusual notations.
+ */
 const hosts = `
   127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.1 017700000001 0177.0.0.1
   127.255.255.254 0.0.0.0 0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255
@@ -25,7 +29,7 @@ const hosts = `
   .split(/\s+/)
   .filter(Boolean);
 
-/** Public names that a hostile name server resolves to internal addresses. */
+/** Host names for which a hostile name server returns internal addresses. */
 const names: Record<string, string[]> = {
   "loopback.example.com": ["127.0.0.1"],
   "six.example.com": ["::1"],
@@ -36,8 +40,8 @@ const names: Record<string, string[]> = {
 };
 
 /**
- * Starts a name server that answers only queries for names that begin with `quick`. The answer is
- * an IPv4 address.
+ * Starts a name server that answers queries for names that contain `quick` with an IPv4 address,
+ * and ignores all other queries.
  */
 async function startNameServer() {
   const server = createSocket("udp4");

@@ -1,6 +1,6 @@
-// Protects private networks from webhooks (SSRF). An account chooses the URL, and this server may
-// be able to reach hosts that the account cannot reach. So a name is resolved once, all its
-// addresses must be public, and the connection is made to exactly the address that was checked.
+// Prevents webhooks from reaching private networks (SSRF). An account chooses the URL, and this
+// server may be able to reach hosts that the account cannot. So the host name is resolved once, all
+// its addresses must be public, and the request connects to an address that was checked.
 
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -8,10 +8,13 @@ import ipaddr from "ipaddr.js";
 
 type Target = { url: URL; address: string; family: 4 | 6 };
 
-/** `any` is for development and also allows private addresses and http. */
+/** `any` also allows private addresses and http, for development. */
 export type Targets = "public" | "any";
 
-/** Thrown if webhooks cannot be sent to a URL. The message contains the reason. */
+/**
+ * Thrown if webhooks must not be sent to a URL, or if its host name does not resolve. The message
+ * contains the reason.
+ */
 export class TargetError extends Error {
   override name = "TargetError";
 }
@@ -19,14 +22,14 @@ export class TargetError extends Error {
 const urlMax = 500;
 
 /**
- * The only part of IPv6 from which public addresses are assigned. Addresses that represent IPv4
- * addresses are outside this part.
+ * The only range of IPv6 from which public addresses are assigned. It does not contain IPv4-mapped
+ * addresses.
  */
 const global6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Returns whether the address is reachable from the Internet. The range `unicast` of ipaddr.js
- * means that none of IANA's special-purpose registries lists the address.
+ * Returns whether the address is public. In ipaddr.js, the range `unicast` contains all addresses
+ * that are not in IANA's special-purpose registries.
  * @param address without brackets or zone
  */
 export function isPublic(address: string): boolean {
@@ -62,17 +65,16 @@ export function parseTarget(text: string, targets: Targets): URL {
 
 type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
 
-/**
- * The limits of DNS queries. All tries together take less time than the time limit of a request.
- */
+/** The limits of DNS queries. All tries together take less time than a request may take. */
 const resolving = { timeout: 1_000, tries: 2 };
 
 /**
- * Returns a function that resolves names without a thread. The system's lookup would occupy one of
- * the process's four threads, so four names with silent name servers would block password hashes,
- * file access, and calls to nodes. IPv4 addresses come first, because not every machine has IPv6.
+ * Returns a function that resolves host names without a thread. The system's lookup would occupy
+ * one of the four threads of libuv's pool. So four host names with unresponsive name servers would
+ * block password hashing, file access, and calls to nodes. IPv4 addresses come first, because not
+ * every machine has IPv6.
  *
- * @param servers name servers as `ADDRESS:PORT`; the system's name servers by default
+ * @param servers the name servers, as `ADDRESS:PORT`; by default, the system's name servers
  */
 export function publicNames(servers?: string[]): Resolve {
   const resolver = new Resolver(resolving);
@@ -89,7 +91,10 @@ export function publicNames(servers?: string[]): Resolve {
   };
 }
 
-/** The resolver for `any` also resolves the names of this machine and of its local network. */
+/**
+ * The resolver of `any` is the system's lookup, which also resolves names of this machine and its
+ * local network.
+ */
 const resolvers: Record<Targets, Resolve> = {
   public: publicNames(),
   any: (host) => lookup(host, { all: true, verbatim: true }),
@@ -98,7 +103,8 @@ const resolvers: Record<Targets, Resolve> = {
 /**
  * Resolves the host name of a URL once.
  *
- * @throws {TargetError} if any of its addresses is not public
+ * @throws {TargetError} if the URL is refused, if the host name does not resolve, or if one of its
+ *   addresses is not public and `targets` is `public`
  */
 export async function resolveTarget(
   text: string,

@@ -1,7 +1,7 @@
 // Tests the lanes with a simulated clock, against 1,000 endpoints of 100 hostile accounts, and
-// against 2,000 endpoints of 1,000 such accounts. The test simulates the loops of deliver.ts: in
-// each turn, a lane shares its free slots. With TESTS=long, each kind of endpoint and twelve random
-// mixes run for 30 seconds each.
+// against 2,000 endpoints of 1,000 such accounts. The tests simulate the loops of deliver.ts, which
+// share the free slots of each lane in every turn. With TESTS=long, each kind of endpoint and
+// twelve random mixes are simulated for 30 seconds each.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -21,17 +21,17 @@ import {
   threeLanes,
 } from "./lanes.ts";
 
-/** Options for the controls, which show that the tests can fail. */
+/** The options of control tests, which show that a test fails without the rule that it checks. */
 const control = { skip: !isLong && "npm run test:long" };
 
-/** The latency of a response, and whether the response is 2xx. */
+/** A simulated response: its latency, and whether it is 2xx. */
 type Answer = { latencyMs: number; isTaken: boolean };
 type Behaviour = (nth: number) => Answer;
 type Endpoint = {
   id: string;
   accountId: string;
   standing: LaneStanding;
-  /** The creation time of each waiting delivery. */
+  /** The creation times of the waiting deliveries, in milliseconds of the simulation. */
   waiting: number[];
   answer: Behaviour;
   served: number;
@@ -53,16 +53,16 @@ const endpoint = (id: string, accountId: string, answer: Behaviour): Endpoint =>
   ...{ id, accountId, standing: newStanding, waiting: [], answer, served: 0 },
 });
 
-/** The duration of a turn, which is one commit. */
+/** The duration of a turn of the loops, in which each lane makes one commit. */
 const stepMs = 10;
 const claimedMax = 16;
 
 type Arrivals = { everyMs: number; count: number; fromMs?: number };
 
 /**
- * Simulates deliveries.
+ * Simulates the deliveries of all endpoints.
  *
- * @returns the time in milliseconds that each delivery of `mine` waited until its response or until
+ * @returns how long each delivery of `mine` waited, in milliseconds: until its response, or until
  *   the end of the simulation
  */
 function deliver(
@@ -72,7 +72,7 @@ function deliver(
   rule = threeLanes,
 ): number[] {
   const { everyMs, fromMs = 0 } = arrivals;
-  /** The endpoint that has waited longest for its turn comes first. */
+  /** The endpoints in the order of their turns. The one that has waited longest comes first. */
   let turns = [mine, ...others];
   const use = recentUse();
   const lanes = { 0: noneInProgress(), 1: noneInProgress(), 2: noneInProgress() };
@@ -118,7 +118,7 @@ function deliver(
   for (let nowMs = 0; nowMs < seconds * 1000; nowMs += stepMs) {
     for (const act of later.get(nowMs) ?? []) act();
     later.delete(nowMs);
-    // Other accounts never run out of events.
+    // The other accounts always have events to deliver.
     for (const one of others) if (one.waiting.length < 8) one.waiting.push(nowMs);
     if (nowMs % everyMs === fromMs)
       for (let came = 0; came < arrivals.count; came++) mine.waiting.push(nowMs);
@@ -133,14 +133,14 @@ const crowd = (mix: readonly Behaviour[], accounts = 100, endpoints = 1_000) =>
     endpoint(`e${i}`, `a${i % accounts}`, mix[i % mix.length]!),
   );
 
-/** Returns a good endpoint that is already in the fast lane when the other accounts start. */
+/** Returns a good endpoint that is in the fast lane from the start. */
 const earned = () => ({
   ...endpoint("mine", "me", () => good),
   standing: { lane: 0, streak: 3, barredUntilMs: 0 } as const,
 });
 
 const all = Object.values(behaviours);
-/** A mix in which each account has every kind of endpoint. */
+/** A mix of all kinds of endpoints. */
 const anyOfThese = all.flatMap((behaviour, i) => [behaviour, all[(i * 3 + 1) % all.length]!]);
 const mixes: [string, readonly Behaviour[]][] = [
   ["earn the fast lane, then hang", [behaviours["earn the fast lane, then hang"]!]],
@@ -191,8 +191,8 @@ describe("lanes beside 1,000 endpoints of 100 accounts", () => {
 });
 
 /**
- * Functions that return the longest wait of each kind of endpoint. The good endpoint is in the fast
- * lane from the start.
+ * For each kind of endpoint, a function that returns the longest wait. The good endpoint is in the
+ * fast lane from the start.
  */
 const longest = {
   good: (others: Endpoint[], rule = threeLanes) =>
@@ -228,8 +228,8 @@ describe("each part of the lanes", () => {
     });
 
   /**
-   * Makes a thousand accounts with two endpoints each, which together have more requests than there
-   * are slots.
+   * Returns the endpoints of a thousand accounts with two endpoints each. Together, they have more
+   * requests than the lane has slots.
    */
   const thousand = () => crowd([behaviours.drip!], 1_000, 2_000);
 

@@ -1,34 +1,39 @@
-// Decides when each delivery is sent. There are three lanes, each with a number of slots, so that
-// endpoints that hang, that fail, or that alternate between failure and success delay only similar
-// endpoints. The rules have no side effects.
+// Decides when each delivery is sent. A pending request occupies a slot, and there are three lanes
+// with a limited number of slots each. So endpoints that hang, that fail, or that alternate between
+// failure and success delay only similar endpoints.
 //
 // An endpoint enters the fast lane after several good responses in a row. After a bad response, it
-// leaves the fast lane for some minutes. A request occupies a slot of the fast lane for at most one
-// second, and then moves to a slot of the slow lane. If its account may not occupy a further slot
-// there, the request stays in the fast lane until its timeout.
+// leaves the fast lane for some minutes. A request that takes longer than one second moves from the
+// fast lane to a slot of the slow lane. If its account may not occupy another slot there, the
+// request stays in the fast lane, and the move is tried again each second.
 //
 // An account's load is the number of slots that it occupies, plus the average number of slots that
-// it occupied recently. The account may take a further slot while its load is less than an eighth
-// of the free slots. So the more accounts occupy slots, the fewer each account gets, and accounts
-// without any slot get the last slots.
+// it occupied recently. The account may take another slot while its load is less than an eighth of
+// the free slots. So the more accounts occupy slots, the fewer slots each account gets, and the
+// last slots go to accounts that have none.
 //
-// New accounts have no recent use, so two lanes need many slots. With 256 slots, a hundred
-// accounts, each with ten endpoints, occupied all slots for seconds. With 1,024 slots, a thousand
-// accounts leave eight slots free. It was not enough to reserve a sixteenth of the slots for
-// accounts without recent use: next to a thousand accounts, an endpoint that responds in 1.2 s
-// waited 4 s, because its account has some recent use. lanes.test.ts simulates both crowds.
+// New accounts have no recent use, so the fast and the slow lane need many slots. With 256 slots, a
+// hundred accounts with ten endpoints each occupied all slots for seconds. With 1,024 slots, even a
+// thousand accounts leave eight slots free. Reserving a sixteenth of the slots for accounts without
+// recent use was not enough: while a thousand other accounts were active, an endpoint that responds
+// in 1.2 s waited 4 s, because its own account has some recent use. lanes.test.ts simulates the
+// hundred and the thousand accounts.
 
 /**
- * 0 is the fast lane, 1 is the lane of new endpoints and of endpoints that respond slowly, and 2 is
- * the lane of failing endpoints.
+ * 0 is the fast lane, 1 is the slow lane, for new endpoints and for endpoints that respond slowly,
+ * and 2 is the lane of failing endpoints.
  */
 export type Lane = 0 | 1 | 2;
 
 /**
- * The rules that deliver.ts applies. Tests replace some of them, to show the effect of each rule.
+ * The rules that deliver.ts applies. None of them has side effects. Tests replace single rules, to
+ * show their effects.
  */
 export type Rule = {
-  /** The maximum number of pending requests, for all endpoints together and for one endpoint. */
+  /**
+   * The number of slots of each lane: the maximum number of pending requests, in total and per
+   * endpoint.
+   */
   places: Record<Lane, { all: number; endpoint: number }>;
   standingAfter: typeof standingAfter;
   mayHaveMore: typeof mayHaveMore;
@@ -42,12 +47,12 @@ const places: Rule["places"] = {
   2: { all: 64, endpoint: 1 },
 };
 /**
- * The share of the free slots that one account can get. With this share, a hundred accounts whose
- * endpoints hang leave 76 of 1,024 slots free.
+ * The maximum load of an account, as a share of the free slots. With this share, a hundred accounts
+ * whose endpoints hang leave 76 of 1,024 slots free.
  */
 const shareOfFree = 1 / 8;
 /**
- * A response within this time is good. A request moves out of the fast lane after the same time.
+ * A 2xx response within this time is good. A request that takes longer moves out of the fast lane.
  */
 export const goodMsMax = 1_000;
 /** The number of consecutive good responses after which an endpoint enters the fast lane. */
@@ -56,14 +61,14 @@ const goodToEarn = 3;
 const barredMs = 300_000;
 
 /**
- * `streak` is the number of consecutive good responses. A negative number counts consecutive
- * failures.
+ * The lane of an endpoint, and the results that decide about its next lane. `streak` is the number
+ * of consecutive good responses. If it is negative, it counts consecutive failures.
  */
 export type LaneStanding = { lane: Lane; streak: number; barredUntilMs: number };
 
 export const newStanding: LaneStanding = { lane: 1, streak: 0, barredUntilMs: 0 };
 
-/** Computes an endpoint's standing after a response. */
+/** Returns the endpoint's standing after a response or a failure. */
 function standingAfter(
   { streak, barredUntilMs }: LaneStanding,
   { isTaken, latencyMs }: { isTaken: boolean; latencyMs: number },
@@ -78,10 +83,7 @@ function standingAfter(
   return { lane: isEarned ? 0 : 1, streak: good, barredUntilMs };
 }
 
-/**
- * The numbers of pending requests in a lane: in total, and by the ID of the endpoint or the
- * account.
- */
+/** The number of pending requests in a lane, in total, per endpoint, and per account. */
 export type InProgress = { all: number; byId: Map<string, number> };
 
 export const noneInProgress = (): InProgress => ({ all: 0, byId: new Map() });
@@ -98,8 +100,8 @@ export function count(inProgress: InProgress, { id, accountId }: Due, by: 1 | -1
 }
 
 /**
- * Returns a tracker of the average number of slots that each account occupied recently, with a
- * half-life of a minute.
+ * Tracks the average number of slots that each account occupied recently. Older use counts less,
+ * with a half-life of one minute.
  */
 export function recentUse() {
   const halfLifeMs = 60_000;
@@ -119,7 +121,7 @@ export function recentUse() {
 }
 
 /**
- * Returns whether an account may occupy a further slot.
+ * Returns whether an account may occupy another slot of the lane.
  *
  * @param used the average number of slots that the account occupied recently
  */
@@ -131,25 +133,25 @@ function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used
 }
 
 /**
- * @param load the number of slots that an account occupies, plus the average number that it
+ * @param load the number of slots that the account occupies, plus the average number that it
  *   occupied recently
  */
 const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
 
 /**
- * Returns whether a request moves from the fast lane to the slow lane after one second. If every
- * request could move, a hundred accounts whose endpoints enter the fast lane and then hang would
- * have 3,800 requests in the 1,024 slots of the slow lane. A slow endpoint would then wait 8 s, and
- * a new endpoint 5 s. If requests that move were not counted, these accounts would have 4,000 open
- * connections, with the same delay for others.
+ * Returns whether a request may move from the fast lane to the slow lane. Assume that a hundred
+ * accounts have endpoints that enter the fast lane and then hang. If all their requests moved, the
+ * slow lane would have 3,800 requests for its 1,024 slots. A slow endpoint would then wait 8 s, and
+ * a new endpoint 5 s. If moved requests did not count as requests of the slow lane, the accounts
+ * would have 4,000 open connections, and other endpoints would wait equally long.
  */
 const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
   mayHaveMore(1, slow, accountId, used);
 
 /**
- * Moves a request to the slow lane, if this is allowed. Called after one second.
+ * Moves a request from the fast lane to the slow lane, if it may move. Called every second.
  *
- * @returns the request's lane
+ * @returns the lane that the request is in now
  */
 export function changeLane(
   lanes: Record<Lane, InProgress>,
@@ -165,13 +167,13 @@ export function changeLane(
 }
 
 /**
- * Shares the free slots of a lane among the endpoints that are due. Each slot goes to the account
- * with the smallest load, and within this account to the endpoint whose turn it is.
+ * Distributes the free slots of a lane among the endpoints that are due. Each slot goes to the
+ * account with the smallest load, and within this account to the endpoint whose turn it is.
  *
- * @param due in the order in which an account's endpoints take turns
- * @param most the maximum number of slots that one commit assigns; it is limited because other
- *   statements wait for the commit
- * @returns the endpoints that got slots, with the number of slots as `room`
+ * @param due the due endpoints, in the order in which each account's endpoints take turns
+ * @param most the maximum number of slots to distribute; the deliveries are claimed in one commit,
+ *   for which other statements wait
+ * @returns the endpoints that got slots; `room` is their number of slots
  */
 function share<One extends Due>(
   due: readonly One[],
@@ -199,7 +201,10 @@ function share<One extends Due>(
   return [...given].map(([one, room]) => ({ ...one, room }));
 }
 
-/** Of the accounts that have an endpoint left, returns the first account with the smallest load. */
+/**
+ * Returns the account with the smallest load among those that still have an endpoint whose turn can
+ * come.
+ */
 function leastLoaded<Account extends { load: number; turns: unknown[] }>(
   accounts: readonly Account[],
 ): Account | undefined {

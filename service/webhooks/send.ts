@@ -1,5 +1,5 @@
-// Sends one request to an endpoint. Does not follow redirects, takes at most five seconds, and
-// reads at most 64 kB.
+// Sends requests to endpoints. A request follows no redirects, takes at most five seconds, and
+// reads at most 64 kB of the response.
 
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -8,8 +8,8 @@ import { within } from "../flow/wait.ts";
 import { resolveTarget, type Targets } from "./guard.ts";
 
 /**
- * `status` is null if there was no response. `answer` is the first kilobyte of the response, or the
- * reason why there was no response.
+ * The result of a request. `status` is null if there was no response. `answer` is the first
+ * kilobyte of the response, or the reason why there was no response.
  */
 export type Sent = {
   status: number | null;
@@ -28,7 +28,7 @@ const answerBytesKept = 1024;
 /**
  * Returns a function that sends a request and never rejects.
  *
- * @param timeoutMs the total limit for resolving, connecting, and reading
+ * @param timeoutMs the maximum total time to resolve the host name, connect, and read the response
  */
 export const sender =
   (targets: Targets, timeoutMs = 5_000): Send =>
@@ -63,7 +63,7 @@ async function post(
       agent: false,
       signal,
       headers: { ...headers, "content-length": Buffer.byteLength(body) },
-      // Connects to the address that was checked, so a different DNS response has no effect.
+      // Connects to the address that was checked, regardless of later DNS responses.
       lookup: (_host, { all }, done) =>
         all ? done(null, [{ address, family }]) : done(null, address, family),
     });
@@ -99,7 +99,7 @@ const describeError = (error: unknown) => {
 };
 
 /**
- * Replaces control characters, because PostgreSQL cannot store NUL, and a page does not show the
- * others.
+ * Replaces control characters with spaces. PostgreSQL cannot store NUL, and browsers do not show
+ * most other control characters.
  */
 const printable = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, " ");

@@ -1,5 +1,6 @@
-// Signatures of Standard Webhooks 1.0: `v1` is HMAC-SHA256, which the receiver verifies with its
-// secret, and `v1a` is Ed25519, which anyone can verify. https://www.standardwebhooks.com
+// Signs deliveries according to Standard Webhooks 1.0. The signature `v1` is HMAC-SHA256, which the
+// receiver verifies with its secret. The signature `v1a` is Ed25519, which anyone can verify.
+// https://www.standardwebhooks.com
 
 import {
   createHmac,
@@ -14,8 +15,8 @@ import { dayMs, toIsoOrNull } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**
- * The time after a rotation for which deliveries are also signed with the endpoint's old secret or
- * the service's old key.
+ * The time after a rotation for which deliveries are also signed with the old secret of the
+ * endpoint, or the old key of the service.
  */
 export const overlapMs = dayMs;
 
@@ -23,14 +24,17 @@ export const overlapMs = dayMs;
 export const newSecret = () => `whsec_${randomBytes(32).toString("base64")}`;
 
 export type SigningKey = {
-  /** `whpk_` and the 32 bytes of the key in base64. */
+  /** `whpk_` and the 32 bytes of the public key in base64. */
   publicKey: string;
-  /** Unix milliseconds; null for the newest key. */
+  /**
+   * The time until which deliveries are signed with this key, in Unix milliseconds; null for the
+   * newest key.
+   */
   untilMs: number | null;
   sign(content: string): string;
 };
 
-/** Reads the service's current signing keys, newest first. Generates a key if there is none. */
+/** Returns the service's valid signing keys, newest first. Generates a key if there is none. */
 export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promise<SigningKey[]> {
   const read = () =>
     db
@@ -51,10 +55,10 @@ export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promis
 
 /**
  * Generates a new key. For a day, deliveries are also signed with the previous key, so that
- * receivers have time to fetch the new key from the list. Keys that are older than the previous key
- * become invalid immediately.
+ * receivers have time to fetch the list of public keys again. Keys that are older than the previous
+ * key become invalid immediately.
  *
- * @returns the current signing keys, newest first
+ * @returns the valid signing keys, newest first
  */
 export async function rotateSigningKey(db: Kysely<Tables>, nowMs: number): Promise<SigningKey[]> {
   await readSigningKeys(db, nowMs);
@@ -74,7 +78,7 @@ export async function rotateSigningKey(db: Kysely<Tables>, nowMs: number): Promi
   return readSigningKeys(db, nowMs);
 }
 
-/** Returns a key in the form in which the list of keys contains it. */
+/** Converts a key to its entry in the list of public keys. */
 export const shownKey = ({ publicKey, untilMs }: SigningKey) => ({
   publicKey,
   until: toIsoOrNull(untilMs),
@@ -98,8 +102,9 @@ function signingKey(privateKey: string, untilMs: number | null): SigningKey {
 }
 
 /**
- * Returns the headers of a delivery. `secrets` and `keys` are the currently valid secrets and keys,
- * at most two of each. `atMs` is in Unix milliseconds.
+ * Returns the headers of a delivery, with a signature for each of the given `secrets` and `keys`.
+ * These are the valid secrets of the endpoint and the valid keys of the service, at most two of
+ * each. `atMs` is in Unix milliseconds.
  */
 export function signedHeaders(
   id: string,

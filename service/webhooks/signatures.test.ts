@@ -1,4 +1,5 @@
-// Verifies the signatures of deliveries with standardwebhooks and svix, before and after rotations.
+// Verifies the signatures of deliveries with the packages standardwebhooks and svix, before and
+// after rotations.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -48,7 +49,10 @@ beforeEach(() => {
   aheadMs = 0;
 });
 
-/** Starts a receiver with an endpoint, and returns a function that awaits a delivery. */
+/**
+ * Starts a receiver and adds it as an endpoint. Returns it with a function that delivers an event
+ * and waits for the request.
+ */
 async function openHook() {
   const receiver = await startReceiver();
   after(receiver.close);
@@ -96,8 +100,8 @@ test("changed signatures are rejected by both libraries and by a verifier of v1a
     ),
   ];
   for (const mutant of mutants) {
-    // The header contains signatures of two schemes. A receiver checks only one signature, so
-    // it does not notice a change to the other.
+    // The header contains two kinds of signatures. A receiver verifies only one of them, so it does
+    // not notice a change to the other one.
     const kept = String(mutant.headers["webhook-signature"]);
     const [v1, v1a] = signature.split(" ") as [string, string];
     const isSame =

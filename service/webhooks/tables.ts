@@ -1,5 +1,5 @@
-// The tables of webhooks: the endpoints of accounts, their deliveries, and the attempts. Times are
-// Unix milliseconds.
+// The tables of webhooks: the endpoints of accounts, their deliveries, and the attempts of each
+// delivery. Times are Unix milliseconds.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -7,10 +7,10 @@ import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * `types` are event types, separated by commas. If empty, all types are delivered. Until
-     * `old_until`, deliveries are also signed with `old_secret`. `next_due` is the time at which
-     * the endpoint's earliest delivery is due. `lane`, `streak`, and `barred_until` are the
-     * endpoint's standing (lanes.ts).
+     * `types` are event types, separated by commas; if it is empty, all types are delivered. Until
+     * `old_until`, deliveries are also signed with `old_secret`. `next_due` is the time from which
+     * the endpoint waits for its turn, or null if it has no waiting delivery. `lane`, `streak`, and
+     * `barred_until` are the endpoint's standing (lanes.ts).
      */
     webhook_endpoints: {
       id: string;
@@ -31,10 +31,11 @@ declare module "../store/tables.ts" {
       created_at: number;
     };
     /**
-     * The delivery of one event to one endpoint. A `waiting` delivery is attempted at `due_at`. A
-     * `held` delivery waits for an earlier delivery of the same address. A replay or a test has no
-     * address, and a test has its own `body`. While a request is pending, `is_claimed` is 1, and
-     * `due_at` is the time at which the claim expires.
+     * The delivery of one event to one endpoint. A `waiting` delivery is sent at `due_at` or later.
+     * A `held` delivery waits for an earlier delivery of the same address. A delivery of a replay
+     * or a test has no address, and only a test has a `body`, because its event is not stored.
+     * While a request is pending, `is_claimed` is 1, and `due_at` is the time at which the claim
+     * expires.
      */
     webhook_deliveries: {
       id: string;
@@ -63,8 +64,8 @@ declare module "../store/tables.ts" {
       answer: string;
     };
     /**
-     * The service's Ed25519 keys for `v1a`, as PKCS #8 in base64. `until` is null for the current
-     * key.
+     * The service's private Ed25519 keys for the signature `v1a`, as PKCS #8 in base64. `until` is
+     * null for the newest key.
      */
     webhook_keys: { id: number; private_key: string; until: number | null };
   }

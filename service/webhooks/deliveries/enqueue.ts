@@ -1,6 +1,6 @@
-// Adds deliveries for new events, for a replay, and for a test. An endpoint receives the events of
-// an address one after the other. The delivery of an event is held until the delivery of the
-// previous event has ended.
+// Adds deliveries for new events, for replays, and for test events. An endpoint receives the events
+// of an address one after the other: each delivery is held until the delivery of the address's
+// previous event has succeeded or finally failed.
 
 import { randomBytes } from "node:crypto";
 import type { TestEvent } from "executable-address/webhook";
@@ -13,13 +13,13 @@ import { groupsOf, statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
 
-/** The maximum number of events that one replay sends again. */
+/** The maximum number of events in a replay. */
 const replaysMax = 1_000;
 
 /**
- * Adds deliveries in the transaction that stores the events, so that events and deliveries are
- * stored together or not at all. Other deliveries wait for this transaction, so its number of
- * statements does not depend on the number of endpoints.
+ * Adds deliveries for new events. Runs in the transaction that stores the events, so that events
+ * and deliveries are stored together or not at all. Other deliveries wait for this transaction, so
+ * each of its statements handles many endpoints.
  */
 export async function enqueue(
   transaction: Transaction<Tables>,
@@ -94,11 +94,11 @@ async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[])
 }
 
 /**
- * Adds deliveries that send events again, oldest first, with the same IDs. They do not wait for
- * deliveries of new events.
+ * Adds deliveries that send events again, oldest first, with the same event IDs. These deliveries
+ * do not wait for other deliveries of the same address.
  *
- * @returns the number of events, and the time from which to continue; the time is null if there are
- *   no more events
+ * @returns the number of replayed events, and the time of the first event that was left out, or
+ *   null if there is none
  */
 export async function replay(
   db: Kysely<Tables>,
@@ -123,8 +123,10 @@ export async function replay(
 }
 
 /**
- * Adds a delivery of a test event, which has no address, so that an account can check whether its
- * endpoint accepts events.
+ * Adds a delivery of a test event, with which an account can check whether its endpoint accepts
+ * events. A test event has no address.
+ *
+ * @returns the ID of the delivery
  */
 export async function sendTest(
   db: Kysely<Tables>,

@@ -1,14 +1,14 @@
-// Lists deliveries and their attempts for an account, and deletes old deliveries.
+// Lists an endpoint's deliveries with their attempts, and deletes old deliveries.
 
 import { type Kysely, sql } from "kysely";
 import { eventsKeptMs, otherChainOf } from "../../events/list.ts";
 import { prune } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 
-/** The maximum number of deliveries that an account or an operator sees. */
+/** The number of newest deliveries per endpoint that accounts and operators can see. */
 export const deliveriesShown = 50;
 
-/** Lists deliveries, newest first, each with its attempts. */
+/** Lists an endpoint's deliveries, newest first, each with its attempts. */
 export async function listDeliveries(db: Kysely<Tables>, endpointId: string, limit: number) {
   const rows = await db
     .selectFrom("webhook_deliveries")
@@ -46,8 +46,8 @@ export async function listDeliveries(db: Kysely<Tables>, endpointId: string, lim
 }
 
 /**
- * Deletes deliveries when they reach the age at which events are deleted, including deliveries of
- * removed endpoints.
+ * Deletes deliveries that are older than {@link eventsKeptMs}, including deliveries of removed
+ * endpoints.
  */
 export const pruneDeliveries = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
   prune({

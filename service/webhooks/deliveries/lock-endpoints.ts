@@ -1,13 +1,14 @@
-// Locks the rows of endpoints. Every transaction that changes deliveries first locks the rows of
-// the deliveries' endpoints.
+// Locks the rows of endpoints. A transaction that changes deliveries must first lock the rows of
+// their endpoints.
 
 import { PostgresAdapter, sql, type Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * Locks the endpoints' rows until the commit, so that a held delivery is released exactly once.
- * Locks the rows in the order of their IDs, so that transactions cannot deadlock. On SQLite, only
- * reads the rows, because a transaction locks the whole database when it begins.
+ * Locks the endpoints' rows until the commit, and returns them. With this lock, a held delivery is
+ * released exactly once. The rows are locked in the order of their IDs, so that transactions cannot
+ * deadlock. On SQLite, the rows are only read, because a transaction locks the whole database when
+ * it begins.
  */
 export async function lockEndpoints(transaction: Transaction<Tables>, ids: readonly string[]) {
   const rows = transaction
@@ -21,10 +22,10 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 }
 
 /**
- * Returns SQL for the time at which an endpoint is due again after its turn. The time is never in
- * the past, regardless of how long the endpoint's deliveries have waited. Endpoints are served in
- * the order of these times. So each endpoint gets its turn, even if many deliveries of other
- * endpoints are waiting.
+ * Returns SQL of an endpoint's next due time after its turn: now, or later if its earliest waiting
+ * delivery is due later. The time is never in the past, and endpoints take turns in the order of
+ * these times. So an endpoint with many overdue deliveries does not come before endpoints that have
+ * waited longer for their turn.
  */
 export const nextTurn = (nowMs: number) =>
   sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end
@@ -32,8 +33,8 @@ export const nextTurn = (nowMs: number) =>
     where endpoint_id = webhook_endpoints.id and webhook_deliveries.state = 'waiting')`;
 
 /**
- * Records that each endpoint has a due delivery now. An endpoint that already had a due delivery
- * keeps its place in the order.
+ * Makes endpoints due now, because a delivery of theirs has become due. Does not change an endpoint
+ * that is already due, so that it keeps its place in the order of turns.
  */
 export async function awaitTurn(
   transaction: Transaction<Tables>,

@@ -1,5 +1,6 @@
-// Claims deliveries by postponing their due time. So no other process sends a claimed delivery
-// until the delivery is finished or the lease has expired.
+// Claims due deliveries, and stores the results of their requests. A claim postpones the due time
+// of a delivery, so that no other process sends it before its result is stored or the claim has
+// expired.
 
 import { type Kysely, sql, type Transaction } from "kysely";
 import { bodyOf } from "../../events/list.ts";
@@ -10,17 +11,17 @@ import { isTaken, type Sent } from "../send.ts";
 import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 import { attemptsMax, drawWaitMs, outageFailures, releaseBacklog } from "./retries.ts";
 
-/** The time after which any process can take over an unfinished claim. */
+/** The time after which a claim expires, so that any process can claim the delivery again. */
 const leaseMs = 60_000;
 
 export type DueEndpoint = { id: string; accountId: string };
 
 /**
- * Finds the lane's active endpoints with a due delivery. The endpoint that has waited longest for
- * its turn comes first.
+ * Finds the active endpoints in a lane that are due. The endpoint that has waited longest for its
+ * turn comes first.
  *
- * @param busy accounts that already occupy their maximum number of slots; they are omitted, so that
- *   they do not displace other accounts from the result
+ * @param busy the IDs of accounts to omit, because they already occupy their maximum number of
+ *   slots and would take up space in the result
  */
 export async function findDueEndpoints(
   db: Kysely<Tables>,
@@ -41,7 +42,7 @@ export async function findDueEndpoints(
     .execute();
 }
 
-/** A delivery to be sent now. `secrets` are the endpoint's currently valid secrets. */
+/** A claimed delivery, which has to be sent now. `secrets` are the endpoint's valid secrets. */
 export type Claim = {
   id: string;
   endpointId: string;
@@ -54,9 +55,8 @@ export type Claim = {
 };
 
 /**
- * Claims up to `room` due deliveries of each endpoint in one transaction. No other process claims
- * these deliveries until the lease has expired. The number of statements does not depend on the
- * number of endpoints.
+ * Claims up to `room` due deliveries of each endpoint in one transaction. The number of statements
+ * does not depend on the number of endpoints.
  */
 export async function claim(
   db: Kysely<Tables>,
@@ -100,7 +100,10 @@ export async function claim(
   });
 }
 
-/** Finds the deliveries that have been due longest, up to `room` per endpoint. */
+/**
+ * Finds the due deliveries, up to `room` per endpoint. The delivery that has been due longest comes
+ * first.
+ */
 function findDue(
   transaction: Transaction<Tables>,
   endpoints: readonly (DueEndpoint & { room: number })[],
@@ -126,16 +129,16 @@ function findDue(
   return each.reduce((all, more) => all.unionAll(more)).execute();
 }
 
-/** An endpoint that accepted nothing for this time is disabled. */
+/** An endpoint is disabled if all attempts have failed for this time. */
 const failingMsMax = 3 * dayMs;
 
 export type AttemptOutcome = "delivered" | "retried" | "failed" | "disabled";
 export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 
 /**
- * Stores the results and their consequences in one transaction. The call is idempotent per attempt.
- * The number of statements does not depend on the number of results, so that many results do not
- * delay later results for long. Hundreds of hanging requests can end in the same second.
+ * Stores results and their consequences in one transaction. Stores each attempt only once, so the
+ * call is idempotent. Except after an outage, the number of statements does not depend on the
+ * number of results, so that many results do not delay later results for long.
  *
  * @returns the outcomes, in the order of `finished`
  */
@@ -170,7 +173,9 @@ export async function finish(
 }
 
 /**
- * `number` counts attempts from 1. `address` is the event's address, whose next event may be held.
+ * An attempt to deliver, with its result. `number` is 1 for the first attempt of a delivery.
+ * `isTaken` is true if the endpoint accepted the event, and `isOver` is true if no attempt will
+ * follow. `address` is the event's address, or null for a replay or a test.
  */
 type Attempt = {
   finished: Finished;
@@ -180,7 +185,7 @@ type Attempt = {
   address: Uint8Array | null;
 };
 
-/** Finds the results that were not stored before, at most one for each delivery. */
+/** Returns the attempts whose results are not stored yet, at most one for each delivery. */
 async function findNew(
   transaction: Transaction<Tables>,
   finished: readonly Finished[],
@@ -230,7 +235,10 @@ async function keepAttempts(
     from (values ${sql.join(ends)}) as ended where id = ended.column1`.execute(transaction);
 }
 
-/** Saves the consequences of a response for its endpoint. */
+/**
+ * Returns the endpoint's row after the result of an attempt. If an outage has ended, also makes its
+ * waiting deliveries due.
+ */
 async function judge(
   transaction: Transaction<Tables>,
   endpoint: Endpoint,
@@ -279,7 +287,10 @@ async function keepStandings(
     from (values ${sql.join(rows)}) as judged where id = judged.column1`.execute(transaction);
 }
 
-/** After a delivery has ended, makes due the delivery of the next event of the same address. */
+/**
+ * For each delivery that has succeeded or finally failed, makes the delivery of the address's next
+ * event due.
+ */
 async function releaseNext(
   transaction: Transaction<Tables>,
   attempts: readonly Attempt[],

@@ -1,5 +1,5 @@
-// Defines the number of a delivery's attempts and the delays between them, and sends waiting
-// deliveries early after an outage.
+// Defines the maximum number of attempts per delivery and the delays between them. After an outage
+// of an endpoint, makes its waiting deliveries due early.
 
 import type { Transaction } from "kysely";
 import { dayMs } from "../../flow/days.ts";
@@ -8,8 +8,8 @@ import type { Tables } from "../../store/tables.ts";
 import type { Sent } from "../send.ts";
 
 /**
- * The delays between attempts. The second attempt follows after 5 s, and the tenth attempt about 75
- * hours after the first.
+ * The delays between attempts. The second attempt follows 5 s after the first, and the tenth and
+ * last attempt follows about 75 hours after the first.
  */
 const waitsMs = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000);
 export const attemptsMax = waitsMs.length + 1;
@@ -17,7 +17,9 @@ const retryAfterMsMax = dayMs;
 
 /**
  * Returns the delay before the next attempt. The delay has jitter, so that deliveries that fail
- * together are not retried together.
+ * together are not retried together. It is at least the response's `Retry-After`, up to a day.
+ *
+ * @param number the number of the failed attempt, starting at 1
  */
 export function drawWaitMs(
   number: number,
@@ -29,16 +31,15 @@ export function drawWaitMs(
   return Math.round(Math.max(waitMs, requestedMs));
 }
 
-/** The number of consecutive failures that counts as an outage. */
+/** The number of consecutive failures after which an endpoint has an outage. */
 export const outageFailures = 2;
 
 /**
- * After an outage, makes waiting deliveries due now, oldest first. Ignores deliveries whose request
- * is pending. Also ignores deliveries with only one attempt left, so that an endpoint that fails
- * repeatedly does not use up all attempts immediately. Each success releases up to
- * `statementRows.short` deliveries.
+ * After an outage, makes up to `statementRows.short` waiting deliveries due now, starting with the
+ * delivery that is due next. Skips deliveries whose request is pending. Also skips deliveries with
+ * only one attempt left, so that repeated outages do not use up all attempts.
  *
- * @returns whether there may be more deliveries to release
+ * @returns true if there may be more of these deliveries
  */
 export async function releaseBacklog(
   transaction: Transaction<Tables>,

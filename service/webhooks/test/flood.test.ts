@@ -1,6 +1,6 @@
-// Tests 24 accounts with 240 endpoints that first give good responses, and then hang in all slots
-// that they can get. The test decides when a delivery is answered. It has its own clock, which
-// advances with each turn of the loops that send deliveries.
+// Tests 24 accounts with 240 endpoints that first respond well, and then hang in all slots that
+// they can get. The test decides when it answers each request. It has its own clock, which advances
+// with each turn of the delivery loops.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -22,9 +22,9 @@ import type { Sent } from "../send.ts";
 const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
 const accountsCount = 24;
 /**
- * The limit in milliseconds of the test's clock. 20 events take 100 ms, but more on a busy machine,
- * because the clock also advances while the database is slow. A hanging request ends after 5,000
- * ms.
+ * The time limit for the 20 events, in milliseconds of the test's clock. They normally take 100 ms.
+ * On a busy machine, they take more, because the clock also advances while the database is slow.
+ * For comparison, a real request times out after 5,000 ms.
  */
 const boundMs = 2500;
 
@@ -55,7 +55,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     /**
-     * Creates 20 events for an honest endpoint as soon as `hangingMin` requests hang.
+     * Waits until `hangingMin` requests hang, and then creates 20 events for an honest endpoint.
      *
      * @returns the number of these events that were sent within the limit
      */

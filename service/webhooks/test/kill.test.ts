@@ -1,6 +1,6 @@
-// Kills two simultaneous deliverers with kill -9. Tests that no event is lost, that a repeated
-// delivery has the same webhook-id, and that the events of an address stay in order. TESTS=long
-// runs 200 rounds.
+// Runs two processes that send deliveries, and kills them with kill -9. Tests that no event is
+// lost, that a repeated delivery has the same webhook-id, and that the events of an address stay in
+// order. With TESTS=long, there are 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -40,7 +40,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const addresses = Array.from({ length: 8 }, () => randomBytes(20));
       const expected: string[] = [];
       for (let round = 1; round <= rounds; round++) {
-        // The claim of a killed deliverer expires after a minute.
+        // In each round, the clocks of the new processes are 61 s further ahead, so that the claims
+        // of the killed processes have expired.
         const pair = await Promise.all(
           [round, round].map((minutes) => startDeliverer(where, minutes * 61_000)),
         );
@@ -65,7 +66,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           .map(({ body }) => JSON.parse(body).data as { address: string; sequence: number })
           .filter((data) => data.address === `0x${address.toString("hex")}`)
           .map(({ sequence }) => sequence);
-        // A repeated delivery may directly follow the original. All other events are in order.
+        // A sequence number can be repeated, but never decreases.
         assert.ok(mine.every((sequence, index) => index === 0 || sequence >= mine[index - 1]!));
       }
       await receiver.close();

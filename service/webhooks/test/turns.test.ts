@@ -1,5 +1,5 @@
-// Tests that an endpoint waits for at most one turn of the other accounts' endpoints, and never for
-// their whole backlog. The test decides when a request is answered.
+// Tests that an endpoint waits for at most one turn of each other endpoint, and never for the
+// backlogs of other endpoints. The test decides when it answers each request.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
       stop = end;
     };
-    /** Creates endpoints in the fast lane, each with a backlog of `events`. */
+    /** Creates endpoints in the fast lane, each with `events` waiting deliveries. */
     const pileUpGreedy = async (accounts: number, endpoints: number, events: number) => {
       const sizes = { accounts, endpoints, events };
       await pileUp(
@@ -101,7 +101,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         await until(() => sendings.length > answered);
         sendings[answered++]!.answer(1);
       };
-      // Each endpoint has had its turn. Then a further account gets one event.
+      // After 200 answers, each endpoint has had its turn. Then another account gets one event.
       while (answered < 200) await answerOne();
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
@@ -110,7 +110,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const before = sendings.length;
       while (answered < 800 && !isServed()) await answerOne();
       assert.ok(isServed(), "the others have more");
-      // The event waits for at most one turn of each of the 40 endpoints, with four slots each.
+      // The new endpoint waits for at most one turn of each of the 40 others, which have up to four
+      // slots each.
       assert.ok(sendings.length - before <= 40 * 4, `${sendings.length - before}`);
     });
 
@@ -183,8 +184,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await allTaken(6, id);
       const found = await listDeliveries(store.db, id, 10);
       const taken = found.map(({ attempts }) => attempts.at(-1)!.atMs);
-      // The list starts with the newest delivery. The newest delivery was sent first, and then the
-      // backlog, oldest first.
+      // The list starts with the newest delivery. Its success ended the outage, and after it, the
+      // other deliveries were sent, oldest first.
       assert.deepEqual(
         taken.slice(1).toSorted((a, b) => b - a),
         taken.slice(1),
