@@ -1,4 +1,4 @@
-// Creates and finds accounts. An account is created by a sign-up or by an operator, and is never
+// Creates and finds accounts. Accounts are created by sign-ups and by operators, and are never
 // removed.
 
 import type { Kysely } from "kysely";
@@ -11,8 +11,7 @@ import { digestCredential, newAccountId, newClientId } from "./credentials.ts";
 export type Account = { accountId: string; email: string; createdAtMs: number };
 
 /**
- * Returns whether the email address is valid. Sign-in accepts every email address that this
- * function accepts.
+ * Returns whether the email address is valid. Sign-in accepts all addresses that are valid here.
  */
 export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text)).success;
 
@@ -20,11 +19,11 @@ export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text
 export const normalizeEmail = (email: string) => email.trim().toLowerCase();
 
 /**
- * Creates an account with its client ID, but without an API key, because a key is shown only once,
- * when a person requests it. The call is idempotent for the same `accountId`.
+ * Creates an account with a client ID. It has no API key yet, because a key is shown only once,
+ * when somebody creates it. The call is idempotent: if the account `accountId` exists, returns it.
  *
- * @param accountId set only for a sign-up, because the new user already has this ID
- * @returns undefined if another account has this email
+ * @param accountId the ID of the user who signed up; otherwise, a new ID is generated
+ * @returns the account, or undefined if another account has this email
  */
 export async function createAccount(
   db: Kysely<Tables>,
@@ -67,10 +66,7 @@ export async function findAccount(
   return { accountId: found.id, email: found.email, createdAtMs: Number(found.created_at) };
 }
 
-/**
- * Returns the account's credentials without keys and digests, so that the dashboard can show the
- * result.
- */
+/** Returns the account's credentials for display, without their secrets and digests. */
 export async function findCredentials(db: Kysely<Tables>, accountId: string) {
   const [apiKeys, clientId, referenceKey] = await Promise.all([
     listApiKeys(db, accountId),

@@ -1,4 +1,4 @@
-// Tests the data of accounts on both databases: origins, usage, the audit log, and operators'
+// Tests accounts on both databases: their origins, usage counts, audit log, and operators'
 // commands.
 
 import assert from "node:assert/strict";
@@ -207,8 +207,8 @@ for (const [name, database] of Object.entries(databases)) {
         await assert.rejects(expired, /this key has expired or was rotated or revoked/);
       });
 
-      // On SQLite, only one transaction is open at a time, so the second command reads the rows
-      // that the first one wrote.
+      // On SQLite, transactions run one after the other, so the second command reads the rows that
+      // the first one wrote.
       const skip = name === "sqlite";
       test("fails if another process made the change simultaneously", { skip }, async () => {
         for (const [words, said] of [
@@ -220,8 +220,8 @@ for (const [name, database] of Object.entries(databases)) {
           const { accountId: account } = await run("account create", { email: newEmail() });
           let isOver = false;
           const { both } = await store.db.transaction().execute(async (transaction) => {
-            // Each command writes to the audit table last. So with this lock, no command ends
-            // before all commands have read their rows.
+            // Each command writes to the audit table last. This lock delays these writes until both
+            // commands have read their rows.
             await sql`lock table audit in exclusive mode`.execute(transaction);
             const both = Promise.allSettled([run(words, { account }), run(words, { account })]);
             void both.then(() => {

@@ -1,5 +1,5 @@
-// Defines the operator's commands for accounts. The commands write to the database. Their changes
-// take effect immediately, because no server caches credentials or origins.
+// Defines the operator's commands for accounts. The commands write to the database, and their
+// changes take effect immediately, because no server caches credentials or origins.
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
@@ -23,7 +23,7 @@ const email = { email: "E" };
 
 /**
  * Creates an account with an API key that has every scope.
- * @returns undefined if another account has the email
+ * @returns the account's ID, API key, and client ID, or undefined if another account has the email
  */
 export async function createWithKey(db: Kysely<Tables>, email: string, actor: Actor) {
   const created = await createAccount(db, email, actor);
@@ -83,8 +83,8 @@ const ofAccounts: Command[] = [
       const signIn = openSignIn(store, { publicUrl, signup: "closed", secret });
       const token = await signIn.makeResetSecret(options.email as string, operator());
       if (!token) throw new Error(`no account has the email ${options.email}`);
-      // The token follows the #, so browsers do not send it to servers, and it does not appear in
-      // logs.
+      // The token is in the fragment of the URL, so browsers do not send it to servers, and it does
+      // not appear in logs.
       return { resetUrl: `${publicUrl}/reset#token=${token}` };
     },
   },
@@ -126,7 +126,7 @@ const ofApiKeys: Command[] = [
   },
 ];
 
-/** Commands for the reference key, the client ID, and the origins. */
+/** Commands for reference keys, client IDs, and origins. */
 const ofPages: Command[] = [
   {
     words: "reference-key rotate",
@@ -186,7 +186,7 @@ const ofPages: Command[] = [
 
 export const accountCommands: Command[] = [...ofAccounts, ...ofApiKeys, ...ofPages];
 
-/** Returns an account with its credentials and origins, without secrets. */
+/** Returns an account with its credentials and origins for display, without secrets. */
 async function describe(db: Kysely<Tables>, account: Account) {
   const { apiKeys, clientId } = await findCredentials(db, account.accountId);
   const origins = await listOrigins(db, account.accountId);
@@ -222,8 +222,9 @@ function parseNewKey({ name, expires }: Given["options"], rest: string[]) {
 }
 
 /**
- * Returns the prefix with which `text` begins. Without `text`, returns the prefix of the account's
- * only key.
+ * Returns the prefix of the key that the operator chose.
+ *
+ * @param text the key or its prefix; if undefined, the account must have exactly one key
  */
 async function choosePrefix(db: Kysely<Tables>, accountId: string, text: string | undefined) {
   const prefixes = (await listApiKeys(db, accountId)).map(({ prefix }) => prefix);

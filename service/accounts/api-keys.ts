@@ -1,7 +1,8 @@
 // Adds, rotates, revokes, and lists the API keys of an account. Each key has a name, scopes, and
-// optionally an expiry, so that a server gets only the permissions that it needs. To replace a key
-// without downtime, an account adds the new key before it revokes the old one. No server caches a
-// key (spec §5, rule 5), so a rotated or revoked key stops working immediately on every server.
+// optionally an expiry. With scopes, each server of the account gets only the permissions that it
+// needs. To replace a key without downtime, an account adds a new key before it revokes the old
+// one. No server caches a key (spec §5, rule 5), so a rotated or revoked key stops working
+// immediately on every server.
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
@@ -18,13 +19,13 @@ import {
 } from "./credentials.ts";
 
 /**
- * The maximum number of keys per account. Keys are numbered from 1, and a rotated key keeps its
- * number.
+ * The maximum number of API keys per account. Each key has a number from 1 to this maximum. A
+ * rotated key keeps its number.
  */
 export const apiKeysMax = 10;
 
 export type NewApiKey = {
-  /** Shown only to the account's users; see isPlainName. */
+  /** A label for the account's users. It must be a plain name, see {@link isPlainName}. */
   name: string;
   scopes: readonly Scope[];
   /** Unix milliseconds, or null if the key does not expire. */
@@ -32,15 +33,16 @@ export type NewApiKey = {
 };
 export type Made = { apiKey: string; prefix: string };
 
-/** The default settings of a new key. */
+/** The default settings of a new key: every scope, and no expiry. */
 export const wholeKey: NewApiKey = { name: "server", scopes, expiresAtMs: null };
 
 /**
  * Adds an API key to the account.
  *
- * @returns the new key, which cannot be read again; undefined if a simultaneous request added a key
- *   with the same number
- * @throws {InvalidError} if the account has `apiKeysMax` keys, or the expiry is not in the future
+ * @returns the new key, which cannot be read again, or undefined if a simultaneous request took the
+ *   key's number
+ * @throws {InvalidError} if the account already has `apiKeysMax` keys, or if the expiry is not in
+ *   the future
  */
 export async function addApiKey(
   db: Kysely<Tables>,
@@ -48,7 +50,7 @@ export async function addApiKey(
   { name, scopes, expiresAtMs }: NewApiKey,
   actor: Actor,
 ): Promise<Made | undefined> {
-  // NaN, the result for an invalid time, also fails this comparison.
+  // An invalid time is NaN, for which this comparison is also false.
   if (expiresAtMs !== null && !(expiresAtMs > actor.atMs)) throw expired(expiresAtMs);
   const { apiKey, prefix, digest } = drawKey();
   const addition = { accountId, event: "api_key_created", actor, detail: prefix } as const;
@@ -71,11 +73,12 @@ export async function addApiKey(
 }
 
 /**
- * Replaces the key that begins with `prefix`, and keeps its name, scopes, and expiry. The
- * replacement is a compare-and-swap of one row, so the second of two simultaneous requests does not
- * find the key.
+ * Replaces the text of the key that begins with `prefix`. The name, the scopes, and the expiry
+ * remain. The old prefix must still be in the row. So if two requests rotate the key
+ * simultaneously, the second one fails.
  *
- * @returns undefined if the account has no such key, or the key has expired
+ * @returns the new key, which cannot be read again, or undefined if the account has no such key or
+ *   the key has expired
  */
 export async function rotateApiKey(
   db: Kysely<Tables>,
@@ -120,7 +123,7 @@ export async function revokeApiKey(
   });
 }
 
-/** Lists the account's API keys in the order of their numbers, without their text and digests. */
+/** Lists the account's API keys by number, without their texts and digests. */
 export async function listApiKeys(db: Kysely<Tables>, accountId: string) {
   const rows = await db
     .selectFrom("api_keys")

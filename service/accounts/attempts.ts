@@ -1,17 +1,18 @@
-// Limits how often a password can be tried. Strangers must not be able to use up the limits to lock
-// the owner out.
+// Limits how often a password can be tried. A stranger must not be able to lock the owner out by
+// using up these limits.
 //
 // A browser that has never signed in to the account is limited by IP address, by network, by the
 // pair of IP address and account, and by account. The limit by account stops an attacker with many
-// IP addresses. Such an attacker could also use up this limit to lock the owner out, so the limit
-// has two parts. The first part counts the first three tries per day from each /24 of IPv4 or /48
-// of IPv6, and 200 such networks cannot use up this part. The second part counts all other tries.
+// IP addresses, but such an attacker could use it up to lock the owner out. So this limit has two
+// parts. The first part counts the first three tries per day from each network (a /24 of IPv4 or a
+// /48 of IPv6). An attacker with 200 networks cannot use up this part. The second part counts all
+// other tries.
 //
 // A browser that has signed in to the account has a signed cookie. Tries with a cookie are limited
 // by cookie, by account, and by network, separately from tries without one. A limit by cookie only
 // would not be sufficient, because attackers can get any number of cookies for their own accounts.
-// If one of these three limits is used up, the browser is treated as if it had no cookie. So an
-// attacker who uses up these limits does not lock out the owner.
+// If a limit for tries with a cookie is used up, the browser is treated as if it had no cookie. So
+// an attacker who uses up these limits does not lock the owner out.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { networkOf, wideNetworkOf } from "../flow/networks.ts";
@@ -23,21 +24,21 @@ const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
 /**
  * Limits a network's tries for all accounts together, so that an attacker gains nothing by trying
- * many accounts.
+ * the passwords of many accounts.
  */
 const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
 /**
- * Together, these two limits allow 2,400 guesses per account and day from all networks, for
- * passwords of at least 12 characters.
+ * The two limits by account. Together, they allow 2,400 guesses per account and day, plus the
+ * bursts. A password has at least 12 characters.
  */
 const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_000, burst: 700 };
 const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst: 100 };
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
 const perDevices: Policy = { name: "sign-in-devices", intervalMs: 3_000, burst: 20 };
 /**
- * The burst is smaller than the queue of browsers with a cookie, so that one network never fills
- * the queue.
+ * The burst is smaller than the queue for browsers with a cookie (http/dashboard/sign-in.ts), so
+ * that one network cannot fill this queue.
  */
 const perDeviceNetwork: Policy = {
   name: "sign-in-device-network",
@@ -47,38 +48,41 @@ const perDeviceNetwork: Policy = {
 const perSignUpAddress: Policy = { name: "sign-up-address", intervalMs: 30_000, burst: 20 };
 const perSignUpNetwork: Policy = { name: "sign-up-network", intervalMs: 3_000, burst: 60 };
 
-/** `deviceCookie` is the cookie that the browser sent, if any. */
+/** `deviceCookie` is the signed cookie, if the browser sent one. */
 type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
 
 /**
- * `waitMs` is the time to wait before the next attempt, or 0 if this attempt is allowed and
- * counted. If `isKnown` is true, the attempt has priority over strangers. Attempts with the same
- * `turnOf` share a turn.
+ * The verdict on an attempt. `waitMs` is 0 if the attempt is allowed, and otherwise the time to
+ * wait before the next attempt. An allowed attempt waits in a queue for its password to be hashed
+ * (http/dashboard/sign-in.ts). If `isKnown` is true, it waits in the queue for browsers with a
+ * valid cookie, which has priority. Within a queue, the accounts or networks that `turnOf` names
+ * take turns.
  */
 export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
 
 export type Attempts = {
   trySignIn(attempt: Attempt): Promise<Leave>;
   /**
-   * Limits sign-ups and the use of links that set a password. Counts only by IP address and
-   * network.
+   * Limits sign-ups and the use of links that set a password. These attempts are limited by IP
+   * address and network only.
    */
   trySignUp(ip: string): Promise<Leave>;
   /**
-   * Returns the milliseconds to wait before a new account is allowed, or 0. New accounts are
-   * limited by /24 of IPv4 and by /48 of IPv6.
+   * Counts a new account against the limit of its network, which is a /24 of IPv4 or a /48 of IPv6.
+   * Returns 0 if the account is allowed, and otherwise the milliseconds to wait.
    */
   tryNewAccount(ip: string): Promise<number>;
   /**
-   * Returns the cookie for a browser that has just signed in: the sent cookie if it belongs to the
-   * account, and otherwise a new one.
+   * Returns the signed cookie for a browser that has just signed in. If the browser sent a valid
+   * cookie for this account, returns that cookie.
    */
   deviceCookieFor(browser: Pick<Attempt, "email" | "deviceCookie">): string;
 };
 
 /**
  * @param secret the secret that signs session cookies
- * @param accountsPerNetworkDay 0 for no limit
+ * @param accountsPerNetworkDay the maximum number of new accounts per network and day, or 0 for no
+ *   limit
  */
 export function limitAttempts(
   limiter: Limiter,
@@ -105,7 +109,8 @@ export function limitAttempts(
       [perPair, `${network} ${email}`],
     ]);
     if (waitMs > 0) return waitMs;
-    // A first try counts even if it is refused, so that an attacker cannot save up first tries.
+    // This uses one of the network's first tries even if the attempt is refused afterwards.
+    // Otherwise, an attacker could keep first tries for later.
     const first = await take(limiter, perFirstTries, `${wideNetworkOf(ip)} ${email}`);
     if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
     return retryMs(await take(limiter, perAccount, email));
@@ -147,8 +152,11 @@ export function limitAttempts(
 }
 
 /**
- * Counts a request against each limit until one refuses it. The narrow limits come first, so a
- * request that they refuse does not count against the wide limits.
+ * Counts an attempt against each of the limits, in order, and stops at the first limit that refuses
+ * it. The narrow limits come first, so an attempt that they refuse does not count against the wide
+ * limits.
+ *
+ * @returns the milliseconds to wait, or 0 if all limits admit the attempt
  */
 async function takeEach(limiter: Limiter, limits: [policy: Policy, key: string][]) {
   for (const [policy, key] of limits) {

@@ -1,5 +1,5 @@
-// The audit log of an account: changes of its credentials, origins, and sign-in, with time and
-// source. Rows are never changed or deleted.
+// The audit log of an account. It records sign-ins, and changes of names, credentials, origins, and
+// webhook endpoints, each with its time and IP address. Rows are never changed or deleted.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
@@ -33,7 +33,10 @@ export type AuditEvent =
   | "webhook_paused"
   | "webhook_resumed";
 
-/** `ip` is undefined for an operator's command. `atMs` is in Unix milliseconds. */
+/**
+ * The source of a change, and its time. An operator's command has no `ip`. `atMs` is in Unix
+ * milliseconds.
+ */
 export type Actor = { ip?: string | undefined; userAgent?: string | undefined; atMs: number };
 
 type AuditEntry = {
@@ -46,7 +49,8 @@ type AuditEntry = {
 
 /**
  * Adds one entry. If `db` is a transaction, the entry is part of that transaction.
- * @param detail a prefix, a client ID, or an origin; never a secret
+ * @param detail the changed thing, such as a key's prefix, a client ID, an origin, or a URL; never
+ *   a secret
  */
 export async function appendAudit(
   db: Kysely<Tables>,
@@ -71,11 +75,10 @@ export async function appendAudit(
 type AuditedChange = { accountId: string; event: AuditEvent; actor: Actor; detail?: string };
 
 /**
- * Makes a change and adds its audit entry in one transaction. A `change` that replaces a credential
- * updates a row only if the row still contains the expected credential. So the second of two
- * simultaneous requests changes nothing.
+ * Makes a change and adds its audit entry in one transaction.
  *
- * @param change makes the change, and returns whether anything changed; if not, no entry is added
+ * @param change makes the change, and returns whether anything changed; if it returns false, no
+ *   entry is added
  * @returns the result of `change`
  */
 export function audited(
@@ -95,8 +98,9 @@ const auditId = (atMs: number) =>
   `${String(Math.trunc(atMs)).padStart(13, "0")}-${randomBytes(4).toString("hex")}`;
 
 /**
- * Lists the entries, newest first, before `cursor`, which is the `id` of the last entry of the
- * previous page.
+ * Lists the entries of an account, newest first.
+ *
+ * @param page its `cursor` is the `id` of the last entry of the previous page, if there is one
  */
 export async function listAudit(
   db: Kysely<Tables>,

@@ -1,7 +1,7 @@
-// The client ID of an account: its rotation and its settings. A rotation replaces the client ID
-// immediately on every server, because no server caches credentials (spec §5, rule 5). A rotation
-// is a compare-and-swap of one row: the request names the client ID to replace. So the second of
-// two simultaneous requests does not find that client ID.
+// Rotates the client ID of an account, and changes its settings. A rotation takes effect
+// immediately on every server, because no server caches credentials (spec §5, rule 5). A request
+// for a rotation contains the client ID to replace. So if two requests are simultaneous, the second
+// one fails, because the first one has already replaced that client ID.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -9,9 +9,9 @@ import { type Actor, type AuditEvent, audited } from "./audit.ts";
 import { digestCredential, newClientId } from "./credentials.ts";
 
 /**
- * Replaces the account's client ID `expected`.
+ * Replaces the account's client ID, which must be `expected`.
  *
- * @returns undefined if the account has a different client ID
+ * @returns the new client ID, or undefined if the account has a different client ID than `expected`
  */
 export async function rotateClientId(
   db: Kysely<Tables>,
@@ -35,9 +35,9 @@ export async function rotateClientId(
 }
 
 /**
- * Sets whether the client ID is bound. A bound client ID creates only intents that the account's
- * server signed. So a visitor who copies the client ID from a page cannot create other intents. A
- * rotation keeps this setting.
+ * Sets whether the client ID is bound. A bound client ID can create only addresses whose intents
+ * the account's server has signed. So a visitor who copies the client ID from a page cannot create
+ * addresses for other intents. A rotation keeps this setting.
  */
 export function bindClientId(
   db: Kysely<Tables>,
@@ -50,7 +50,7 @@ export function bindClientId(
 }
 
 /**
- * Sets whether create requests with the client ID may have a reference. A rotation keeps this
+ * Sets whether create requests with the client ID may set a reference. A rotation keeps this
  * setting.
  */
 export function allowReferences(

@@ -81,14 +81,15 @@ describe("credentials", () => {
         assert.equal(binary.length, bits);
         for (let bit = 0; bit < bits; bit++) ones[bit]! += Number(binary[bit]);
       }
-      // The limit is 8 standard deviations of 22.4 each. A random bit exceeds the limit by chance
-      // once in 10^15 runs.
+      // The limit of 180 is 8 standard deviations, which are 22.4 each. A random bit exceeds this
+      // limit about once in 10^15 runs.
       for (const count of ones) assert.ok(Math.abs(count - drawn / 2) < 180, `${count}`);
     }
   });
 
   test("the last 8 digits of a credential are the CRC-32 of the preceding text", () => {
-    // The expected values were computed with Python's zlib.crc32. The first has a leading zero.
+    // The checksums in these credentials were computed with Python's zlib.crc32. The first checksum
+    // begins with a zero.
     assert.equal(
       checkSpelling(
         "apiKey",

@@ -1,33 +1,36 @@
 // Generates, checks, and finds the credentials of accounts: API keys and client IDs (spec §5). This
 // file neither stores nor logs credentials.
 //
-// The last 8 hex digits of a credential are a checksum of everything before them. With the
-// checksum, the service can refuse typos without a database query, and a scanner can distinguish a
-// leaked key from any other 64 hex digits. docs/credentials.md has the pattern and an example.
+// The last 8 hex digits of a credential are a checksum of the text before them. With the checksum,
+// the service can refuse a typo without a database query, and a secret scanner can recognize a
+// leaked key. docs/credentials.md has the pattern and an example.
 
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { apiKeyPattern, clientIdPattern } from "executable-address/client";
 import type { KeyedQuery, Store } from "../store/store.ts";
 
-/** `create` creates and checks addresses, `read` lists them, `webhooks` manages endpoints. */
+/**
+ * The permissions of an API key: `create` to create and check addresses, `read` to list them, and
+ * `webhooks` to manage webhook endpoints.
+ */
 export const scopes = ["create", "read", "webhooks"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Parses the scopes of a row of `api_keys`. */
+/** Parses the column `scopes` of `api_keys`. */
 export const parseScopes = (text: string) => text.split(",") as Scope[];
 
 export type CredentialKind = "apiKey" | "clientId";
 
 /**
- * `valid`: the form and the checksum are right, even if this service never issued the credential.
- * `bad_checksum`: the form is right, but the credential was mistyped or invented. `malformed`: the
- * form is wrong.
+ * `valid` means that the form and the checksum are right, but not that the credential exists.
+ * `bad_checksum` means that only the form is right, so the credential was mistyped or invented.
+ * `malformed` means that the form is wrong.
  */
 type Spelling = "valid" | "bad_checksum" | "malformed";
 
 /**
- * The number of characters of an API key that are stored for display: `svc_sk_` and 8 of its 64
+ * The length of an API key's prefix, which is stored for display: `svc_sk_` and 8 of the key's 64
  * digits.
  */
 const prefixLength = 15;
@@ -39,31 +42,33 @@ const patterns: Record<CredentialKind, RegExp> = {
 };
 
 /**
- * Generates an API key: `svc_sk_` and 64 lowercase hex digits, 224 random bits and 32 of checksum.
+ * Generates an API key: `svc_sk_` and 64 lowercase hex digits, which encode 224 random bits and a
+ * checksum of 32 bits.
  */
 export const newApiKey = () => withChecksum(`svc_sk_${randomBytes(28).toString("hex")}`);
 
 /**
- * Generates a client ID, which is public: `svc_client_` and 32 lowercase hex digits, 96 random bits
- * and 32 of checksum.
+ * Generates a client ID, which is public: `svc_client_` and 32 lowercase hex digits, which encode
+ * 96 random bits and a checksum of 32 bits.
  */
 export const newClientId = () => withChecksum(`svc_client_${randomBytes(12).toString("hex")}`);
 
 /** Generates an account ID: `acc_` and 24 lowercase hex digits. */
 export const newAccountId = () => `acc_${randomBytes(12).toString("hex")}`;
 
-/** Checks the form and the checksum of a credential, without the database. */
+/** Checks the form and the checksum of a credential, without a database query. */
 export function checkSpelling(kind: CredentialKind, text: string): Spelling {
   if (!patterns[kind].test(text)) return "malformed";
   return withChecksum(text.slice(0, -checksumLength)) === text ? "valid" : "bad_checksum";
 }
 
-/** Returns the part of an API key that the dashboard shows. */
+/** Returns the prefix of an API key, which the dashboard shows. */
 export const apiKeyPrefix = (apiKey: string) => apiKey.slice(0, prefixLength);
 
 /**
- * Returns the SHA-256 of the credential's text, 32 bytes, which the database stores. A salt or a
- * slow hash is not needed, because there are at least 2^96 equally likely credentials.
+ * Returns the SHA-256 of the credential's text (32 bytes), which the database stores instead of the
+ * text. A salt or a slow hash is not needed, because there are at least 2^96 equally likely
+ * credentials.
  */
 export const digestCredential = (credential: string): Buffer =>
   hash("sha256", credential, "buffer");
@@ -74,7 +79,7 @@ const withChecksum = (text: string) =>
 
 type KeyHolder = {
   accountId: string;
-  /** The number of the key in its account. Each number has a separate rate limit. */
+  /** The number of the key within its account. Each of an account's keys has its own rate limit. */
   number: number;
   scopes: Scope[];
   /** Unix milliseconds, or null if the key does not expire. */
@@ -82,8 +87,8 @@ type KeyHolder = {
 };
 
 /**
- * Finds the account of a credential. Each request reads the primary database, never a cache, so
- * that a rotated key stops working immediately on every server (spec §5, rule 5).
+ * Finds the account that a credential belongs to. Each call reads the primary database, never a
+ * cache, so that a rotated credential stops working immediately on every server (spec §5, rule 5).
  */
 export type Holders = {
   /**
@@ -94,7 +99,7 @@ export type Holders = {
    */
   findApiKey(digest: Uint8Array): Promise<KeyHolder | undefined>;
 
-  /** Finds the account of a client ID, its settings, and its origins. */
+  /** Finds the account of a client ID, the client ID's settings, and its allowed origins. */
   findClientId(digest: Uint8Array): Promise<ClientIdHolder | undefined>;
 };
 
@@ -121,9 +126,11 @@ type ClientIdRow = { accountId: string; bound: number; mayName: number; origin: 
 
 type ClientIdHolder = {
   accountId: string;
-  /** Whether the client ID creates only addresses that a server of the account signed. */
+  /**
+   * Whether the client ID can create only addresses whose intents the account's server has signed.
+   */
   isBound: boolean;
-  /** Whether addresses that the client ID creates may have a reference. */
+  /** Whether the client ID can set references for the addresses that it creates. */
   mayName: boolean;
   /** In ascending order. */
   origins: string[];

@@ -29,8 +29,8 @@ after(async () => {
 });
 
 /**
- * The number of used keys. Keys are never reused, so the limits of one run do not affect the next
- * run.
+ * The number of limiter keys that were used. Each run uses new keys, so that earlier runs do not
+ * affect its limits.
  */
 let keys = 0;
 const newKey = () => `key-${keys++}`;
@@ -53,7 +53,8 @@ const implementations: Implementation[] = [
 ];
 
 /**
- * Schedules of requests. Each group of `count` requests is sent `waitMs` after the previous group.
+ * Generates schedules of requests. Each group of `count` requests is sent `waitMs` after the
+ * previous group.
  */
 const schedules = (policy: Policy) =>
   fc.array(

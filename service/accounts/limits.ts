@@ -1,7 +1,7 @@
-// Rate limits of credentials and clients (spec §8), which use the generic cell rate algorithm. The
-// algorithm stores one number for each key: the time at which the full burst is available again.
-// With SQLite, there is only one server, so limits are in memory. Servers on one PostgreSQL share
-// their limits. limits.test.ts runs against both limiters.
+// Rate limits for credentials and clients (spec §8), with the generic cell rate algorithm. For each
+// key, the algorithm stores the time at which the full burst is available again. On SQLite, there
+// is only one server, which counts in memory. Servers on one PostgreSQL count together in a table.
+// limits.test.ts runs the same tests against both limiters.
 
 import { sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
@@ -9,19 +9,28 @@ import { together } from "../flow/together.ts";
 import { within } from "../flow/wait.ts";
 import type { Store } from "../store/store.ts";
 
-/** Allows one request per `intervalMs`, and a burst of `burst` requests after a pause. */
+/**
+ * Allows one request per `intervalMs` on average, and a burst of up to `burst` requests after a
+ * pause.
+ */
 export type Policy = { name: string; intervalMs: number; burst: number };
 
 /**
- * The limits of requests below /v1: of each API key, client ID, account, or client network. The
- * OpenAPI document describes them.
+ * The rate limits below /v1. Each limit applies per API key, client ID, account, or client network.
+ * The OpenAPI document describes them.
  */
 export const policies = {
   apiKey: { name: "api-key", intervalMs: 20, burst: 100 },
   clientId: { name: "client-id", intervalMs: 100, burst: 20 },
-  /** Separate, so that reads and checks do not use up the key's limit of create requests. */
+  /**
+   * Requests that read or check addresses have their own limit, so that they do not use up the
+   * limit for create requests.
+   */
   reads: { name: "api-key-read", intervalMs: 20, burst: 100 },
-  /** Low, because each change of an endpoint adds a row to the audit log, which is never pruned. */
+  /**
+   * This limit is low, because each change of an endpoint adds a row to the audit log, which is
+   * never pruned.
+   */
   webhooks: { name: "api-key-webhooks", intervalMs: 1_000, burst: 60 },
   /** Per account. */
   webhookTests: { name: "webhook-test", intervalMs: 5_000, burst: 1 },
@@ -33,12 +42,12 @@ export const policies = {
   reports: { name: "sent", intervalMs: 6_000, burst: 10 },
 } as const satisfies Record<string, Policy>;
 
-/** The name of the operator's limit of create requests per account and day. */
+/** The name of the limit for an account's create requests per day, which the operator can set. */
 export const dailyCreates = "addresses-day";
 
 /**
- * Returns a limit in words.
- * @param what the plural noun of the counted things
+ * Describes a limit in words.
+ * @param what the plural noun for what is counted
  */
 export function describePolicy({ burst, intervalMs }: Policy, what = "requests"): string {
   const then =
@@ -47,9 +56,9 @@ export function describePolicy({ burst, intervalMs }: Policy, what = "requests")
 }
 
 /**
- * `remaining` is the number of requests that would be admitted now. `resetMs` is the time until the
- * full burst is available. `retryMs` is the time until the next request is admitted, or 0 if this
- * request was admitted.
+ * `remaining` is the number of further requests that would be admitted now. `resetMs` is the time
+ * until the full burst is available again. `retryMs` is 0 if this request was admitted, and
+ * otherwise the time until a request would be admitted.
  */
 export type LimitVerdict = {
   admitted: boolean;
@@ -60,9 +69,9 @@ export type LimitVerdict = {
 
 export type Limiter = {
   /**
-   * Admits or refuses one request of `key` now. The limiter uses its own clock. In any window of t
-   * ms, admits at most burst + t / intervalMs + 1 requests. If at least intervalMs pass between
-   * requests, admits every request. A refused request does not count.
+   * Admits or refuses one request of `key` now, by the limiter's own clock. In any period of t ms,
+   * admits at most burst + t / intervalMs + 1 requests. If there is always at least intervalMs
+   * between two requests, admits every request. A refused request does not count.
    */
   take(key: string, policy: Policy): Promise<LimitVerdict>;
 };
@@ -70,7 +79,8 @@ export type Limiter = {
 /**
  * Returns the verdict on one request.
  *
- * @param dueInMs the time until the full burst is available, including this request if admitted
+ * @param dueInMs the time until the full burst is available again; if this request was admitted, it
+ *   already counts
  */
 function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVerdict {
   const spareMs = policy.burst * policy.intervalMs - dueInMs;
@@ -83,8 +93,8 @@ function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVer
 }
 
 /**
- * Returns a policy that allows `count` requests per day. After a day without requests, all `count`
- * requests can arrive in one burst, and further requests at even intervals. In any 24 hours, it
+ * Returns a policy that allows `count` requests per day on average. After a day without requests,
+ * it admits `count` requests in one burst, and then one request per interval. In any 24 hours, it
  * admits at most `2 * count` requests.
  */
 export const perDay = (name: string, count: number): Policy => ({
@@ -123,11 +133,10 @@ export function memoryLimiter(clock: () => number = () => performance.now()): Li
 }
 
 /**
- * Returns a limiter that uses `shared`, or `local` if `shared` fails. So a fault of the shared
- * limiter never refuses a request. While the shared limiter fails, the limit applies to each server
- * separately.
+ * Returns a limiter that uses `shared`, or `local` while `shared` fails. So a failure of the shared
+ * limiter does not refuse requests. During such a failure, each server counts separately.
  *
- * @param onFault called for each request that the local limiter decides
+ * @param onFault called for each failure of `shared`
  */
 export function withLocalFallback(
   shared: Limiter,
@@ -156,12 +165,11 @@ const answerTimeoutMs = 1000;
 const sweepIntervalMs = 600_000;
 
 /**
- * Returns the limiter that servers on one PostgreSQL share. The limiter stores one row for each
- * key, and uses the database's clock. One SQL statement checks all requests that arrive together.
- * The table is unlogged, so writes do not wait for the disk, but a crash of the database resets all
- * limits.
+ * Returns the limiter that all servers on one PostgreSQL share. It stores one row for each key, and
+ * uses the database's clock. A single statement checks all requests that arrive together. The table
+ * is unlogged, so writes do not wait for the disk, but a crash of the database resets all limits.
  *
- * @param nowMicros replaces the database's clock in tests
+ * @param nowMicros a clock for tests, in microseconds, instead of the database's clock
  */
 export function postgresLimiter(store: LimiterStore, nowMicros?: () => number): Limiter {
   let sweptAtMs = performance.now();
@@ -193,8 +201,9 @@ function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: numb
 
 /**
  * Admits as many requests of each key as its limit allows. Rows are locked in the order of their
- * keys, so that two servers never deadlock. If `whole_at` is further in the future than a full
- * burst plus ten seconds, the clock must have been set back. The burst then counts as just used up.
+ * keys, so that two servers cannot deadlock. If `whole_at` is more than a full burst plus ten
+ * seconds in the future, the clock must have been set back. In this case, the statement assumes
+ * that the whole burst was used just now.
  */
 async function spend(
   { prepared }: LimiterStore,
@@ -210,7 +219,7 @@ async function spend(
   return new Map((rows as LimitRow[]).map((row) => [row.key, row]));
 }
 
-/** Uses a prepared statement, because planning takes longer than execution. */
+/** This is a prepared statement, because planning it takes longer than executing it. */
 const spendLimits = `
   with clock as (select coalesce($1::bigint,
     (extract(epoch from clock_timestamp()) * 1000000)::bigint) as now)
@@ -231,7 +240,10 @@ const spendLimits = `
             / excluded.interval_us))::int as admitted) as a)
   returning key, whole_at, at, admitted`;
 
-/** Returns the verdict on each request. The first requests of each key are admitted. */
+/**
+ * Returns the verdict on each request. If a key's limit does not admit all of its requests, the
+ * first ones are admitted.
+ */
 function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): LimitVerdict[] {
   const seen = new Map<string, number>();
   return requests.map(({ key, policy }) => {

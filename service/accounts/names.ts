@@ -1,5 +1,5 @@
-// Stores the account names that payers see. Only the operator sets a name, because otherwise an
-// account could request money under a well-known name.
+// Stores the account names that payers see. Only the operator can set them. Otherwise, an account
+// could request money under a well-known name.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -7,18 +7,22 @@ import { type Actor, appendAudit } from "./audit.ts";
 
 const nameMax = 64;
 /**
- * Letters, digits, punctuation, symbols, and single spaces. Characters that hide or reorder other
- * characters are not allowed.
+ * Letters, digits, punctuation, symbols, and single spaces. This excludes characters that hide or
+ * reorder other characters.
  */
 const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
 
 export const plainNames = `at most ${nameMax} plain characters with single spaces`;
 
-/** Returns whether the name has at most 64 characters and no invisible characters. */
+/** Returns whether the text can be a name: at most 64 characters, none of them invisible. */
 export const isPlainName = (text: string): boolean =>
   text.length <= nameMax && plainName.test(text);
 
-/** @param name plain text; undefined removes the name */
+/**
+ * Sets or removes the account's name.
+ *
+ * @param name a plain name, see {@link isPlainName}; undefined removes the name
+ */
 export async function confirmName(
   db: Kysely<Tables>,
   accountId: string,
@@ -39,7 +43,7 @@ export async function confirmName(
   });
 }
 
-/** Returns the account's confirmed name, if it has one. */
+/** Returns the account's name, or undefined if the operator has not set one. */
 export async function findName(db: Kysely<Tables>, accountId: string): Promise<string | undefined> {
   const row = await db
     .selectFrom("account_names")

@@ -1,4 +1,5 @@
-// Opens the parts of accounts that the HTTP service needs: credentials, limits, usage, and sign-in.
+// Opens everything that the HTTP service needs for accounts: credentials, rate limits, usage
+// counts, and sign-in.
 
 import type { Store } from "../store/store.ts";
 import { type Attempts, limitAttempts } from "./attempts.ts";
@@ -15,7 +16,7 @@ export type Accounts = {
   signIn: SignIn;
   attempts: Attempts;
   signup: "open" | "closed";
-  /** Writes the usage counts. The store must still be open. */
+  /** Writes the remaining usage counts. Must be called before the store is closed. */
   close(): Promise<void>;
 };
 
@@ -24,23 +25,23 @@ type AccountsConfig = {
   publicUrl: string;
   signup: "open" | "closed";
   /**
-   * The maximum number of new accounts per network and day; 0 means unlimited. A network is a /24
+   * The maximum number of new accounts per network and day, or 0 for no limit. A network is a /24
    * of IPv4 or a /48 of IPv6.
    */
   accountsPerNetworkDay?: number;
   /**
-   * The secret that signs session cookies, at least 32 characters. If absent, a secret is generated
-   * at the first start and stored.
+   * The secret that signs session cookies, with at least 32 characters. If absent, the stored
+   * secret is used. It is generated at the first start.
    */
   sessionSecret?: string | undefined;
 };
 
-/** Counts and logs faults that do not stop the service. */
+/** Called for faults that do not stop the service. */
 export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error: unknown): void };
 
 /**
- * With SQLite, there is only one process, so the limits are in memory. On PostgreSQL, all servers
- * share the limits.
+ * On SQLite, there is only one server, which counts rate limits in memory. On PostgreSQL, all
+ * servers count them together.
  */
 export async function openAccounts(
   store: Pick<Store, "db" | "dialect" | "prepared" | "readerOf">,

@@ -1,6 +1,6 @@
-// Reference keys. An account's reference key is a secret that turns its references into salts, so
-// that the account and this service compute the same address for an order. The service uses the
-// account's newest key.
+// Stores the reference keys of accounts. A reference key is a secret from which a salt is derived
+// for each reference, such as an order number. So the account's server and this service compute the
+// same address for an order. New salts are derived with the account's newest key.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
@@ -8,16 +8,16 @@ import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
 
 /**
- * The number of an account's newest keys to try, so that addresses that were created before a
- * rotation are found.
+ * The number of an account's newest keys that are tried, to find addresses that were created before
+ * a rotation.
  */
 const keysTried = 8;
 
 const newReferenceKey = () => `svc_ref_${randomBytes(32).toString("hex")}`;
 
 /**
- * Returns the account's keys, newest first. Always returns at least one key, because the first key
- * is generated on demand.
+ * Returns the account's newest keys, newest first. If the account has no key, generates its first
+ * key.
  */
 export async function findReferenceKeys(
   db: Kysely<Tables>,
@@ -31,10 +31,11 @@ export async function findReferenceKeys(
 }
 
 /**
- * Creates the key for new salts. Earlier keys still prove the references of addresses that were
- * created with these keys.
+ * Creates a key, with which all new salts are derived. Addresses that were created with earlier
+ * keys can still be found and verified with those keys.
  *
- * @returns the key, which cannot be read again; undefined if a simultaneous request created a key
+ * @returns the key, which cannot be read again, or undefined if a simultaneous request created a
+ *   key
  */
 export async function rotateReferenceKey(
   db: Kysely<Tables>,

@@ -1,4 +1,5 @@
-// The secret that signs cookies. It is generated once and stored, so all servers share it.
+// The secret that signs cookies. It is generated once and stored in the database, so that all
+// servers use the same secret.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
@@ -7,8 +8,8 @@ import type { Tables } from "../store/tables.ts";
 const name = "session";
 
 /**
- * Returns the secret, which has 64 hex digits. If several servers generate a secret simultaneously,
- * the first insert wins, and all servers read its value.
+ * Returns the secret, which has 64 hex digits, and generates it if there is none. If several
+ * servers generate one simultaneously, only the first one is stored, and all servers return it.
  */
 export async function findOrDrawSecret(db: Kysely<Tables>): Promise<string> {
   await db

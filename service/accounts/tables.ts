@@ -1,6 +1,7 @@
 // The tables of accounts, their credentials and origins, sign-ins, the usage of credentials, the
-// audit log, and the limits that servers share. Times are Unix milliseconds, except in the auth_
-// tables. better-auth defines the columns of these tables, and only sign-in/sign-in.ts uses them.
+// audit log, and the rate limits that servers share. Times are Unix milliseconds, except in the
+// `auth_` tables. better-auth defines the columns of the `auth_` tables, and only files in sign-in/
+// use these tables.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -11,7 +12,7 @@ declare module "../store/tables.ts" {
     accounts: { id: string; email: string; created_at: number };
     /**
      * `number` distinguishes the keys of an account. `digest` is the SHA-256 of the key's text, and
-     * `prefix` contains its first characters, for display. `scopes` are separated by commas.
+     * `prefix` is the beginning of this text, for display. `scopes` are separated by commas.
      * `expires_at` is null if the key never expires.
      */
     api_keys: {
@@ -28,8 +29,9 @@ declare module "../store/tables.ts" {
       seen_in_browser_at: number | null;
     };
     /**
-     * A client ID is public, so `client_id` is stored in full. If `bound` is 1, the client ID
-     * creates only signed addresses. If `may_name` is 0, its addresses cannot have a reference.
+     * A client ID is public, so its full text is stored as `client_id`. If `bound` is 1, the client
+     * ID can create only addresses whose intents the account's server has signed. If `may_name` is
+     * 0, it cannot set references.
      */
     client_ids: {
       account_id: string;
@@ -42,15 +44,18 @@ declare module "../store/tables.ts" {
       last_used_at: number | null;
     };
     /**
-     * `key` is `svc_ref_` and 64 hex digits. Salts are derived with the key that has the highest
-     * `number`.
+     * `key` is `svc_ref_` and 64 hex digits. New salts are derived with the account's key that has
+     * the highest `number`.
      */
     reference_keys: { account_id: string; number: number; key: string; created_at: number };
-    /** `origin` is in canonical form. */
+    /** `origin` is in canonical form (origins.ts). */
     origins: { account_id: string; origin: string; created_at: number };
-    /** The name of an account that payers see. The operator has confirmed it. */
+    /** The names that payers see, one per account. Only the operator sets them. */
     account_names: { account_id: string; name: string };
-    /** `hour` is the start of the hour. Counts are written once per batch of requests. */
+    /**
+     * The number of created addresses and refused requests per account, hour, and kind of
+     * credential. `hour` is the start of the hour.
+     */
     usage: {
       account_id: string;
       hour: number;
@@ -59,8 +64,8 @@ declare module "../store/tables.ts" {
       refused: number;
     };
     /**
-     * Rows are added, but never changed or removed. Triggers enforce this. `id` is `at` and 8 hex
-     * digits.
+     * The audit log. Triggers prevent changes and deletions of rows. `id` consists of `at` and 8
+     * random hex digits.
      */
     audit: {
       id: string;
@@ -71,13 +76,15 @@ declare module "../store/tables.ts" {
       detail: string | null;
     };
     /**
-     * Contains the secret that signs cookies, which all servers share. The secret is generated when
-     * it is first needed, unless `SESSION_SECRET` is set.
+     * The secret that signs cookies, in a single row, which all servers share. It is generated when
+     * it is first needed. It is not used if `SESSION_SECRET` is set.
      */
     secrets: { name: string; value: string };
-    /** Exists only on PostgreSQL. Times are in microseconds. See limits.ts. */
+    /**
+     * The rate limits (limits.ts). This table exists only on PostgreSQL. Times are in microseconds.
+     */
     limits: { key: string; whole_at: number; at: number; admitted: number };
-    /** `id` is the ID of the account. */
+    /** `id` is also the ID of the user's account. */
     auth_users: { id: string; email: string; name: string };
     auth_tokens: { id: string; identifier: string; value: string };
   }
@@ -117,7 +124,7 @@ export function statements(dialect: Dialect): TableStatement[] {
 }
 
 /**
- * This statement is a separate migration, because some databases were created with only the
+ * These statements are a separate migration, because databases have been created with the
  * statements above.
  */
 export const clientIdStatements = (): TableStatement[] => [
@@ -137,8 +144,8 @@ const appendOnlyPostgres = [
 ];
 
 /**
- * The table is unlogged, so no commit waits for the disk. A crash resets the limits, but has no
- * other effect.
+ * The table is unlogged, so its writes do not wait for the disk. A crash of the database resets all
+ * rate limits.
  */
 const limits = [
   sql`create unlogged table limits (key text primary key not null, whole_at bigint not null,
@@ -146,7 +153,7 @@ const limits = [
       with (fillfactor = 50)`,
 ];
 
-/** The tables of better-auth 1.7, with names that no other table has. */
+/** The tables of better-auth 1.7, which all have the prefix `auth_`. */
 function signIn(isPostgres: boolean) {
   const time = sql.raw(isPostgres ? "timestamptz" : "date");
   const bool = sql.raw(isPostgres ? "boolean" : "integer");

@@ -1,6 +1,6 @@
-// Counts the uses of credentials, and records the time of the last use. Counts are collected in
-// memory and written in batches, so that no request waits for a write. A crash loses the counts of
-// the last seconds, but a normal shutdown loses nothing.
+// Counts the uses of each account's credentials, and records when each credential was last used.
+// Counts are collected in memory and written once per second, so that no request waits for a write.
+// A crash loses the counts since the last write, but a normal shutdown loses nothing.
 
 import { type Kysely, sql } from "kysely";
 import { hourMs } from "../flow/days.ts";
@@ -10,8 +10,8 @@ import type { CredentialKind } from "./credentials.ts";
 
 const flushMs = 1_000;
 /**
- * The maximum number of API keys that are recorded between two flushes because they were sent with
- * an `Origin`. Anyone can send unknown keys, which the flush ignores.
+ * The maximum number of digests that `seenInBrowser` records between two flushes. There is a limit
+ * because anyone can send invented keys. The flush ignores keys that do not exist.
  */
 const inBrowserMax = 10_000;
 
@@ -20,18 +20,19 @@ type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: numb
 
 export type Usage = {
   /**
-   * Records a use. `created` and `refused` are counted. `used` means that the request was served
-   * but created no address. For `used`, only the time is stored.
+   * Records a use of a credential. `created` and `refused` are counted per hour. `used` means that
+   * the request was served, but created no address. In this case, only the time of the use is
+   * recorded.
    */
   count(use: Use, outcome: "created" | "refused" | "used"): void;
   /**
-   * Records that a key with this digest was sent with an `Origin`. The flush checks whether the key
-   * exists.
+   * Records that a browser sent an API key, which is a secret. Browsers are recognized by the
+   * `Origin` header. The digest may belong to no existing key.
    */
   seenInBrowser(digest: Buffer, atMs: number): void;
-  /** Writes the counts. If the write fails, the next flush tries again. */
+  /** Writes the collected counts. If the write fails, the next flush writes them again. */
   flush(): Promise<void>;
-  /** Stops the timer and flushes one last time. */
+  /** Stops the timer, and writes the remaining counts. */
   close(): Promise<void>;
 };
 
@@ -51,7 +52,7 @@ const emptyBatch = (): Batch => ({
   inBrowser: new Map(),
 });
 
-/** @param onFault called for each failed flush; the next flush writes the same counts again */
+/** @param onFault called for each failed flush */
 export function countUsage(db: Kysely<Tables>, onFault: (error: unknown) => void): Usage {
   let batch = emptyBatch();
   let flushing = Promise.resolve();
@@ -114,8 +115,8 @@ function merge(into: Batch, from: Batch): void {
 }
 
 /**
- * Writes a batch in one transaction, with rows in the order of their keys, so that two servers
- * cannot deadlock.
+ * Writes a batch in one transaction. Rows are written in the order of their keys, so that two
+ * servers cannot deadlock.
  */
 async function write(db: Kysely<Tables>, batch: Batch): Promise<void> {
   const { hours, lastUsed, inBrowser } = batch;
@@ -152,9 +153,9 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
   : "last_used_at";
 
 /**
- * Sets a time of all used credentials to the latest time in the batch. Uses one statement for all
- * credentials, because each statement is a round trip to the database. So a stored time can be too
- * late, by at most the time since the last successful flush, which is usually about a second.
+ * Sets the column of the given credentials to the latest time among them. So up to 100 credentials
+ * share a statement, instead of one round trip each. But a stored time can be later than the actual
+ * use, by at most the time since the last successful flush, which is usually about a second.
  */
 async function touch<Table extends "api_keys" | "client_ids">(
   db: Kysely<Tables>,
@@ -171,7 +172,7 @@ async function touch<Table extends "api_keys" | "client_ids">(
   }
 }
 
-/** Returns the hours since `sinceMs` that have any use, oldest first. */
+/** Returns the counts of each hour since `sinceMs` in which a credential was used, oldest first. */
 export async function listUsage(
   db: Kysely<Tables>,
   accountId: string,

@@ -1,5 +1,5 @@
-// Stores the origins that an account allows for its client ID. There are at most 20, in canonical
-// form (origins.ts).
+// Stores the origins that an account allows for its client ID: at most 20, in canonical form
+// (origins.ts).
 
 import { InvalidError, type Issue } from "executable-address";
 import type { Kysely } from "kysely";
@@ -22,9 +22,9 @@ export async function listOrigins(db: Kysely<Tables>, accountId: string): Promis
 }
 
 /**
- * Adds an origin, in any spelling that judgeOrigin accepts. Does nothing if the origin is already
- * allowed.
- * @throws {InvalidError} if the entry is refused, or if it would be the 21st origin
+ * Adds an origin, in any form that {@link judgeOrigin} accepts. Does nothing if the origin is
+ * already allowed.
+ * @throws {InvalidError} if the entry is not accepted, or if it would be the 21st origin
  */
 export async function addOrigin(
   db: Kysely<Tables>,
@@ -43,7 +43,7 @@ export async function addOrigin(
   });
 }
 
-/** Removes `origin`, in canonical form. Does nothing if the origin is not in the list. */
+/** Removes `origin`, which must be in canonical form. Does nothing if it is not in the list. */
 export async function removeOrigin(
   db: Kysely<Tables>,
   accountId: string,
@@ -63,8 +63,8 @@ export async function removeOrigin(
 
 /**
  * Replaces the whole list.
- * @throws {InvalidError} with the index of every refused entry; the list does not change in this
- *   case
+ * @throws {InvalidError} with the index of each entry that is not accepted; the list then remains
+ *   unchanged
  */
 export async function setOrigins(
   db: Kysely<Tables>,
@@ -82,8 +82,8 @@ export async function setOrigins(
 }
 
 /**
- * Runs `work` exclusively for this account, on every server. The account's row is the lock. Writing
- * this row first also takes SQLite's write lock before anything is read.
+ * Runs `work` in a transaction. For each account, only one such transaction runs at a time on all
+ * servers, because each one first locks the account's row with a write.
  */
 async function change(
   db: Kysely<Tables>,

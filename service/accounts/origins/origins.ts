@@ -1,18 +1,22 @@
-// Allowed origins: how an account writes them, their canonical form, and which request origins they
-// match (spec §5, rules 6 to 10). All functions are pure: they use neither a store nor a clock.
+// Parses the origins that an account allows, converts them to their canonical form, and matches
+// them with the origins of requests (spec §5, rules 6 to 10). All functions are pure: they use
+// neither a store nor a clock.
 
 import { domainToUnicode } from "node:url";
 import { parse } from "tldts";
 
-/** The maximum number of origins per account, counted in canonical form without repetitions. */
+/** The maximum number of origins per account. Entries with the same canonical form count once. */
 export const originsMax = 20;
 
-/** An entry in canonical form, or the reason why the entry is rejected. */
+/** The canonical form of an entry, or the reason why the entry is not accepted. */
 export type OriginVerdict = { canonical: string } | { code: string; message: string };
 
 const fault = (code: string, message: string) => ({ code, message });
 
-/** Matches the scheme, the wildcard, the host (possibly in brackets), and the port as written. */
+/**
+ * Captures the scheme, the wildcard, the host (possibly in brackets), and the port, as they were
+ * typed.
+ */
 const shape = /^([a-z][a-z0-9+.-]*):\/\/(\*\.)?(\[[0-9a-f:.]+\]|[^[\]:/]*)(?::([^/]*))?$/iu;
 const invisible = /[\p{Cc}\p{Cf}\p{Z}]/u;
 const textMax = 300;
@@ -20,7 +24,7 @@ const portPattern = /^[1-9][0-9]{0,4}$/;
 const label = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?";
 const hostPattern = new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*$`);
 const ipv4Pattern = /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/;
-/** Hosts that mean the machine of the browser. */
+/** Hosts that refer to the browser's own machine. */
 export const localHosts = ["localhost", "127.0.0.1"];
 const defaultPorts: Record<string, string> = { http: "80", https: "443" };
 
@@ -34,8 +38,8 @@ const defaultPorts: Record<string, string> = { http: "80", https: "443" };
  * - `http://` with `localhost` or `127.0.0.1` and a port other than 80
  *
  * The canonical form is the text that a browser sends as `Origin`, with `*.` before the host for a
- * wildcard. Letter case, Unicode names, the default port, and one trailing slash are converted to
- * this form.
+ * wildcard. The conversion changes letter case and Unicode names, and removes the default port and
+ * one trailing slash.
  */
 export function judgeOrigin(text: unknown): OriginVerdict {
   if (typeof text !== "string" || text === "") {
@@ -68,8 +72,8 @@ export function judgeOrigin(text: unknown): OriginVerdict {
 }
 
 /**
- * Returns a fault if the text contains characters that an origin cannot contain, and that a URL
- * parser would drop or convert.
+ * Returns the reason why a text is not accepted if it contains characters that cannot be in an
+ * origin. A URL parser would remove or convert some of them without an error.
  */
 function judgeCharacters(text: string) {
   if (text === "null") {
@@ -91,7 +95,10 @@ function judgeCharacters(text: string) {
   return undefined;
 }
 
-/** Describes the fault of a text that does not consist of only a scheme, a host, and a port. */
+/**
+ * Returns the reason why a text is not accepted if it does not have the form of an origin: a
+ * scheme, a host, and an optional port.
+ */
 function judgeShape(text: string) {
   const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/iu.exec(text)?.[1];
   if (rest === undefined) {
@@ -102,8 +109,8 @@ function judgeShape(text: string) {
 }
 
 /**
- * Returns the host as a browser writes it: in lowercase and in Punycode. IP addresses are written
- * in their usual form.
+ * Returns the host as a browser writes it, in lowercase and in Punycode, or the reason why it is
+ * not accepted.
  */
 function canonicalHost(written: string) {
   if (written === "") return fault("host", "the host is missing");
@@ -125,12 +132,12 @@ function canonicalHost(written: string) {
         "begin and end with a letter or digit",
     );
   }
-  // Node does not change an invalid Punycode label, but browsers cannot open such a host.
+  // Node accepts an invalid Punycode label, but browsers cannot open such a host.
   const broken = domainToUnicode(host)
     .split(".")
     .find((part) => part.startsWith("xn--"));
   if (broken !== undefined) return fault("host", `${broken} is not valid punycode`);
-  // 0x7f.1, 127.1, and 2130706433 all mean 127.0.0.1, which the author probably did not intend.
+  // 0x7f.1, 127.1, and 2130706433 all mean 127.0.0.1, which is probably not what the person wanted.
   if (ipv4Pattern.test(host) && host !== written) return fault("host", `write ${host}`);
   return host;
 }
@@ -145,8 +152,8 @@ function judgeWildcard(scheme: string, host: string) {
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
     return fault("wildcard", "an IP address has no subdomains");
   }
-  // The lookup of a subdomain also finds rules such as *.kawasaki.jp. kawasaki.jp itself is not a
-  // public suffix, but each of its subdomains is.
+  // Some domains are not public suffixes, but all their subdomains are. For example, the list of
+  // public suffixes contains *.kawasaki.jp. So a subdomain is checked too.
   const suffixes = [host, `x.${host}`].map(
     (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
   );
@@ -204,8 +211,8 @@ const covers = (entry: OriginParts | undefined, request: OriginParts) => {
 };
 
 /**
- * Splits an origin. Accepts only the form that browsers send: lowercase, without a path, and
- * without a default port.
+ * Splits an origin into its parts. Returns undefined unless it has the form that browsers send:
+ * lowercase, without a path, and without a default port.
  */
 function splitOrigin(origin: string): OriginParts | undefined {
   const match = /^(https?):\/\/([a-z0-9_.*-]+)(?::([1-9][0-9]{0,4}))?$/.exec(origin);
@@ -215,8 +222,8 @@ function splitOrigin(origin: string): OriginParts | undefined {
 }
 
 /**
- * Returns the canonical forms in the given order, without repetitions. If an entry is rejected,
- * returns the issues instead, each with the index of its entry.
+ * Returns the canonical forms of the entries, in the given order and without repetitions. If an
+ * entry is not accepted, or if there are too many, returns the issues instead.
  */
 export function canonicalList(entries: readonly unknown[]) {
   const issues: { path: (string | number)[]; code: string; message: string }[] = [];
@@ -234,8 +241,7 @@ export function canonicalList(entries: readonly unknown[]) {
 }
 
 /**
- * Returns examples of origins that an accepted entry matches, and of origins that it does not
- * match.
+ * Returns examples of origins that an entry matches, and of similar origins that it does not match.
  */
 export function explainOrigin(canonical: string): { matches: string[]; matchesNot: string[] } {
   if (!isWildcard(canonical)) {

@@ -1,5 +1,5 @@
-// Lists the errors of sign-up, sign-in, and password changes. Each code has a sentence, which the
-// dashboard shows. http/errors.ts maps the codes to HTTP statuses.
+// Lists the errors of sign-up, sign-in, and password changes, with the messages that the dashboard
+// shows. http/errors.ts maps the codes to HTTP statuses.
 
 export const passwordCharactersMin = 12;
 export const passwordCharactersMax = 128;

@@ -1,5 +1,6 @@
-// Lists and ends sessions of an account, and stores their tokens as digests. Each request reads its
-// session from the store (sign-in.ts), so an ended session is invalid on every server immediately.
+// Lists and ends the sessions of an account, and stores session tokens as digests. Each request
+// reads its session from the store (sign-in.ts), so an ended session becomes invalid on every
+// server immediately.
 
 import type { getAdapter } from "better-auth/db/adapter";
 import { type Kysely, sql } from "kysely";
@@ -7,11 +8,11 @@ import type { Tables } from "../../store/tables.ts";
 import { type Actor, appendAudit } from "../audit.ts";
 import { digestCredential } from "../credentials.ts";
 
-/** Times are in Unix milliseconds; `userAgent` is null if the browser sent none. */
+/** Times are in Unix milliseconds. `userAgent` is null if the browser did not send it. */
 export type Session = {
   id: string;
   createdAtMs: number;
-  /** The time of the last renewal. A session is renewed about once a day, when it is used. */
+  /** The time of the last renewal. A session in use is renewed about once a day. */
   renewedAtMs: number;
   expiresAtMs: number;
   userAgent: string | null;
@@ -28,7 +29,7 @@ type SessionRow = {
   userAgent: string | null;
 };
 
-/** Lists the open sessions, newest first, at most 100. */
+/** Lists the account's newest open sessions, at most 100, newest first. */
 export async function listSessions(
   db: Kysely<Tables>,
   accountId: string,
@@ -54,7 +55,7 @@ export async function listSessions(
 /**
  * Ends a session.
  *
- * @returns whether the account had this session
+ * @returns false if the account has no such session
  */
 export async function endSession(
   db: Kysely<Tables>,
@@ -77,10 +78,10 @@ type Adapter = Awaited<ReturnType<typeof getAdapter>>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /**
- * Returns better-auth's adapter, but with digests of session tokens in the store. So someone who
- * reads the database or a backup cannot use a session, although the database contains the secret
- * that signs cookies. better-auth writes and searches for tokens, so the adapter replaces each
- * token in a query by its digest, and restores the token in the results.
+ * Wraps better-auth's adapter, so that the store contains only digests of session tokens. Somebody
+ * who reads the database or a backup can then not use a session, although the database contains the
+ * secret that signs cookies. The wrapper replaces each token in a query with its digest, and each
+ * digest in the results with the token that better-auth searched for.
  */
 export function storeDigests(adapter: Adapter): Adapter {
   return {
@@ -111,11 +112,12 @@ export function storeDigests(adapter: Adapter): Adapter {
   };
 }
 
-/** Returns the form of a token in `auth_sessions`: 64 hex digits. */
+/** Returns the digest of a token that `auth_sessions` contains: 64 hex digits. */
 const storedToken = (token: string) => digestCredential(`session ${token}`).toString("hex");
 
 /**
- * Returns the same search, but by digest, and a function that restores the tokens in the results.
+ * Replaces the tokens in the conditions of a query with their digests. Also returns a function that
+ * replaces a digest in a result with its token.
  */
 function searchByDigest({ model, where = [] }: { model: string; where?: Where | undefined }) {
   const tokens = new Map<unknown, string>();

@@ -1,13 +1,12 @@
-// Signs users of the dashboard up and in, and changes their passwords, with better-auth. Only this
-// file and sessions.ts use better-auth, so another library could replace it.
+// Signs users of the dashboard up and in, and changes their passwords. Uses better-auth, which no
+// other file except sessions.ts uses.
 //
-// The service uses better-auth's functions, but not its HTTP routes, which would return session
-// tokens in bodies and have many paths that the dashboard does not need. better-auth runs its
-// statements without a transaction. On SQLite, a transaction would fail whenever the service
-// creates an address in between.
+// The service calls better-auth's functions, but does not serve its HTTP routes. They would return
+// session tokens in response bodies, and there are many routes that the dashboard does not need.
+// better-auth runs its statements without a transaction.
 //
-// better-auth is loaded by the first request that needs it. If it were loaded when a server starts,
-// it would be a quarter of the loaded code.
+// better-auth would be a quarter of the code that is loaded at startup, so it is loaded by the
+// first request that needs it.
 
 import { randomBytes } from "node:crypto";
 import type { BetterAuthOptions } from "better-auth";
@@ -27,8 +26,8 @@ import {
 import { storeDigests } from "./sessions.ts";
 
 /**
- * `Cookies` has the browser's `Cookie` header, and `SetCookies` has `Set-Cookie` values for the
- * response.
+ * `Cookies` contains the browser's `Cookie` header, and `SetCookies` contains `Set-Cookie` headers
+ * for the response.
  */
 type Cookies = { cookie?: string | undefined };
 type SetCookies = { setCookies: string[] };
@@ -36,19 +35,20 @@ type Login = { email: string; password: string };
 
 export type SignIn = {
   /**
-   * @throws {SignInError} `signup_closed`, `user_already_exists`, or a code that describes the
-   *   fault of the email or password
+   * @throws {SignInError} `signup_closed`, `user_already_exists`, or a code that says what is wrong
+   *   with the email or the password
    */
   signUp(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /**
-   * @throws {SignInError} `invalid_email_or_password`, which does not say which of the two is wrong
+   * @throws {SignInError} `invalid_email_or_password`, regardless of whether the email or the
+   *   password is wrong
    */
   signIn(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
-  /** Ends the session of these cookies, if there is one. */
+  /** Ends the session that the cookies belong to, if there is one. */
   signOut(cookies: Cookies, actor: Actor): Promise<SetCookies>;
   /**
-   * Ends every other session of the account.
-   * @throws {SignInError} `invalid_password`
+   * Changes the password of the signed-in user, and ends all other sessions of the account.
+   * @throws {SignInError} `invalid_password` if the current password is wrong
    */
   changePassword(
     cookies: Cookies,
@@ -56,25 +56,27 @@ export type SignIn = {
     actor: Actor,
   ): Promise<SetCookies>;
   /**
-   * Ends every session of the account.
+   * Sets a new password, and ends all sessions of the account.
    * @throws {SignInError} `invalid_token`
    */
   resetPassword(reset: { token: string; newPassword: string }, actor: Actor): Promise<void>;
   /**
-   * Finds the session of these cookies. Each call reads the store, so that an ended session is
-   * invalid on every server.
+   * Finds the session that the cookies belong to. Each call reads the store, so that an ended
+   * session is invalid on every server.
    */
   findSession(
     cookies: Cookies,
   ): Promise<(SetCookies & { account: Account; sessionId: string }) | undefined>;
   /**
-   * Creates a token that is valid for one call of resetPassword within a day. The account may never
-   * have had a password.
+   * Creates a token for a single call of `resetPassword` within a day. Also works for an account
+   * that has no password yet.
+   *
+   * @returns undefined if no account has the email
    */
   makeResetSecret(email: string, actor: Actor): Promise<string | undefined>;
 };
 
-/** Maps better-auth's codes to ours. */
+/** Maps better-auth's error codes to the codes of this service. */
 const codes: Record<string, SignInErrorCode> = {
   INVALID_EMAIL_OR_PASSWORD: "invalid_email_or_password",
   INVALID_EMAIL: "invalid_email",
@@ -98,7 +100,8 @@ type SignInOptions = {
   publicUrl: string;
   signup: "open" | "closed";
   /**
-   * Signs session cookies. The secret has at least 32 random bytes and is the same on every server.
+   * The secret that signs session cookies, with at least 32 characters. It must be the same on
+   * every server.
    */
   secret: string;
 };
@@ -130,8 +133,8 @@ function doors(
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
       if (!isEmail(email)) throw new SignInError("invalid_email");
-      // Otherwise a stranger could claim an account that an operator created, by signing up with
-      // its email.
+      // Without this check, a stranger could sign up with the email of an account that an operator
+      // created, and take over this account.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       await refuseGuessable(password, email);
       const auth = await loadAuth();
@@ -139,8 +142,7 @@ function doors(
       const { headers, response } = await translate(
         auth.api.signUpEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
       ).catch(async (error) => {
-        // If two sign-ups are simultaneous, better-auth gives no reason for the failure of the
-        // second.
+        // If another sign-up with this email was simultaneous, better-auth's error does not say so.
         if (await isUser(db, body.email)) throw new SignInError("user_already_exists");
         throw error;
       });
@@ -243,8 +245,8 @@ const isUser = async (db: Kysely<Tables>, email: string) =>
   (await db.selectFrom("auth_users").select("id").where("email", "=", email).execute()).length > 0;
 
 /**
- * Creates the account of a user who has none. This can happen if the process crashes between the
- * two writes of a sign-up.
+ * Finds the account of a user, and creates it if it is missing. It is missing if the process
+ * crashed during the sign-up, between the creation of the user and of the account.
  */
 const ensureAccount = async (
   db: Kysely<Tables>,
@@ -264,8 +266,8 @@ async function configure(
     import("better-auth/db/adapter"),
   ]);
   const isSecure = new URL(url).protocol === "https:";
-  // The names are specific to this service, because a browser shares cookies among all ports of a
-  // host.
+  // The names of cookies are specific to this service, because a browser sends a host's cookies to
+  // all ports of this host.
   const cookie = (name: string) => ({
     name: isSecure ? `__Host-${name}` : name,
     attributes: { secure: isSecure, httpOnly: true, sameSite: "strict" as const, path: "/" },
@@ -285,7 +287,7 @@ async function configure(
     account: { modelName: "auth_passwords" },
     verification: { modelName: "auth_tokens", storeIdentifier: "hashed" },
     advanced: {
-      // Otherwise better-auth adds the prefix `__Secure-` to the names below. This prefix
+      // With true, better-auth would add the prefix `__Secure-` to the names below, which
       // guarantees less than `__Host-`.
       useSecureCookies: false,
       cookies: {
@@ -298,7 +300,7 @@ async function configure(
       },
       ipAddress: { disableIpTracking: true },
     },
-    // attempts.ts limits attempts before they reach better-auth.
+    // Attempts are already limited by attempts.ts.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     logger: { disabled: true },
@@ -309,10 +311,10 @@ async function configure(
 
 const randomHex = (bytes: number) => randomBytes(bytes).toString("hex");
 
-/** Returns the name under which better-auth's resetPassword searches for the token. */
+/** Returns the identifier with which better-auth's `resetPassword` finds the token. */
 const resetIdentifier = (token: string) => `reset-password:${token}`;
 
-/** Users distinguish the sessions in their list by the user agent. */
+/** better-auth stores the user agent, so that users can recognize the sessions in their list. */
 const agentHeaders = ({ userAgent }: Actor) =>
   new Headers(userAgent === undefined ? {} : { "user-agent": userAgent });
 
@@ -321,8 +323,7 @@ function cookieHeaders(cookie: string | undefined): Headers {
 }
 
 /**
- * Converts errors of better-auth to a {@link SignInError}. Any other error is a fault and is thrown
- * unchanged.
+ * Converts known errors of better-auth to a {@link SignInError}. Throws all other errors unchanged.
  */
 async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
@@ -337,14 +338,17 @@ async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Deletes expired sessions and tokens, which would otherwise accumulate. */
+/** Deletes expired sessions and tokens. */
 async function forgetExpired(db: Kysely<Tables>): Promise<void> {
   const now = toIso(Date.now());
   await sql`delete from auth_sessions where "expiresAt" < ${now}`.execute(db);
   await sql`delete from auth_tokens where "expiresAt" < ${now}`.execute(db);
 }
 
-/** Creates a user without a password for an account that an operator created. */
+/**
+ * Creates the user of an account that an operator created, without a password. Does nothing if the
+ * user exists.
+ */
 async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Promise<void> {
   const now = toIso(Date.now());
   await sql`insert into auth_users
@@ -354,30 +358,29 @@ async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Pr
 }
 
 /**
- * The lowest accepted score. A score of 3 (of at most 4) means more than 10^8 guesses; sign-in
- * allows a few thousand guesses per day.
+ * The lowest score that is accepted. Scores range from 0 to 4, and 3 means that more than 10^8
+ * guesses are needed. Sign-in allows a few thousand guesses per day.
  */
 const scoreMin = 3;
 /**
- * The number of characters that are included in an estimate. An estimate blocks the event loop, and
- * its time grows faster than the length.
+ * The maximum number of characters of a password that are estimated. An estimate blocks the event
+ * loop, and its duration grows faster than the number of characters.
  */
 const estimatedCharactersMax = 40;
 
 let estimator: Promise<Estimator> | undefined;
 
 /**
- * Refuses passwords that attackers can guess soon. Estimates the number of guesses with lists of
+ * Refuses passwords that are easy to guess. Estimates the number of necessary guesses with lists of
  * common passwords, keyboard patterns, dates, and repetitions.
  *
- * @throws {SignInError} `password_guessable`, for example if the password is derived from the
- *   `email`
+ * @throws {SignInError} `password_guessable`, for example if the password is similar to the `email`
  */
 async function refuseGuessable(password: string, email: string): Promise<void> {
   estimator ??= loadEstimator();
   const { check } = await estimator;
   const isShort = password.length < passwordCharactersMin;
-  // better-auth itself refuses a password that is too short or too long.
+  // better-auth refuses passwords that are too short or too long.
   if (isShort || password.length > passwordCharactersMax) return;
   const { score } = check(password.slice(0, estimatedCharactersMax), [
     email,
@@ -388,7 +391,10 @@ async function refuseGuessable(password: string, email: string): Promise<void> {
 
 type Estimator = { check(password: string, own: string[]): { score: number } };
 
-/** Loads half a megabyte of word lists. Called when the first password is set. */
+/**
+ * Loads the estimator, which has half a megabyte of word lists. Called when the first password is
+ * set.
+ */
 async function loadEstimator(): Promise<Estimator> {
   const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
     import("@zxcvbn-ts/core"),
