@@ -16,7 +16,8 @@ import { exportRecords, importRecords } from "./export.ts";
 import { writeMirror } from "./mirror.ts";
 
 /**
- * The terminal of a command: `stdin` provides records, and `report` prints a line for the operator.
+ * The terminal of a command. Records are read from `stdin`, and `report` prints a line for the
+ * operator.
  */
 type Terminal = { stdin(): Readable; report(line: string): unknown };
 
@@ -88,14 +89,14 @@ export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
   },
 ];
 
-/** Yields the lines of the records, and reports the totals at the end. */
+/** Yields the records as lines of JSON, and reports the totals at the end. */
 async function* linesOf(store: Store, sinceMs: number, report: Terminal["report"]) {
   const { untilMs, ...counts } = yield* exportRecords(store, sinceMs, report);
   report(JSON.stringify({ ...counts, until: new Date(untilMs).toISOString() }));
   if (counts.corrupt > 0) throw new Error("corrupt records were skipped");
 }
 
-/** Writes a consistent copy of the SQLite file. The copy is durable when the call resolves. */
+/** Writes a consistent copy of the SQLite file. Resolves after the copy is durable. */
 async function backUp({ db }: Store, file: string): Promise<void> {
   // The copy contains the same secrets as the database, so only the file's owner may read it.
   process.umask(0o077);

@@ -1,6 +1,6 @@
-// Exports and imports records as lines of JSON, for example for a backup that any program can read,
-// for a move to a different database, or for a mirror. Each line is the body of a lookup. Each
-// record is verified at export and at import.
+// Exports and imports records as lines of JSON. Exports are used, for example, as backups that any
+// program can read, to move to another database, and for mirrors. Each line is the body of the
+// response to a lookup. Records are verified both at export and at import.
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -8,21 +8,24 @@ import { findCreated, findNewestSeq, readClock } from "../store/find-records.ts"
 import { keccak, mendTerms } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
-/** The number of records that are read or saved together. */
+/** The maximum number of records that are read or saved simultaneously. */
 export const batchSize = 500;
 
 /**
- * The maximum size of a line. No record is larger, because a record contains terms of up to 24,576
- * bytes as hex, and the intent as JSON.
+ * The maximum size of a line. No record is larger: it contains the terms, which have at most 24,576
+ * bytes, in hex, and the same data as JSON.
  */
 export const lineBytesMax = 1_048_576;
 
-/** `untilMs` is a time of the database's clock. Use it as `sinceMs` of the next export. */
+/**
+ * `untilMs` is the time at which the export began, by the database's clock. Pass it to the next
+ * export as `sinceMs`.
+ */
 type Exported = { exported: number; corrupt: number; untilMs: number };
 
 /**
- * Yields the records that were created since `sinceMs`, including expired records, because money
- * can still be returned from their addresses. A corrupt record is reported and omitted.
+ * Yields the records that were created at or after `sinceMs`. Includes expired records, because
+ * money can still be returned from their addresses. Reports and omits corrupt records.
  */
 export async function* exportRecords(
   store: Store,
@@ -40,14 +43,15 @@ export async function* exportRecords(
 }
 
 /**
- * `body` is the body of a record's lookup. `corrupt` contains the addresses of corrupt records.
+ * `body` is the response body of a lookup of the record. `corrupt` contains the addresses of
+ * corrupt records.
  */
 export type Read = {
   readonly records: readonly { readonly address: Uint8Array; readonly body: string }[];
   readonly corrupt: readonly Uint8Array[];
 };
 
-/** Reads and verifies the records of `addresses`. Reports the reason for each corrupt record. */
+/** Reads and verifies the records of `addresses`. Reports each corrupt record, with the reason. */
 export async function readEach(
   store: Store,
   addresses: readonly Uint8Array[],
@@ -68,8 +72,8 @@ export async function readEach(
 }
 
 /**
- * Yields the records after `seq` that were created since `sinceMs`, in pages. Each page contains
- * the `seq` of its last record.
+ * Yields the records after `seq` in pages. Omits records that were created before `sinceMs`. The
+ * `seq` of a page is the position up to which the records were read.
  */
 export async function* readRecords(
   store: Store,
@@ -90,16 +94,18 @@ export async function* readRecords(
 
 type Input = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** `repaired` is the number of saved records that replaced corrupt terms. */
+/**
+ * `saved` includes records that existed already. `repaired` is the number of saved records that
+ * replaced corrupt terms.
+ */
 type Imported = { saved: number; repaired: number; refused: number };
 
 /**
- * Verifies the record of each line with the trusted factory, and saves the record as created by
- * `accountId`. The call is idempotent. Reports and skips invalid lines. If the database has
- * different terms for the address, replaces them with the verified terms of the line, and reports
- * the replacement.
+ * Verifies the record in each line with the trusted factory, and saves the record with `accountId`
+ * as its owner. The call is idempotent. Reports and skips invalid lines. If the database has
+ * different terms for an address, replaces them with the verified terms, and reports this.
  *
- * @param isWanted returns whether to save a record
+ * @param isWanted returns whether to save the record of an intent
  */
 export async function importRecords(
   store: Store,
@@ -151,8 +157,8 @@ export async function importRecords(
 }
 
 /**
- * Yields the lines of `input`. Yields undefined for a line that is too long, and does not keep such
- * a line in memory.
+ * Yields the lines of `input`. For a line that is too long, yields undefined, without keeping the
+ * line in memory.
  */
 async function* linesOf(input: Input): AsyncGenerator<string | undefined> {
   let kept: Uint8Array[] = [];

@@ -1,7 +1,7 @@
-// Writes and reads mirrors. A mirror is a static copy of the records, which any web server can
-// serve. It contains one file for each record's lookup, and a list with one line for each record.
-// Clients verify each record, so they do not have to trust the server. A separate file, the note,
-// contains the position up to which records were copied.
+// Writes and reads mirrors. A mirror is a folder with a static copy of the records, which any web
+// server can serve. For each record, it contains a file with the response to a lookup, and a line
+// in a list of all records. Clients verify each record, so they do not have to trust the mirror's
+// server. Another file, the note, contains the position up to which records were copied.
 
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
@@ -18,16 +18,17 @@ import {
   readRecords,
 } from "./export.ts";
 
-/** The file of the note, which only the writer needs. */
+/** The name of the note's file. Only the writer of the mirror needs the note. */
 const noteFile = ".mirror.json";
 
-/** The file with a line for each record. It only grows. */
+/** The name of the list's file, which contains a line for each record. Lines are only appended. */
 const listFile = "records.jsonl";
 
 /**
- * `corrupt` contains the addresses of corrupt records up to `seq`, which are tried again. `bytes`
- * is the length of the list when the note was written. The writer truncates the list to this
- * length, because a crash can leave additional data.
+ * `seq` is the position up to which records were copied. `corrupt` contains the addresses of
+ * corrupt records up to `seq`, which the next run tries again. `bytes` is the length of the list
+ * when the note was written. After a crash, the list can be longer, so the writer truncates it to
+ * this length.
  */
 type Note = { readonly seq: number; readonly corrupt: readonly Hex[]; readonly bytes: number };
 
@@ -39,8 +40,8 @@ const headers = {
 };
 
 /**
- * The response headers, by the prefix of the path. Caches must revalidate the list, because the
- * list can grow.
+ * The response headers for each prefix of a path. A record never changes, but caches must
+ * revalidate the list, because it can grow.
  */
 const places: Record<string, Record<string, string>> = {
   "/v1/address/": headers,
@@ -61,15 +62,16 @@ const eachHeader = (headers: object, write: (name: string, value: string) => str
     .map(([name, value]) => `  ${write(name, value)}\n`)
     .join("");
 
-/** The nginx configuration, for `include` in a server block whose root is the mirror. */
+/** The configuration for nginx, to be included in a server block whose root is the mirror. */
 const nginx = `${eachPlace((place, { "Content-Type": type, ...others }) => {
   const added = eachHeader(others, (name, value) => `add_header ${name} "${value}";`);
   return `location ${place} {\n  types {}\n  default_type "${type}";\n${added}}\n`;
 })}location = /${noteFile} {\n  return 404;\n}\n`;
 
 /**
- * The Caddy configuration, for `import` in a site whose root is the mirror. Caches must not store a
- * 404 response, because the file may be written later.
+ * The configuration for Caddy, to be imported in a site whose root is the mirror. The headers apply
+ * only to files that exist, because caches must not store a 404 response for a record that is
+ * written later.
  */
 const caddy = `${eachPlace((place, headers) => {
   const matcher = `@${basename(place, ".jsonl")}`;
@@ -80,9 +82,9 @@ const caddy = `${eachPlace((place, headers) => {
 type Mirrored = { written: number; corrupt: number };
 
 /**
- * Writes the records that are new since the last call. After a crash, records that are not covered
- * by the note are written again with the same bytes. A folder belongs to one database, because the
- * position is a row number of that database.
+ * Writes the records that were created since the last call. After a crash, writes all records again
+ * that are not included in the note's position, with the same bytes. A folder must always be used
+ * with the same database, because the position is a row number in this database.
  */
 export async function writeMirror(
   store: Store,
@@ -97,7 +99,8 @@ export async function writeMirror(
   const note = join(folder, noteFile);
   const fresh: Note = { seq: 0, corrupt: [], bytes: 0 };
   const kept = await readNote<Partial<Note>>(note, fresh);
-  // An earlier version wrote notes without a length. In this case, all records are written again.
+  // An earlier version wrote notes without a length. After such a note, all records are written
+  // again.
   const last = kept.bytes === undefined ? fresh : (kept as Note);
   let { seq, bytes } = last;
   await appendFile(list, "");
@@ -125,8 +128,8 @@ export async function writeMirror(
     seq = page.seq;
     await write(page);
     unnoted += page.records.length + page.corrupt.length;
-    // A note contains each corrupt address. To limit the cost of notes, at least as many records as
-    // there are corrupt addresses are written before the next note.
+    // A note contains all corrupt addresses, so it can be long. The next note is written only after
+    // at least as many records as there are corrupt addresses.
     if (unnoted < corrupt.length) continue;
     await keepNote();
     unnoted = 0;
@@ -137,7 +140,7 @@ export async function writeMirror(
 
 /**
  * Reads a note.
- * @returns `fresh` if the file does not exist
+ * @returns the note, or `fresh` if the file does not exist
  */
 export async function readNote<Note>(file: string, fresh: Note): Promise<Note> {
   try {
@@ -154,7 +157,7 @@ export async function writeNote(file: string, note: unknown): Promise<void> {
 }
 
 /**
- * The maximum number of bytes per read. Because of the pause after each read, a mirror that sends
+ * The maximum number of bytes per read. There is a pause after each read, so a mirror that sends
  * invalid data costs at most 2 MiB per second.
  */
 const readBytesMax = 4 * lineBytesMax;
@@ -162,14 +165,14 @@ const pauseMs = 2_000;
 const readMsMax = 30_000;
 
 /**
- * The owner of mirrored records, to which their costs are charged. No account has this ID, so
- * nobody gets events of these records.
+ * The owner of records from mirrors, to which their costs are charged. No account has this ID, so
+ * nobody receives events about these records.
  */
 const owner = "mirror";
 
 export type MirrorParts = {
   store: Store;
-  /** The directory for the offsets up to which the mirrors were read. */
+  /** The directory in which the offset of each mirror is stored, up to which its list was read. */
   dataDirectory: string;
   isWanted: (intent: Intent) => boolean;
   /** Called for each fault of a mirror, such as a line that is not a valid record. */
@@ -177,9 +180,9 @@ export type MirrorParts = {
 };
 
 /**
- * Imports the records of mirrors and continues while the mirrors grow, so that an executor does not
- * need the service's database. Each record is verified, so a mirror can omit records, but cannot
- * forge one. A mirror that does not respond does not delay other mirrors.
+ * Imports the records of mirrors, and then their new records until it is stopped. So an executor
+ * does not need the service's database. Each record is verified, so a mirror can omit records, but
+ * cannot forge a record. A mirror that does not respond does not delay other mirrors.
  */
 export function followMirrors(mirrors: readonly string[], parts: MirrorParts) {
   const stopping = new AbortController();
@@ -211,7 +214,7 @@ async function follow(mirror: string, parts: MirrorParts, stopping: AbortSignal)
 }
 
 /**
- * Saves the valid records of the lines after `offset`.
+ * Reads the mirror's list from `offset` on, and saves the valid records.
  *
  * @returns the offset of the next line to read
  */
@@ -224,15 +227,20 @@ async function readOn(
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(readMsMax)]);
   const read = await readBytes(`${mirror}/${listFile}`, offset, signal);
   if (read === "replaced") return 0;
-  // The last line may be incomplete, so it is read again. A line that fills the whole read cannot
-  // be a record, so it is skipped.
+  // The last line may be incomplete, so it is read again later. If a full read contains no line
+  // end, its line is too long for a record, so the read is skipped.
   const end = read.length < readBytesMax ? 0 : read.length;
   const lines = read.subarray(0, read.lastIndexOf(10) + 1 || end);
   await importRecords(store, owner, [lines], (fault) => onFault(mirror, fault), isWanted);
   return offset + lines.length;
 }
 
-/** Reads up to {@link readBytesMax} bytes from `offset`, even if the server ignores ranges. */
+/**
+ * Reads up to {@link readBytesMax} bytes from `offset` on. Also works if the server ignores the
+ * `Range` header.
+ *
+ * @returns "replaced" if the file is now shorter than `offset`
+ */
 async function readBytes(
   url: string,
   offset: number,
