@@ -25,7 +25,7 @@ import {
 export const apiKeysMax = 10;
 
 export type NewApiKey = {
-  /** A label for the account's users. It must be a plain name, see {@link isPlainName}. */
+  /** A label for the account's users, which {@link isPlainName} must accept. */
   name: string;
   scopes: readonly Scope[];
   /** Unix milliseconds, or null if the key does not expire. */
@@ -74,8 +74,8 @@ export async function addApiKey(
 
 /**
  * Replaces the text of the key that begins with `prefix`. The name, the scopes, and the expiry
- * remain. The old prefix must still be in the row. So if two requests rotate the key
- * simultaneously, the second one fails.
+ * remain. If two requests rotate the key simultaneously, the second request fails, because it no
+ * longer finds the prefix.
  *
  * @returns the new key, which cannot be read again, or undefined if the account has no such key or
  *   the key has expired

@@ -1,7 +1,7 @@
 // Rotates the client ID of an account, and changes its settings. A rotation takes effect
 // immediately on every server, because no server caches credentials (spec §5, rule 5). A request
 // for a rotation contains the client ID to replace. So if two requests are simultaneous, the second
-// one fails, because the first one has already replaced that client ID.
+// request fails, because its client ID was already replaced.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";

@@ -47,7 +47,7 @@ export const dailyCreates = "addresses-day";
 
 /**
  * Describes a limit in words.
- * @param what the plural noun for what is counted
+ * @param what the plural noun for the counted requests, such as "checks"
  */
 export function describePolicy({ burst, intervalMs }: Policy, what = "requests"): string {
   const then =
@@ -70,8 +70,8 @@ export type LimitVerdict = {
 export type Limiter = {
   /**
    * Admits or refuses one request of `key` now, by the limiter's own clock. In any period of t ms,
-   * admits at most burst + t / intervalMs + 1 requests. If there is always at least intervalMs
-   * between two requests, admits every request. A refused request does not count.
+   * admits at most burst + t / intervalMs + 1 requests. If requests are always at least intervalMs
+   * apart, admits all requests. A refused request does not count.
    */
   take(key: string, policy: Policy): Promise<LimitVerdict>;
 };
@@ -241,8 +241,8 @@ const spendLimits = `
   returning key, whole_at, at, admitted`;
 
 /**
- * Returns the verdict on each request. If a key's limit does not admit all of its requests, the
- * first ones are admitted.
+ * Returns the verdict on each request. If the limit of a key does not admit all its requests, the
+ * first requests are admitted.
  */
 function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): LimitVerdict[] {
   const seen = new Map<string, number>();

@@ -14,14 +14,14 @@ const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
 
 export const plainNames = `at most ${nameMax} plain characters with single spaces`;
 
-/** Returns whether the text can be a name: at most 64 characters, none of them invisible. */
+/** Returns whether the text can be a name: at most 64 characters, without invisible characters. */
 export const isPlainName = (text: string): boolean =>
   text.length <= nameMax && plainName.test(text);
 
 /**
  * Sets or removes the account's name.
  *
- * @param name a plain name, see {@link isPlainName}; undefined removes the name
+ * @param name a name that {@link isPlainName} accepts; undefined removes the name
  */
 export async function confirmName(
   db: Kysely<Tables>,

@@ -9,7 +9,8 @@ const name = "session";
 
 /**
  * Returns the secret, which has 64 hex digits, and generates it if there is none. If several
- * servers generate one simultaneously, only the first one is stored, and all servers return it.
+ * servers generate a secret simultaneously, only the first secret is stored, and all servers return
+ * it.
  */
 export async function findOrDrawSecret(db: Kysely<Tables>): Promise<string> {
   await db

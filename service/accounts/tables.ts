@@ -77,7 +77,7 @@ declare module "../store/tables.ts" {
     };
     /**
      * The secret that signs cookies, in a single row, which all servers share. It is generated when
-     * it is first needed. It is not used if `SESSION_SECRET` is set.
+     * it is first needed. If `SESSION_SECRET` is set, the stored secret is not used.
      */
     secrets: { name: string; value: string };
     /**

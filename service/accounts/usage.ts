@@ -27,7 +27,7 @@ export type Usage = {
   count(use: Use, outcome: "created" | "refused" | "used"): void;
   /**
    * Records that a browser sent an API key, which is a secret. Browsers are recognized by the
-   * `Origin` header. The digest may belong to no existing key.
+   * `Origin` header. The caller does not have to check whether the key exists.
    */
   seenInBrowser(digest: Buffer, atMs: number): void;
   /** Writes the collected counts. If the write fails, the next flush writes them again. */
@@ -172,7 +172,7 @@ async function touch<Table extends "api_keys" | "client_ids">(
   }
 }
 
-/** Returns the counts of each hour since `sinceMs` in which a credential was used, oldest first. */
+/** Returns the hours since `sinceMs` with at least one counted use, oldest first. */
 export async function listUsage(
   db: Kysely<Tables>,
   accountId: string,

@@ -32,13 +32,16 @@ export type KnownStatus = {
   /** The transaction hash, block hash, and log index of the execution, separated by spaces. */
   execution: string | null;
   /**
-   * The number of reported recoveries. `lastRecovery` is the last of them, in the form of
+   * The number of reported recoveries. `lastRecovery` is the last reported recovery, in the form of
    * `execution`.
    */
   recoveries: number;
   lastRecovery: string | null;
   recoverable: TokenAmount[];
-  /** The address's amounts that the account's sums (money.ts) already include. */
+  /**
+   * The paid, executed, and returned amounts of the address that the account's sums (money.ts)
+   * already include.
+   */
   moved: Moved;
   payments: ReportedPayments;
   elsewhere: ReportedElsewhere;
@@ -61,8 +64,8 @@ const toKey = (position: LogPosition | null | undefined) =>
   position ? `${position.transactionHash} ${position.blockHash} ${position.logIndex}` : null;
 
 /**
- * The content of an event: a change on the intent's chain, without `chainId`, or on another chain.
- * Only `address.payment` has a `payment`.
+ * The content of an event about the intent's chain, without `chainId`, or about another chain. Only
+ * `address.payment` has a `payment`.
  */
 export type Change = { type: EventType; chainId?: never; payment?: PaymentNews } | ChangeElsewhere;
 type OwnChange = Exclude<Change, ChangeElsewhere>;
@@ -117,10 +120,7 @@ export function compareStatuses(
 
 type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 
-/**
- * The types of events that a late payment can cause. In the order of events, they come after the
- * late payments.
- */
+/** The types of events that a late payment can cause. These events follow the late payments. */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
 /**
@@ -199,8 +199,8 @@ export function writeEventBody(parts: EventParts, status: AddressStatus, paid: P
 }
 
 /**
- * Returns the hash of the event's transaction, or null if the event has none: the transaction of
- * the payment, of the execution, or of the newest recovery.
+ * Returns the hash of the transaction of the payment, the execution, or the newest recovery that
+ * the event reports. Returns null if the event has no such transaction.
  */
 function findTransactionHash(change: Change, status: AddressStatus): Hex | null {
   if ("payment" in change && change.payment) return change.payment.transactionHash;

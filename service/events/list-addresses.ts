@@ -100,8 +100,8 @@ export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Pr
   const { limit, order, turn = withoutQueue } = query;
   const found: Found[] = [];
   let cursor = query.cursor;
-  // The first window has the size of the page. The next windows are larger, because few rows match
-  // the filters.
+  // The first window has the size of the page. If few rows match the filters, the next windows are
+  // larger.
   for (let rows = limit + 1; ; rows = Math.min(4 * rows, windowRowsMax)) {
     const window = await turn(() => readWindow(db, { ...query, cursor }, rows));
     found.push(...(window?.found ?? []));
@@ -191,8 +191,8 @@ function chooseWalk(query: AddressQuery): Walk {
   if (addresses?.from.equals(addresses.to)) {
     return byCreation(sql`${owners} a where ${own} and a.address = ${addresses.from}`);
   }
-  // An address that never received money has no watch. So for the states `unfunded` and `expired`,
-  // all addresses are scanned.
+  // An address that never received money has no row in `watches`. So for the states `unfunded` and
+  // `expired`, all addresses are scanned.
   if (state !== undefined && state !== "unfunded" && state !== "expired") {
     return byCreation(sql`watches a where ${own} and a.state = ${state}`);
   }
@@ -252,11 +252,10 @@ const selectState = (nowMs: number) => sql`case
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
 /**
- * Returns SQL of all filters. Some of them repeat conditions of {@link chooseWalk}.
+ * Returns SQL of all filters, although some filters repeat a condition of {@link chooseWalk}.
  *
- * The conditions on a reference use `coalesce`, so that they do not exclude missing rows of the
- * join. Otherwise, PostgreSQL might start with the table of references, and read all of the
- * account's references for each window.
+ * The conditions on references use `coalesce`, so that PostgreSQL does not start with the table of
+ * references. Otherwise, it might read all of the account's references for each window.
  */
 function writeConditions(query: AddressQuery, { state, created }: { state: Sql; created: Sql }) {
   const { token, chainId, addresses, referenceContains } = query;

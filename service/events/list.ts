@@ -23,9 +23,9 @@ export type EventQuery = {
 type Found = { position: number; body: string }[];
 
 /**
- * Lists events, oldest first. `body` is exactly the text that webhooks deliver. No matching event
- * before the last row is missing. If there are fewer than `limit` rows, the search has also read
- * all positions up to `until`.
+ * Lists events, oldest first. `body` is exactly the text that webhooks deliver. The result contains
+ * every matching event up to its last row. If it has fewer than `limit` rows, it also contains
+ * every matching event up to position `until`.
  */
 export async function listEvents(
   db: Kysely<Tables>,
@@ -87,7 +87,9 @@ export async function findEvent(
 export const bodyOf = (id: RawBuilder<unknown>) =>
   sql<string | null>`(select body from events where id = ${id})`;
 
-/** Returns SQL of the event's chain if it is not the intent's chain, and otherwise of null. */
+/**
+ * Returns SQL of the chain that the event is about. The SQL is null if this is the intent's chain.
+ */
 export const otherChainOf = (id: RawBuilder<unknown>) =>
   sql<number | null>`(select other_chain_id from events where id = ${id})`;
 

@@ -11,8 +11,8 @@ import { findShared, firstOwners, type IntentChain, laterOwners } from "../store
 import type { Tables } from "../store/tables.ts";
 
 /**
- * The maximum number of accounts that get events about an address in addition to the account that
- * created it first. There is a limit because any account can create an existing address again, and
+ * The events of an address go to the account that created it first, and to at most this number of
+ * other accounts. There is a limit because any account can create an existing address again, and
  * each account adds a row. Accounts that created the address earlier have priority.
  */
 const laterOwnersMax = 31;
@@ -79,8 +79,8 @@ export async function markObservedAbove(
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;
-    // The search includes rows that are already due. To skip them, it would have to scan all of
-    // them in one statement.
+    // The search includes rows that are already due. To skip these rows, it would have to scan all
+    // marked rows in one statement.
     if (last.unmarked) {
       await db
         .updateTable("watches")

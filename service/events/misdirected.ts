@@ -1,6 +1,6 @@
 // Stores which look-alikes of listed tokens an address has received. There is one row for each
 // address, chain, and token, regardless of the number of transfers. A row is kept after the tokens
-// have left the address, because it only causes the balance to be read.
+// have left the address. Its only effect is then that the balance of this token is still read.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";

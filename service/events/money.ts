@@ -236,10 +236,7 @@ async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) 
   );
 }
 
-/**
- * The pace is computed from this number of the account's newest events, which include events of all
- * types.
- */
+/** The number of newest events, of all types, from which the median times are computed. */
 const pacedEvents = 1_000;
 
 /**

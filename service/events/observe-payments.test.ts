@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           ["1000", place.logIndex],
         ],
       );
-      // For either event, the receiver's own check finds the real amount.
+      // A receiver that checks either of these two events finds the real amount.
       for (const event of (await events(account)).slice(0, 2)) {
         const options = { rpcs: [world.rpcUrl], confirmations: 0 };
         const found = await proveEvent(event, record, options);

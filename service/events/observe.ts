@@ -1,7 +1,7 @@
 // The observer of a chain. It reads the status of each due address at a block that has the number
 // of confirmations that the account requires, and saves changes as events. The chain's loop
 // (follow/loop.ts) starts each pass of the observer. Several processes can run an observer of the
-// same chain: if two of them observe the same change, only the first observation is saved.
+// same chain: if two processes observe the same change, only the first observation is saved.
 //
 // The observer reads statuses only up to the newest anchor, which is the newest block up to which
 // the executor has read the chain (follow/anchors.ts). If a reorganization replaces an anchor, the

@@ -46,7 +46,8 @@ const growthsMax = 16;
 
 /**
  * Returns the key of a payment: 48 bits of the block's hash, the log index, and the claim unless it
- * is 0. Keys are short, because each address has many of them in its row.
+ * is 0. Keys are short, because the row of an address contains the keys of all its reported
+ * payments.
  */
 export const keyOf = ({ blockHash, logIndex, claim }: KeptPayment) =>
   `${blockHash.slice(2, 14)}.${logIndex}${claim === 0 ? "" : `.${claim}`}`;

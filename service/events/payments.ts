@@ -24,8 +24,8 @@ const ofSizeMax = 2;
 
 /**
  * A stored payment. Hashes are lowercase. `payer` and `token` are in EIP-55 case. If endpoints
- * return different transfers for the same log index, all of them are stored, although at most one
- * is real. `claim` numbers them, starting at 0.
+ * return different transfers for the same log index, all these transfers are stored, although at
+ * most one is real. `claim` numbers them, starting at 0.
  */
 export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
 

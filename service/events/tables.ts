@@ -10,9 +10,10 @@ declare module "../store/tables.ts" {
     /**
      * The observed addresses: one row for each account and each of its addresses that received
      * money. The columns from `state` to `settled_at` contain the last reported status. `sequence`
-     * counts the address's events. The status is read again when block `due_block` exists, or at
-     * the time `look_at`. If both are null, it is read again only after a payment or a settlement.
-     * `marked_block` is the newest block for which the address was marked (mark.ts).
+     * counts the address's events. The status is read again when the chain reaches block
+     * `due_block`, or at the time `look_at`. If both are null, it is read again only after a
+     * payment or a settlement. `marked_block` is the newest block for which the address was marked
+     * (mark.ts).
      */
     watches: {
       account_id: string;

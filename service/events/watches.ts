@@ -354,7 +354,7 @@ async function updateWatch(
 }
 
 /**
- * Reserves the next `count` positions for events of the account, and returns the last of them. The
+ * Reserves the next `count` positions for events of the account, and returns the last position. The
  * row stays locked until the commit, so positions are committed in order.
  */
 async function nextPosition(
@@ -398,8 +398,8 @@ export async function postponeWatches(
 export type Closed = { seq: number; isEnd: boolean };
 
 /**
- * Skips closed records after `seq`, until the first open record or for at most 1,000 records. A
- * record is closed if its intent is for another chain, or if its address is expired or settled.
+ * Searches up to 1,000 records after `seq` for the first open record. A record is closed if its
+ * intent is for another chain, or if its address is expired or settled.
  *
  * @param expiredSeconds a time of the chain's clock, in Unix seconds; a record counts as expired if
  *   it expires at this time or earlier

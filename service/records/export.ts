@@ -12,8 +12,8 @@ import { CorruptError, type Store } from "../store/store.ts";
 export const batchSize = 500;
 
 /**
- * The maximum size of a line. No record is larger: it contains the terms, which have at most 24,576
- * bytes, in hex, and the same data as JSON.
+ * The maximum size of a line. No record is larger, because its terms have at most 24,576 bytes. A
+ * record contains the terms in hex, and the same data as JSON.
  */
 export const lineBytesMax = 1_048_576;
 

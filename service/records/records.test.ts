@@ -175,8 +175,8 @@ for (const [name, newPlace] of Object.entries(places)) {
       const listed = readFileSync(join(mirror, "v1/records.jsonl"), "utf8");
       assert.deepEqual(sorted(listed), lines.toSorted());
       assert.ok(first.every((line) => listed.includes(line)));
-      // A 404 response must not get the cache headers of records. It would hide a record that is
-      // created later for a year.
+      // A 404 response must not get the cache headers of records. Caches would keep it for a year,
+      // although the record may be created in the meantime.
       const caddy = readFileSync(join(mirror, "Caddyfile"), "utf8");
       assert.match(caddy, /@address \{\n {2}path \/v1\/address\/\*\n {2}file\n\}/);
       assert.match(caddy, /^respond \/\.mirror\.json 404$/m);

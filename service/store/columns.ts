@@ -1,6 +1,6 @@
 // Derives a record's columns for lists, totals, and searches. The store extracts them from the
 // terms when it saves a record. Only this file relies on the positions of fields in encoded terms.
-// Columns are never used to verify a record; only its terms are.
+// A record is verified only by its terms, never by these columns.
 
 import { askedAmount, collectorAddress, decodeTerms, InvalidError } from "executable-address";
 

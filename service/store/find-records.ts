@@ -1,5 +1,5 @@
-// Finds records by address, or in the order in which they became visible. Other folders, whose own
-// tables refer to addresses, use these functions.
+// Finds records by address, or in the order in which they became visible. Folders whose own tables
+// refer to addresses use these functions.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -8,8 +8,9 @@ import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * The maximum number of addresses per statement. On SQLite, other statements wait for this
- * statement. On PostgreSQL, a statement with 10,000 addresses would scan all records.
+ * The maximum number of addresses per statement. It is limited on SQLite because other statements
+ * wait for this statement, and on PostgreSQL because a statement with 10,000 addresses would scan
+ * all records.
  */
 const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, number>;
 /**

@@ -54,7 +54,7 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
 /**
  * The maximum time for which a migration waits for a lock. While it waits, all later statements on
  * the same table wait too, and the statements of a running service fail after 3 s. So a migration
- * waits for less than that, and tries again after a pause.
+ * waits for only a second, and tries again after a pause.
  */
 const lockMsMax = 1_000;
 const pauseMs = 2_000;

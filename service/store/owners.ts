@@ -5,8 +5,8 @@
 //
 // References, such as order numbers, are visible only to the account that set them. References that
 // pages set with a client ID are separate from references that servers set with an API key. A
-// client ID is public, so nobody must mistake a visitor's reference for one that the account's
-// server set. A reference is saved together with its record (save-functions.ts,
+// client ID is public, so a visitor's reference must not be mistaken for a reference from the
+// account's server. A reference is saved together with its record (save-functions.ts,
 // sqlite/write-worker.ts).
 
 import { fromHex, type Hex, toHex } from "executable-address";
@@ -17,7 +17,7 @@ type Sql = RawBuilder<unknown>;
 
 /**
  * Returns SQL that joins the record of an address as `r`. If the account is a later owner of the
- * address, its row is joined as `l`.
+ * address, its row in `later_owners` is joined as `l`.
  *
  * @param account SQL of the ID of an account that created the address
  */
@@ -25,7 +25,7 @@ export const joinRecord = (account: Sql, address: Sql) =>
   sql`join records r on r.address = ${address}
     left join later_owners l on l.account_id = ${account} and l.address = ${address}`;
 
-/** Returns SQL of all records as `r`, with the account's rows of later owners as `l`. */
+/** Returns SQL of all records as `r`, joined with the account's rows in `later_owners` as `l`. */
 export const recordsFor = (account: Sql) => sql`records r
     left join later_owners l on l.account_id = ${account} and l.address = r.address`;
 
@@ -58,7 +58,7 @@ const isAmong = (chainId: number, addresses: readonly Hex[], intentChain: Intent
 
 /**
  * Returns SQL that selects the first owner of each of the `addresses`, with the intent's `token`
- * and `chain_id`. Selects addresses whose intents are for `chainId`, or with `other`, for other
+ * and `chain_id`. `intentChain` selects addresses whose intents are for `chainId` or for other
  * chains.
  */
 export const firstOwners = (
@@ -69,7 +69,10 @@ export const firstOwners = (
   sql`select r.account_id, r.address, r.created_at, r.token, r.chain_id from records r
     where ${isAmong(chainId, addresses, intentChain)}`;
 
-/** Returns the `addresses` that have later owners. Selects addresses like {@link firstOwners}. */
+/**
+ * Returns the `addresses` that have later owners. `intentChain` selects addresses as in
+ * {@link firstOwners}.
+ */
 export async function findShared(
   db: Kysely<Tables>,
   chainId: number,

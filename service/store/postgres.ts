@@ -1,14 +1,14 @@
 // The store in PostgreSQL, which several servers share.
 //
-// Create requests and lookups that arrive together share a round trip: one query with `= any(…)`,
-// or one call of `save_records` or `save_named_records`. Each call is a transaction with a single
-// statement. These requests have a separate connection pool, so that lists and background work
-// cannot use up their connections.
+// Lookups that arrive together share a round trip, which is a query with `= any(…)`. Create
+// requests that arrive together share a call of `save_records` or `save_named_records`, which is a
+// transaction with a single statement. Both have a separate connection pool, so that lists and
+// background work cannot use up their connections.
 //
-// PostgreSQL can be stuck because of a lock, a disk, or a network that drops packets. So both the
-// client and the server limit each wait. After the client's limit, the request fails. After the
-// server's limit, PostgreSQL ends the statement or the transaction, which would otherwise keep its
-// locks after the client has disconnected.
+// PostgreSQL can be stuck because of a lock, a disk, or a network that drops packets. So each wait
+// is limited by both the client and the server. After the client's limit, the request fails. After
+// the server's limit, PostgreSQL ends the statement or the transaction, which would otherwise keep
+// its locks after the client has disconnected.
 
 import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
@@ -73,7 +73,10 @@ const lockMsMax = 3_000;
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
-/** The SQLSTATE codes for an exceeded time limit of a lock and of a statement. */
+/**
+ * The SQLSTATE codes of the errors `lock_not_available` and `query_canceled`, which the two time
+ * limits cause.
+ */
 const timeouts = new Set(["55P03", "57014"]);
 
 /**
@@ -167,7 +170,7 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
     options:
       `-c client_min_messages=warning -c lock_timeout=${lockMsMax} -c statement_timeout=${msMax} ` +
       `-c idle_in_transaction_session_timeout=${statementMsMax}`,
-    // Every integer in the database is below 2^53, so it fits a number.
+    // Every integer in the database is below 2^53, so a JavaScript number can represent it.
     types: {
       getTypeParser: ((oid: number, format?: "text") =>
         oid === int8Oid ? Number : pg.types.getTypeParser(oid, format)) as never,

@@ -41,7 +41,10 @@ export function notServed(address: Uint8Array, cause: unknown): CorruptError {
   return new CorruptError(`the record of 0x${digits} is not served`, { cause });
 }
 
-/** Thrown if the addresses of the records were derived with another factory than this version's. */
+/**
+ * Thrown if the addresses of the records were derived with a factory other than this version's
+ * factory.
+ */
 export class OtherFactoryError extends Error {
   override name = "OtherFactoryError";
 }

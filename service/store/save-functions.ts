@@ -4,7 +4,7 @@
 // PostgreSQL runs the code in this file, as functions. The statements of a function see rows that
 // other servers committed while the function waited for its lock. A plain SQL statement would not
 // see these rows, because it sees the database as of its own start. A transaction with several
-// round trips would block all servers if its server stopped between two of them.
+// round trips would block all servers if its own server stopped in the middle.
 
 import { sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
@@ -20,8 +20,8 @@ const turnLock = 1;
  *
  * Both functions hold the same lock until the end of their transaction, so only one group on all
  * servers is saved at a time. When PostgreSQL releases the lock, the group's rows are visible. So a
- * reader that has seen a record's `seq` never misses a lower one. And if two records have the same
- * reference, the second record finds the first.
+ * reader that has seen a record's `seq` never misses a record with a lower `seq`. And if two
+ * records have the same reference, the second record finds the first.
  */
 export function saveFunctions(dialect: Dialect): TableStatement[] {
   return dialect === "sqlite" ? [] : [sql.raw(saveRecords), sql.raw(saveNamedRecords)];

@@ -33,9 +33,9 @@ import {
 import type { Tables } from "./tables.ts";
 
 /**
- * A group with this number of keys is read immediately. A create request first needs its
- * credential, so with small groups, the first create requests reach the writing thread while the
- * main thread processes the next ones. With larger groups, the two threads would wait for each
+ * A group with this number of keys is read immediately. A create request first reads its
+ * credential. With small groups, the first create requests reach the writing thread while the main
+ * thread still processes other requests. With larger groups, the two threads would wait for each
  * other.
  */
 const keysPerGroupMax = 16;
@@ -197,8 +197,8 @@ type RecordWriter = {
 
 /**
  * Opens the writing thread, which receives records in groups. Several groups can be pending, and
- * their outcomes arrive in the same order. The thread commits the groups that wait in its queue in
- * one transaction.
+ * their outcomes arrive in the order of the groups. The thread commits the groups that wait in its
+ * queue in one transaction.
  */
 function recordWriter(file: string): RecordWriter {
   let failure: unknown;

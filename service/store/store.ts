@@ -1,4 +1,4 @@
-// The interface of the stores, and the guarantees that each of them gives. store.test.ts tests
+// The interface of the stores, with the guarantees that every store gives. store.test.ts tests
 // these guarantees.
 
 import type { Kysely } from "kysely";
@@ -41,10 +41,10 @@ export type Store = {
 
   /**
    * Saves the record, its owner, and its reference. Resolves only after all three are durable.
-   * Calls that arrive together share a commit, and if the commit fails, all of them fail. The call
-   * is idempotent: a repeated call changes neither the intent of the address nor the time at which
-   * the account first created it. An API key replaces the address's earlier reference, if there is
-   * one.
+   * Calls that arrive together share a commit, and if the commit fails, all these calls fail. The
+   * call is idempotent: a repeated call changes neither the intent of the address nor the time at
+   * which the account first created it. An API key replaces the address's earlier reference, if
+   * there is one.
    * @throws {UnavailableError} if it is unknown whether the commit is durable
    * @throws {CorruptError} if the database has different terms for this address
    */
@@ -79,7 +79,7 @@ export type Store = {
    */
   prepared?: (statement: Prepared) => Promise<unknown[]>;
 
-  /** Kysely, for all other statements. */
+  /** Runs all other statements, which are written with Kysely. */
   db: Kysely<Tables>;
 
   /**

@@ -217,7 +217,7 @@ describe("while other work uses PostgreSQL", { concurrency: true }, () => {
 
   test("a migration may take longer than a statement, and a second server waits", async (t) => {
     const databaseUrl = await postgres.newDatabase();
-    // Longer than the limit of other statements, which is 10 s.
+    // This takes longer than the limit of other statements, which is 10 s.
     const rooms = { slow: { statements: () => [sql`select pg_sleep(12)`] } };
     const stores = await Promise.all([
       openPostgres(databaseUrl, rooms),

@@ -87,8 +87,8 @@ export function statements(dialect: Dialect): TableStatement[] {
 
 /**
  * Creates the table of references. The migration of the events folder runs these statements. They
- * cannot move to another migration, because existing databases contain the names of these
- * migrations, which depend on their statements.
+ * cannot move to another migration, because a migration's name depends on its statements, and
+ * existing databases contain these names.
  */
 export function referenceStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");

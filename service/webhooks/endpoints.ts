@@ -74,7 +74,7 @@ export async function addEndpoint(
   const id = `whe_${randomBytes(12).toString("hex")}`;
   await db.transaction().execute(async (transaction) => {
     // This update locks the rows of the account's endpoints. So if two requests simultaneously try
-    // to add the tenth endpoint, one of them is refused.
+    // to add the tenth endpoint, one request is refused.
     await startUpdate(transaction)
       .set((eb) => ({ version: eb("version", "+", 1) }))
       .where("account_id", "=", accountId)
@@ -170,9 +170,9 @@ export async function rotateSecret(
 }
 
 /**
- * Pauses or resumes an endpoint. A paused endpoint receives nothing, and it does not receive events
- * that occur during the pause later. After it is resumed, it receives the events that were already
- * waiting, and new events.
+ * Pauses or resumes an endpoint. A paused endpoint receives nothing. After it is resumed, it
+ * receives new events, and the events that were waiting before the pause. Events that occur during
+ * the pause are not delivered to it, unless they are replayed.
  *
  * @returns undefined if there is no such endpoint
  */
@@ -240,7 +240,7 @@ function change(
 
 /**
  * Makes waiting deliveries due after a pause. If there are too many for one statement, treats the
- * pause as an outage, so that the next success releases more of them.
+ * pause as an outage, so that the next success releases more deliveries.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);

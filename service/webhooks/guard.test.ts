@@ -1,5 +1,5 @@
-// Tests that webhooks connect only to public addresses. A server on a loopback address counts the
-// connections that must not be made.
+// Tests that webhooks connect only to public addresses. A server on this machine counts the
+// connections that it receives.
 
 import assert from "node:assert/strict";
 import { scrypt } from "node:crypto";

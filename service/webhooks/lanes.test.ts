@@ -72,7 +72,9 @@ function deliver(
   rule = threeLanes,
 ): number[] {
   const { everyMs, fromMs = 0 } = arrivals;
-  /** The endpoints in the order of their turns. The one that has waited longest comes first. */
+  /**
+   * The endpoints in the order of their turns. The endpoint that has waited longest comes first.
+   */
   let turns = [mine, ...others];
   const use = recentUse();
   const lanes = { 0: noneInProgress(), 1: noneInProgress(), 2: noneInProgress() };

@@ -14,10 +14,10 @@
 //
 // New accounts have no recent use, so the fast and the slow lane need many slots. With 256 slots, a
 // hundred accounts with ten endpoints each occupied all slots for seconds. With 1,024 slots, even a
-// thousand accounts leave eight slots free. Reserving a sixteenth of the slots for accounts without
-// recent use was not enough: while a thousand other accounts were active, an endpoint that responds
-// in 1.2 s waited 4 s, because its own account has some recent use. lanes.test.ts simulates the
-// hundred and the thousand accounts.
+// thousand accounts leave eight slots free. It was not enough to reserve a sixteenth of the slots
+// for accounts without recent use. While a thousand other accounts were active, an endpoint that
+// responds in 1.2 s waited 4 s, because its own account has some recent use. lanes.test.ts
+// simulates the hundred and the thousand accounts.
 
 /**
  * 0 is the fast lane, 1 is the slow lane, for new endpoints and for endpoints that respond slowly,
@@ -26,8 +26,8 @@
 export type Lane = 0 | 1 | 2;
 
 /**
- * The rules that deliver.ts applies. None of them has side effects. Tests replace single rules, to
- * show their effects.
+ * The rules that deliver.ts applies. They have no side effects. Tests replace single rules, to show
+ * their effects.
  */
 export type Rule = {
   /**
@@ -61,8 +61,9 @@ const goodToEarn = 3;
 const barredMs = 300_000;
 
 /**
- * The lane of an endpoint, and the results that decide about its next lane. `streak` is the number
- * of consecutive good responses. If it is negative, it counts consecutive failures.
+ * The standing of an endpoint: its lane, and the values from which its next lane is computed.
+ * `streak` is the number of consecutive good responses. If it is negative, it counts consecutive
+ * failures.
  */
 export type LaneStanding = { lane: Lane; streak: number; barredUntilMs: number };
 
@@ -202,8 +203,7 @@ function share<One extends Due>(
 }
 
 /**
- * Returns the account with the smallest load among those that still have an endpoint whose turn can
- * come.
+ * Returns the account with the smallest load. Ignores accounts that have no endpoint left to serve.
  */
 function leastLoaded<Account extends { load: number; turns: unknown[] }>(
   accounts: readonly Account[],

@@ -43,7 +43,9 @@ export async function addOrigin(
   });
 }
 
-/** Removes `origin`, which must be in canonical form. Does nothing if it is not in the list. */
+/**
+ * Removes `origin`, which must be in canonical form. Does nothing if the origin is not in the list.
+ */
 export async function removeOrigin(
   db: Kysely<Tables>,
   accountId: string,
@@ -82,8 +84,8 @@ export async function setOrigins(
 }
 
 /**
- * Runs `work` in a transaction. For each account, only one such transaction runs at a time on all
- * servers, because each one first locks the account's row with a write.
+ * Runs `work` in a transaction that first locks the account's row with a write. So all servers
+ * together change the origins of an account one after the other.
  */
 async function change(
   db: Kysely<Tables>,

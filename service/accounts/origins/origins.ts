@@ -72,8 +72,9 @@ export function judgeOrigin(text: unknown): OriginVerdict {
 }
 
 /**
- * Returns the reason why a text is not accepted if it contains characters that cannot be in an
- * origin. A URL parser would remove or convert some of them without an error.
+ * Checks a text for characters that an origin cannot contain. A URL parser would remove or convert
+ * some of these characters without an error. Returns the reason why the text is not accepted, or
+ * undefined.
  */
 function judgeCharacters(text: string) {
   if (text === "null") {
@@ -96,8 +97,8 @@ function judgeCharacters(text: string) {
 }
 
 /**
- * Returns the reason why a text is not accepted if it does not have the form of an origin: a
- * scheme, a host, and an optional port.
+ * Returns the reason why a text is not an origin. Called for texts that do not consist of a scheme,
+ * a host, and an optional port.
  */
 function judgeShape(text: string) {
   const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/iu.exec(text)?.[1];

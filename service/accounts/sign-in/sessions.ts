@@ -78,10 +78,10 @@ type Adapter = Awaited<ReturnType<typeof getAdapter>>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /**
- * Wraps better-auth's adapter, so that the store contains only digests of session tokens. Somebody
- * who reads the database or a backup can then not use a session, although the database contains the
- * secret that signs cookies. The wrapper replaces each token in a query with its digest, and each
- * digest in the results with the token that better-auth searched for.
+ * Wraps better-auth's adapter, so that the store contains only digests of session tokens. Without
+ * the tokens, somebody who reads the database or a backup cannot use a session, although the
+ * database contains the secret that signs cookies. The wrapper replaces each token in a query with
+ * its digest, and each digest in the results with the token that better-auth searched for.
  */
 export function storeDigests(adapter: Adapter): Adapter {
   return {

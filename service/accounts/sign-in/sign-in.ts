@@ -1,8 +1,8 @@
-// Signs users of the dashboard up and in, and changes their passwords. Uses better-auth, which no
-// other file except sessions.ts uses.
+// Signs users of the dashboard up and in, and changes their passwords. Only this file and
+// sessions.ts use the library better-auth.
 //
-// The service calls better-auth's functions, but does not serve its HTTP routes. They would return
-// session tokens in response bodies, and there are many routes that the dashboard does not need.
+// The service calls better-auth's functions, but does not serve its HTTP routes. These routes would
+// return session tokens in response bodies, and the dashboard does not need most routes.
 // better-auth runs its statements without a transaction.
 //
 // better-auth would be a quarter of the code that is loaded at startup, so it is loaded by the
@@ -133,8 +133,8 @@ function doors(
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
       if (!isEmail(email)) throw new SignInError("invalid_email");
-      // Without this check, a stranger could sign up with the email of an account that an operator
-      // created, and take over this account.
+      // Without this check, a stranger could take over an account that an operator created, by
+      // signing up with its email.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       await refuseGuessable(password, email);
       const auth = await loadAuth();
@@ -363,16 +363,16 @@ async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Pr
  */
 const scoreMin = 3;
 /**
- * The maximum number of characters of a password that are estimated. An estimate blocks the event
- * loop, and its duration grows faster than the number of characters.
+ * The estimate uses only this number of characters from the beginning of the password, because it
+ * blocks the event loop. Its duration grows faster than the number of characters.
  */
 const estimatedCharactersMax = 40;
 
 let estimator: Promise<Estimator> | undefined;
 
 /**
- * Refuses passwords that are easy to guess. Estimates the number of necessary guesses with lists of
- * common passwords, keyboard patterns, dates, and repetitions.
+ * Refuses passwords that are easy to guess. Estimates how many guesses an attacker needs, with
+ * lists of common passwords, keyboard patterns, dates, and repetitions.
  *
  * @throws {SignInError} `password_guessable`, for example if the password is similar to the `email`
  */

@@ -39,9 +39,9 @@ export type FoundElsewhere = {
 export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
 
 /**
- * Saves balances that were read at `blockNumber` on a chain other than the intents' chain. Does not
- * replace a newer balance. Saves a balance of zero only if the address has a stored payment or
- * balance of that token.
+ * Saves balances that were read at block `blockNumber` of a chain other than the chain of the
+ * addresses' intents. Does not replace a newer balance. Saves a balance of zero only if the address
+ * has a stored payment or balance of that token.
  */
 export async function keepBalances(
   transaction: Transaction<Tables>,

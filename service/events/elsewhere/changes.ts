@@ -39,17 +39,16 @@ export type ChangeElsewhere = { chainId: number } & (
 );
 
 /**
- * The maximum number of reported payments on all other chains together, and of reported returns.
- * The largest amounts are reported beyond this limit.
+ * The maximum number of reported payments of an address on all other chains together. The same
+ * limit applies to its reported returns. The largest amounts are reported beyond these limits.
  */
 export const elsewhereMax = 32;
 const ofSizeMax = 2;
 
 /**
- * Returns the new events about one of the other chains, and `before` updated with the payments and
- * returns that these events report. If a reorganization undid a reported payment or return, the
- * first event is `address.reverted`, and the chain's remaining payments and returns are reported
- * again.
+ * Returns the new events about one of the other chains, and adds the payments and returns of these
+ * events to `before`. If a reorganization undid a reported payment or return, the first event is
+ * `address.reverted`, and the chain's remaining payments and returns are reported again.
  *
  * @param before the payments and returns that were already reported, on all other chains
  * @param upTo the newest block of chain `chainId` that has enough confirmations

@@ -58,7 +58,7 @@ async function insert(
 }
 
 /**
- * A mark for chain `chainId` that is due. All blocks of this chain up to `upTo` have the number of
+ * A due mark for the chain `chainId`. All blocks of this chain up to `upTo` have the number of
  * confirmations that the account requires. `address` has 20 bytes.
  */
 export type DueElsewhere = {
@@ -71,8 +71,8 @@ export type DueElsewhere = {
 };
 
 /**
- * Returns the chains for which an address of `chainId` has a due mark, each with the newest block
- * that was read.
+ * Returns the chains for which addresses with intents for `chainId` have due marks, each with the
+ * newest block that was read.
  */
 async function findDueChains(db: Kysely<Tables>, chainId: number) {
   const id = sql`event_chains.chain_id`;
@@ -84,7 +84,7 @@ async function findDueChains(db: Kysely<Tables>, chainId: number) {
   return rows.map((row) => ({ otherId: Number(row.chain_id), number: Number(row.number) }));
 }
 
-/** Returns whether an address of `chainId` has a due mark for another chain. */
+/** Returns whether an address with an intent for `chainId` has a due mark for another chain. */
 export const isElsewhereDue = async (db: Kysely<Tables>, chainId: number): Promise<boolean> =>
   (await findDueChains(db, chainId)).length > 0;
 
@@ -128,8 +128,9 @@ export async function findDueElsewhere(
 const awaitedBlocksMax = 1_024;
 
 /**
- * Returns whether an event about an address of another chain waits for confirmations on `chainId`.
- * Ignores marks that become due after more than {@link awaitedBlocksMax} blocks.
+ * Returns whether an event about money on `chainId` waits for confirmations, at an address whose
+ * intent is for another chain. Ignores marks that become due after more than
+ * {@link awaitedBlocksMax} blocks.
  */
 export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const upTo = newestAnchorOf(sql`${chainId}`);
@@ -159,7 +160,8 @@ export async function endMarks(
 }
 
 /**
- * Postpones marks by a number of blocks of the other chain, after the address could not be read.
+ * Postpones the marks of an address whose status could not be read, by a number of blocks of the
+ * other chain.
  */
 export async function postponeMarks(
   db: Kysely<Tables>,

@@ -1,6 +1,6 @@
-// Allows only one server per directory. With two servers, each would count rate limits in its own
-// memory, and they would compete for the write lock with every new record. Operators' commands do
-// not take this lock.
+// Allows only one server per directory. Each server counts rate limits in its own memory, and two
+// servers would compete for the write lock with every new record. Operators' commands do not take
+// this lock.
 
 import { join } from "node:path";
 import Database from "better-sqlite3";

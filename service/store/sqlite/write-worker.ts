@@ -1,7 +1,7 @@
 // Commits new records, with their owners and references, to SQLite in a separate thread. While a
 // commit runs, the main thread processes the next requests, so the service handles a quarter more
 // create requests per second (bench/http.ts). This thread may also block until it gets the write
-// lock. The main thread must not, because the transaction that has the lock may need the main
+// lock. The main thread must not block, because the transaction that has the lock may need the main
 // thread to continue (dialect.ts).
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";

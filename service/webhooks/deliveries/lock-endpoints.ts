@@ -33,8 +33,8 @@ export const nextTurn = (nowMs: number) =>
     where endpoint_id = webhook_endpoints.id and webhook_deliveries.state = 'waiting')`;
 
 /**
- * Makes endpoints due now, because a delivery of theirs has become due. Does not change an endpoint
- * that is already due, so that it keeps its place in the order of turns.
+ * Makes endpoints due now, because one of their deliveries has become due. Does not change an
+ * endpoint that is already due, so that it keeps its place in the order of turns.
  */
 export async function awaitTurn(
   transaction: Transaction<Tables>,

@@ -184,8 +184,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await allTaken(6, id);
       const found = await listDeliveries(store.db, id, 10);
       const taken = found.map(({ attempts }) => attempts.at(-1)!.atMs);
-      // The list starts with the newest delivery. Its success ended the outage, and after it, the
-      // other deliveries were sent, oldest first.
+      // The list starts with the newest delivery. The success of this delivery ended the outage.
+      // After that, the other deliveries were sent, oldest first.
       assert.deepEqual(
         taken.slice(1).toSorted((a, b) => b - a),
         taken.slice(1),
