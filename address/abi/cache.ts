@@ -77,8 +77,9 @@ export function remember<V>(map: Map<string, V>, key: string, value: V): V {
 }
 
 /**
- * Returns the slot of an address: the number in the address's last three digits. The cache uses
- * slots instead of a map, because most addresses occur only once, so a map would grow.
+ * Returns the slot of an address: the number in the address's last three hex digits, modulo the
+ * number of slots. Addresses are cached in slots and not in a map. Most addresses occur only once,
+ * so a map would grow.
  */
 export function slotOfText(text: string): number {
   const last = text.length - 1;

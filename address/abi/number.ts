@@ -6,7 +6,7 @@ import { addFault, describeType, type Faults, quoted } from "../errors.ts";
 /** The longest integer of 256 bits has 78 digits and a sign. */
 const lengthMax = 80;
 const canonical = /^(0|-?[1-9][0-9]*)$/;
-/** A double can exactly represent every integer of at most this number of digits. */
+/** The maximum number of digits for which a double can represent every integer exactly. */
 const exactDigits = 15;
 
 /** A `number` if a number can represent the integer exactly, else a `bigint`. */

@@ -236,7 +236,7 @@ function writeTail(
 }
 const utf8 = new TextEncoder();
 
-/** Writes the values of a list or a tuple, in place or in the tail. */
+/** Writes the values of a list or a tuple: in place, or in the tail if the type is dynamic. */
 function writeValues(
   context: ArgumentContext,
   type: AbiType & { kind: "list" | "tuple" },

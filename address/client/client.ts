@@ -43,7 +43,7 @@ export { type RequestInfo, type ResponseInfo, readRetryAfterSeconds } from "./re
 export type { BalanceChange, Role, Simulation } from "./simulation.ts";
 export type { WaitOptions, WatchOptions } from "./watch.ts";
 
-/** A status as reported by the service, which {@link Client.prove} can prove. */
+/** A status as the service reports it, without a proof. {@link Client.prove} proves an outcome. */
 export type ClaimedStatus = ServiceStatus;
 
 /**

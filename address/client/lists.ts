@@ -147,9 +147,10 @@ export type EventQuery = {
 export const eventFields = { cursor: 1, limit: 1, types: 1 } satisfies Record<keyof EventQuery, 1>;
 
 /**
- * A payment to the address, as recorded in a log of the token. Native coin and money that arrived
- * before the address was created have no log. For such money, `amount` is the growth of the balance
- * up to the block, and the payer, the transaction, and the log index are null.
+ * A payment to the address, as recorded in a log of the token. Native coin causes no log, and the
+ * service does not read logs from before the address was created. For such money, `amount` is the
+ * growth of the balance up to the block, and the payer, the transaction, and the log index are
+ * null.
  */
 export const payment = object({
   transactionHash: orNull(hash),

@@ -30,7 +30,7 @@ export type ShopManifest = {
 
 export const manifestPath = "/.well-known/executable-address.json";
 
-/** The claim of a link, before the shop has confirmed the claim. */
+/** The claim that a link makes, which the shop has not confirmed yet. */
 export type ShopClaim = {
   /** A lowercase domain, with a port if it has one. */
   readonly shop: string;

@@ -22,11 +22,11 @@ export type TrustedBlock = { readonly chainId: number; readonly hash: Hex };
 export type OutcomeProof = { readonly header: Hex; readonly account: readonly Hex[] };
 
 /**
- * - `executed`: the calls were executed; permanent
- * - `closed`: closed without executing the calls; permanent
- * - `open`: neither, and the calls can still be executed
- * - `never`: neither, and the intent has expired: the calls can never be executed, and the money
- *   can only be recovered
+ * - `executed`: the calls were executed. This outcome is permanent.
+ * - `closed`: a recovery closed the address without executing the calls. This outcome is permanent.
+ * - `open`: the calls can still be executed.
+ * - `never`: the intent has expired without an execution or a recovery. The calls can never be
+ *   executed, so the money can only be recovered.
  */
 export type Outcome = {
   readonly outcome: "executed" | "closed" | "open" | "never";

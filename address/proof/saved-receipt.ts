@@ -68,8 +68,8 @@ export async function makeReceipt(
  * Verifies a receipt from any source.
  *
  * @param hashes the hashes of blocks that the caller knows to belong to the intent's chain. With
- *   "its own", the receipt is valid only if its blocks belong to the chain, so compare them by
- *   other means.
+ *   "its own", the hashes in the receipt are used. The receipt is then valid only if its blocks
+ *   belong to the chain, so compare the blocks by other means.
  * @throws {ProofError} `invalid_proof`; the message names the invalid part
  * @throws {InvalidError} with the faults of the record
  */

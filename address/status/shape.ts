@@ -25,12 +25,13 @@ export const addressStates = [
   "recovered",
 ] as const;
 /**
- * - `unfunded`: open, with no balance of the token
- * - `partially_funded`: open, with a balance below the requested amount
- * - `funded`: open, with enough balance to execute now
- * - `executed`: the calls were executed. Later payments and recoveries do not change this state
- * - `expired`: past `expirationTimestamp`, not executed, and not yet closed by a recovery
- * - `recovered`: closed by a recovery after it expired; the calls can never be executed
+ * - `unfunded`: the address is open and has no balance of the token.
+ * - `partially_funded`: the address is open, but its balance is below the requested amount.
+ * - `funded`: the address is open, and its balance is enough to execute now.
+ * - `executed`: the calls were executed. Later payments and recoveries do not change this state.
+ * - `expired`: `expirationTimestamp` has passed without an execution or a recovery.
+ * - `recovered`: a recovery closed the address after the expiration time, so the calls can never be
+ *   executed.
  */
 export const state = among(...addressStates);
 export type AddressState = TypeOf<typeof state>;

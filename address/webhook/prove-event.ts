@@ -28,21 +28,21 @@ import type { AddressState, BlockReference, TokenAmount } from "../status/shape.
  * receipts. Balances and `reverted` are the values that a quorum of nodes reports. Amounts are in
  * base units.
  *
- * - `payment`: the total that one transaction paid in `token` according to that token's logs; check
- *   `token`, because any contract can log anything
+ * - `payment`: the total that one transaction paid in `token` according to that token's logs. Check
+ *   `token`, because any contract can log anything.
  * - `paidElsewhere`: like `payment`, but on the chain `chainId`, which is not the intent's chain.
- *   This money does not pay the order
+ *   This money does not pay the order.
  * - `returnedElsewhere`: the amounts that one transaction sent to `recovery` on the chain
- *   `chainId`, which is not the intent's chain. The order is not affected
- * - `held`: the current balance. It is reported for a payment without a log (native coin), which
- *   cannot be proved
- * - `notYet`: the chain does not show the event's fact yet, or not at the required depth yet; have
- *   it delivered again
- * - `outdated`: the event's fact is no longer true; there is nothing to do
- * - `unknown`: the type was added in a later version of the service, or the event is about a
- *   different chain and cannot be proved with the given endpoints; accept the event and do nothing
- * - `reverted`: the address is neither executed nor recovered; only your own records show whether
- *   it was before
+ *   `chainId`, which is not the intent's chain. The order is not affected.
+ * - `held`: the current balance. This fact is returned for a payment without a log (native coin),
+ *   which cannot be proved.
+ * - `notYet`: the chain does not show the event's fact yet, or not at the required depth yet. Have
+ *   the event delivered again.
+ * - `outdated`: the event's fact is no longer true. There is nothing to do.
+ * - `unknown`: the type was added in a later version of the service, or the event is about another
+ *   chain and cannot be proved with the given endpoints. Accept the event and do nothing.
+ * - `reverted`: the address is neither executed nor recovered. Only your own records show whether
+ *   the address was executed or recovered before.
  *
  * A fact contains no reference, because the chain has none. Find the order by `address`.
  */

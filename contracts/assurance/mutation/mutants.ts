@@ -88,7 +88,7 @@ const short = (text: string) => {
 
 const named = new Set(["ContractDefinition", "FunctionDefinition", "ModifierDefinition"]);
 
-/** Walks down the tree, with the variables that are declared before a place. */
+/** Visits the nodes of a tree, with the variables that are declared before each node. */
 function visit(
   node: Node,
   where: Surroundings,

@@ -1,13 +1,13 @@
 // Changes the contracts in several hundred ways, one at a time, and runs the forge tests for each:
-// `npm run mutate -w contracts --`, with
+// `npm run mutate -w contracts --`, with these options:
 //
-//     --jobs N       threads, each with a compiler and forge; by default the number of cores
-//     --minutes N    stops after N minutes. The order is a hash of the mutants' names, so tested
-//                    mutants are a fair sample; the next run continues from there
+//     --jobs N       the number of threads, each with a compiler and forge (default: one per core)
+//     --minutes N    stops after N minutes. The order of the mutants depends on a hash of their
+//                    names, so the tested mutants are a fair sample. The next run continues there.
 //     --fresh        discards the results of earlier runs for the same creation code
-//     --of KIND      tries only operators, guards, byHand, or collector
-//     --only TEXT    mutants whose name contains TEXT
-//     --write        writes the tested kinds to report.json, and keeps the reasons there
+//     --of KIND      tries only mutants of this kind: operators, guards, byHand, or collector
+//     --only TEXT    tries only mutants whose name contains TEXT
+//     --write        writes the tested kinds to report.json, and keeps the reasons in this file
 //
 // Survivors are tested again in each run, because a new test may kill them.
 
