@@ -27,7 +27,7 @@ const checksMax = 6;
  * to find late payments.
  */
 const closingSeconds = 900;
-/** The time between two checks whether an awake chain still has open addresses. */
+/** The interval at which the executor checks whether an awake chain still has open addresses. */
 const closedEveryMs = 10_000;
 /**
  * A chain sleeps only after all its addresses have been closed for this time, because a head's

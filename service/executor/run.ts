@@ -203,7 +203,7 @@ async function holdLease(parts: Parts, { lease }: LeaseMemory): Promise<Fence | 
   return lease.fence;
 }
 
-/** Returns whether the lease has not changed for `leaseMs`, by this process's clock. */
+/** Returns whether the lease has been unchanged for `leaseMs`, by this process's clock. */
 function isExpired(
   memory: LeaseMemory["lease"],
   lease: Lease,

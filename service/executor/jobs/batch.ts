@@ -135,9 +135,9 @@ export const baseGas = 40_000;
  * own transaction, so that other items do not pay if it fails again. Tipped and sponsored items do
  * not share a transaction.
  *
- * The factory gives each item an equal share of the remaining gas. So only items with similar gas
- * estimates share a transaction, and its gas limit provides every item with the gas that the
- * largest item needs. As a result, no item can use up the gas for later items.
+ * The factory gives each item an equal share of the remaining gas. So a transaction contains only
+ * items with similar gas estimates, and its gas limit is high enough to give every item the gas
+ * that the largest item needs. As a result, no item can use up the gas for later items.
  */
 export function formBatches(ready: readonly Ready[], limits: BatchLimits): Batch[] {
   const alone = ready.filter(({ item }) => item.job.failures > 0);

@@ -64,7 +64,8 @@ const lightGas = 400_000;
 /**
  * Estimates each execution separately. The result is at least the lowest gas limit at which the
  * execution succeeds. If an endpoint can measure how much gas the execution uses with a high limit,
- * the result is at least this amount, because a contract may do less work if it has less gas.
+ * the result takes this amount into account (`planGas`), because a contract may do less work if it
+ * has less gas.
  *
  * @returns undefined for an execution if this pass had no time for it
  */
@@ -273,7 +274,7 @@ const slowMsMax = 500;
 const missingMs = hourMs;
 
 /**
- * Reads the gas that each execution uses with the gas limit `limit`. If two endpoints report
+ * Measures how much gas each execution uses if its gas limit is `limit`. If two endpoints report
  * different values, uses the higher one. Best effort: omits executions for which no endpoint
  * answered in time.
  *
@@ -379,7 +380,8 @@ function parseGasUsed(answer: Answer, place: number): bigint | undefined {
 }
 
 /**
- * Returns the gas to plan for an execution. If `use` is known, the result is at least `use`.
+ * Returns the gas to plan for an execution. If `use` is known, the planned gas is sufficient for
+ * the execution to do the same work as with the gas limit `limit`.
  *
  * @param estimate the lowest limit at which the execution succeeds
  * @param use the gas used with the gas limit `limit`; undefined if it is unknown

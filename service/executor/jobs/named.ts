@@ -32,7 +32,9 @@ const perRoundMax = 4;
 const roundMs = { idle: 5_000, busy: 60_000 };
 /** The time until a token is tried again if its transaction could not be sent. */
 const againSeconds = 300;
-/** Transactions for reported tokens can use each budget divided by this number. */
+/**
+ * Transactions for reported tokens can use half of each budget: the budget divided by this number.
+ */
 const budgetPart = 2n;
 /**
  * The daily limit on transactions for reported tokens per chain, as a multiple of the daily limit

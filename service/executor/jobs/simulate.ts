@@ -50,8 +50,8 @@ type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 
 export type SimulationRequest = {
   /**
-   * The same call in several forms, the most realistic first. If a node does not accept a form, it
-   * gets the next one.
+   * The same call in several forms, the most realistic first. If a node does not accept a form, the
+   * executor tries the next form.
    */
   forms: readonly Call[];
   /**

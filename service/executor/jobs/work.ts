@@ -161,8 +161,8 @@ async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Prom
 }
 
 /**
- * Saves the balances of addresses whose intents are for other chains, because statuses show these
- * balances.
+ * Saves the balances of addresses whose intents are for other chains, because the status of an
+ * address shows these balances.
  */
 async function noteElsewhere({ parts, view, fence }: WorkPass, examined: readonly Examined[]) {
   const { chainId } = parts.chain;

@@ -1,6 +1,6 @@
-// Saves the payments that the chain's loop finds, and wakes the jobs of new records whose balance
-// shows money. The cursor moves in the same commit as the last payments, so it never passes a
-// payment that is not saved.
+// Saves the payments that the chain's loop finds, and creates or wakes the jobs of new records
+// whose balance shows money. The cursor moves in the same commit as the last payments, so it never
+// passes a payment that is not saved.
 
 import type { Kysely, Transaction } from "kysely";
 import {

@@ -48,7 +48,7 @@ const accountsMax = 100;
 const slowAccountsMax = 10;
 
 /**
- * The maximum number of accounts to list. It is high, so that slow accounts do not hide fast
+ * The maximum number of accounts to list. The limit is high, so that slow accounts do not hide fast
  * accounts. Listing an account costs one index seek.
  */
 const walkMax = 1000;
@@ -75,8 +75,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. `of` selects one account, and either its jobs that have failed before or its jobs
- * that have not. A query with `of` uses the index `executor_jobs_turn`.
+ * Reads due jobs. If `of` is given, reads only jobs of one account: either jobs that have failed
+ * before, or jobs that have not. The query then uses the index `executor_jobs_turn`.
  */
 async function readDue(
   db: Kysely<Tables>,

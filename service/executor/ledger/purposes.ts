@@ -1,7 +1,7 @@
 // Stores purposes. A purpose is the use of one nonce, for example for a batch of executions. A
 // nonce has at most one purpose. Before a transaction is sent, one commit saves the purpose, its
-// first signed transaction, and the state of its jobs. A job gets no other purpose until this
-// purpose is confirmed.
+// first signed transaction, and the state of its jobs. A job can get its next purpose only after
+// this purpose is confirmed.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -301,8 +301,9 @@ async function findPurposes(
 }
 
 /**
- * Sorts by fee. Among transactions with the same fee, a zero-value transfer comes last. It can have
- * the same fee as the transaction that it replaces if no node accepted that transaction.
+ * Sorts by fee. Among transactions with the same fee, a zero-value transfer comes last. A
+ * zero-value transfer can have the same fee as the transaction that it replaces if no node accepted
+ * that transaction.
  */
 function byOffer(a: SignedTransaction, b: SignedTransaction): number {
   if (a.fee.maxFee === b.fee.maxFee) return Number(a.isFill) - Number(b.isFill);

@@ -116,8 +116,8 @@ const behindBlocksMax = 100;
 /** The progress of the balance reads. Times are in milliseconds by the process's clock. */
 type Looks = {
   /**
-   * The balances of all records up to this `seq` were read, except for the records in `again`. It
-   * is undefined until the saved value has been read from the ledger.
+   * The balances of all records up to this `seq` were read, except for the records in `again`.
+   * `seq` is undefined until the saved value has been read from the ledger.
    */
   seq: number | undefined;
   /** The `seq` that the ledger contains, and the time at which it was written. */

@@ -119,7 +119,7 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
   return next;
 }
 
-/** Finds, on the head's day, the first block at which the key's nonce is above `own`. */
+/** Finds the first block of the head's day at which the key's nonce is above `own`. */
 async function findFirstToday(
   pass: Pass<SendMemory>,
   own: number,

@@ -1,5 +1,5 @@
-// Reads receipts. Finds the receipt on which a quorum of endpoints agrees, the outcomes of vaults
-// from the factory's events, and the gas and the tips of each address.
+// Reads receipts: finds the receipt that a quorum of endpoints agrees on, derives the outcome for
+// each vault from the factory's events, and computes the gas and the tips of each address.
 
 import type { Hex } from "executable-address";
 import { decodeFactoryEvent, transferOf } from "executable-address/status";
@@ -196,10 +196,10 @@ function parseTrace(trace: unknown): number[] {
 }
 
 /**
- * Finds the receipt on which a quorum of endpoints agrees in all fields that are used. An endpoint
- * without a receipt may lag, so it does not count as a contradiction. If a quorum has no receipt,
- * and at most one endpoint shows one, the result is "absent", so that a single endpoint cannot
- * block the nonce forever.
+ * Finds the receipt that a quorum of endpoints agrees on, in all fields that are used. An endpoint
+ * without a receipt may lag, so it does not count as a contradiction. If a quorum has no receipt
+ * and at most one endpoint shows a receipt, the result is "absent". So a single false receipt
+ * cannot block the nonce forever.
  */
 export function compareReceipts(
   answers: readonly (Answer[] | undefined)[],

@@ -40,8 +40,8 @@ export type SendMemory = {
     /** The IDs of purposes whose transaction was refused as too cheap by enough endpoints. */
     underpriced: Set<string>;
     /**
-     * The time in seconds of the first refusal, for each purpose whose transaction is refused as
-     * too large for any block.
+     * For each purpose whose transaction is refused as too large for any block: the time of the
+     * first refusal, in seconds.
      */
     hopeless: Map<string, number>;
   };
@@ -100,7 +100,7 @@ export type Purse = {
   reserved: bigint;
 };
 
-/** Returns a function that reads the purse at its first call. */
+/** Returns a function that reads the purse when it is first called. */
 export function openPurse(pass: SendPass, unmined: readonly Purpose[]): () => Promise<Purse> {
   let purse: Promise<Purse> | undefined;
   return () => {

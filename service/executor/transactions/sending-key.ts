@@ -163,8 +163,8 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
 }
 
 /**
- * Fills nonces below the ledger's next nonce that have no purpose, for example after the loss of a
- * database.
+ * Fills the gaps in the nonces below the ledger's next nonce: sends a zero-value transfer for each
+ * nonce that has no purpose. Gaps appear, for example, after the loss of a database.
  */
 async function fillGaps(
   pass: KeyPass,

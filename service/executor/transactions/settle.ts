@@ -1,8 +1,8 @@
 // Ends a purpose with the receipt of any transaction that was signed for it. A quorum of endpoints
 // has to show the receipt, its block has to be in the chain, and the vaults have to have code. The
 // purpose's jobs continue when the receipt has enough confirmations, and the purpose's cost is
-// charged when the receipt's block is final. The executor does not assume that another transaction
-// used the nonce until it has found that transaction.
+// charged when the receipt's block is final. The executor assumes that another transaction used the
+// nonce only after it has found that transaction.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
