@@ -296,7 +296,7 @@ describe("decide", () => {
   });
 });
 
-/** Returns every combination of one value for each name. */
+/** Yields every combination that has one value for each name. */
 function* product<Options extends Record<string, readonly unknown[]>>(
   options: Options,
 ): Generator<{ [Key in keyof Options]: Options[Key][number] }> {

@@ -36,7 +36,8 @@ const check = openChecks({
   executionGasMax,
 });
 
-// Mints tokens, because a check reports an amount that is higher than the token's supply.
+// Mints tokens, because a check would otherwise report that an intent's amount is higher than the
+// token's supply.
 await world.pay([{ to: shop, amount: 10n ** 12n }]);
 
 let salts = 0n;

@@ -25,7 +25,8 @@ const silent = await startProxy(world.rpcUrl);
 after(silent.stop);
 
 /**
- * Returns, for each pending purpose, the highest costs of its transactions in wei, oldest first.
+ * For each pending purpose, returns the highest possible costs of its transactions in wei, the
+ * oldest transaction first.
  */
 async function costs(): Promise<bigint[][]> {
   const rows = await store.db

@@ -47,7 +47,9 @@ function add(sums: Map<string, Sums>, id: string, gas: bigint, tips: bigint, unc
   sum.uncovered += uncovered;
 }
 
-/** Sums the costs and tips of the settled purposes from their transactions on the chain. */
+/**
+ * Adds up the costs and tips of the settled purposes, as their transactions on the chain show them.
+ */
 async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<string, Sums>> {
   const minedAs = new Map(
     chain.blocks.flatMap(({ mined, baseFee }) =>
@@ -89,8 +91,8 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
 }
 
 /**
- * Finds the charges for nonces that were written off, because no endpoint showed their transactions
- * for a minute. Such transactions were sent by another user of the key.
+ * Finds the charges for nonces that the executor wrote off because no endpoint showed their
+ * transactions for a minute. Such transactions were sent by another user of the key.
  */
 async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
   const rows = await db

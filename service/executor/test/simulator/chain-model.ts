@@ -128,9 +128,7 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
   return {
     blocks,
     pool,
-    /**
-     * Vaults that lost a payment in a reorganization, if no later block contains the payment again.
-     */
+    /** Vaults that lost a payment in a reorganization and did not get it back in a later block. */
     lost,
     /** Returns whether a reorganization undid a final block. */
     wasDeep: () => wasDeep,
@@ -193,8 +191,8 @@ type Filling = {
   env: Env;
   baseFee: bigint;
   /**
-   * The number of forks of the chain so far. It is part of block hashes, so that forks have
-   * different hashes.
+   * The number of forks of the chain so far. The number is part of each block hash, so that forks
+   * have different hashes.
    */
   forks: number;
   rules: Rules;
@@ -250,8 +248,8 @@ const costMaxOf = (transaction: PoolTransaction, rules: Rules): bigint =>
   BigInt(transaction.gas) * transaction.maxFee + parseDataFee(transaction, rules);
 
 /**
- * Accepts the same transactions as a node. A replacement must raise both fees by a tenth, and a
- * key's balance must cover all its transactions in the pool.
+ * Accepts a transaction if a node would accept it. A replacement must raise both fees by a tenth,
+ * and a key's balance must cover all its transactions in the pool.
  * @returns the reason if the transaction is refused; otherwise undefined
  */
 function submit(

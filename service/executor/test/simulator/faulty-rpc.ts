@@ -51,7 +51,7 @@ export type Weather = {
    * work can end.
    */
   isStormy(): boolean;
-  /** The share of calls that fail while a fault lasts. */
+  /** The probability that a period has a fault. */
   faultRate: number;
 };
 

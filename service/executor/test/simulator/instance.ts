@@ -13,7 +13,10 @@ import type { Random, Scheduler } from "./scheduler.ts";
 import { chainId, confirmations, factory, sender, tokens, type World } from "./world.ts";
 
 export type Danger = {
-  /** The probability that a step ends in a crash or a freeze. It is 0 during calm periods. */
+  /**
+   * `crashRate` and `freezeRate` return the probability that a step ends in a crash or a freeze.
+   * The probabilities are 0 during calm periods.
+   */
   crashRate(): number;
   freezeRate(): number;
 };

@@ -1,6 +1,5 @@
-// Tests faults of providers: blocks with more logs than the provider returns, refused ranges of
-// blocks, and a wrong clock. Uses the real core and store with simulated time. No other faults
-// occur.
+// Tests provider faults: blocks with more logs than the provider returns, refused ranges of blocks,
+// and a wrong clock. Uses the real core and store with simulated time. No other faults occur.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -21,7 +20,8 @@ const seeds = isLong ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
 /**
- * Returns the answer of an endpoint that has a limit. The function can throw an error or take long.
+ * Returns how an endpoint that has a limit answers a call. The function can throw an error or take
+ * long.
  */
 type Limit = (call: Call, honest: Answer, scheduler: Scheduler) => Answer | Promise<Answer>;
 
@@ -109,8 +109,8 @@ async function historyOf(
 const flood: Flood = { atSeconds: [300, 600, 1550, 1600, 1650, 1700], logs: 2100 };
 /**
  * The maximum number of additional blocks that payments wait because of the flood. If no endpoint
- * returns the logs of a block, the block takes three turns of nine seconds each. Four such blocks
- * are mined within 200 s.
+ * returns the logs of a block, the block takes three turns of nine seconds each. The flood contains
+ * four such blocks within 200 s.
  */
 const moreBlocksMax = 8;
 const quiet = new Map<number, number>();

@@ -16,9 +16,9 @@ export const longestWait = (world: World, afterSeconds: number, tokensOf?: Token
 type TokensOf = (vault: VaultModel) => readonly Hex[];
 
 /**
- * Returns the wait of {@link longestWait} for each address, starting when the address has a record.
- * Measures each token separately, because one token can arrive in the same block in which another
- * token leaves.
+ * Returns the wait that {@link longestWait} measures for each address. The wait starts when the
+ * address has a record. Measures each token separately, because one token can arrive in the same
+ * block in which another token leaves.
  */
 export function waitsOf(
   { chain, vaults, knownAt }: World,

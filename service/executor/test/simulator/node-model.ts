@@ -107,7 +107,7 @@ function namedBlock({ setting }: ChainModel, blocks: readonly Block[], name: unk
   return blocks[Number(name)];
 }
 
-/** Returns the priority fee and the base fees of the newest block and the next. */
+/** Returns the priority fee, and the base fees of the newest block and the next block. */
 const feeHistoryOf = ({ number, baseFee }: Block) => ({
   oldestBlock: hex(number),
   baseFeePerGas: [hex(baseFee), hex(baseFee)],

@@ -16,7 +16,7 @@ export type Verdict = {
   duplicate: string[];
   /** Work that is recorded but not on the chain, or on the chain but not recorded. */
   falselyDone: string[];
-  /** Units that appeared or disappeared. */
+  /** Token units that appeared from nowhere or disappeared. */
   unbalanced: string[];
   /** Nonces that are pending, or were assigned but not used. */
   stuck: string[];

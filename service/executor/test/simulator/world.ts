@@ -155,8 +155,8 @@ const heavy = {
 };
 
 /**
- * The seconds by which intents expire earlier if `isOver`. They then expired 5 to 30 minutes before
- * the world began.
+ * If `isOver`, intents expire this number of seconds earlier, which is 5 to 30 minutes before the
+ * world begins.
  */
 const overSeconds = 2100;
 
