@@ -1,4 +1,4 @@
-// Runs the service with a separate chain, for tests of status and events.
+// Runs the service with its own chain, for tests of statuses and events.
 
 import { type AddressRecord, fromHex } from "executable-address";
 import { parseChains } from "../chain/chains.ts";
@@ -9,10 +9,7 @@ import { openChainLoop } from "../follow/loop.ts";
 import { chainsOf, startApp, type TestApp } from "./app.ts";
 import { startWorld, type World } from "./chain/world.ts";
 
-/**
- * Starts a chain and a service that lists it, and returns a function that requests a path under
- * /v1/address/.
- */
+/** Starts a chain and a service that lists it. `get` requests a path below /v1/address/. */
 export async function serveWorld() {
   const world = await startWorld();
   const server = await startApp({ chains: chainsAt(world) });
@@ -28,7 +25,7 @@ export async function serveWorld() {
   };
 }
 
-/** Lists the world's chain with the endpoint `rpcUrl`, by default the world's own. */
+/** Returns a list of chains that contains only the world's chain, with the endpoint `rpcUrl`. */
 export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOwn): Chains {
   const { chainId } = chain;
   const tokens = [{ symbol: "DMO", address: token, decimals: 6 }];
@@ -36,7 +33,10 @@ export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOw
   return chainsOf(known);
 }
 
-/** Returns the world's chain for the observer. The observer always reads it at the newest block. */
+/**
+ * Returns the world's chain in the form that the observer needs. Its loop polls without a delay, so
+ * that each read uses the newest block.
+ */
 export function observedChainOf(world: World): ObservedChain {
   const { chainId, rpc } = world.chain;
   const reader = openStatusReader(world.chain);
@@ -45,7 +45,7 @@ export function observedChainOf(world: World): ObservedChain {
   return openObservedChain({ chains, statusReader: () => reader, chainLoop: () => loop }, chainId);
 }
 
-/** Saves a record in the same way as a create request. */
+/** Saves a record as a create request does. */
 export async function keepRecord({ parts }: TestApp, record: AddressRecord) {
   await parts.store.saveRecord({
     address: fromHex(record.address),

@@ -1,5 +1,4 @@
-// Runs the whole HTTP service with its own store for tests. Requests are real, and nothing is
-// mocked.
+// Runs the whole HTTP service with its own store for tests, without mocks.
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -55,14 +54,14 @@ const known = parseChains(
   "the test",
 );
 
-/** The milliseconds between two turns of a chain's loop. */
+/** The poll interval of each chain's loop. */
 const pollMs = 20;
 
-/** The chains of the tests. Chain 1 is listed. Chain 10 is known but not listed. */
+/** The default chains. Chain 1 is listed. Chain 10 is known but not listed. */
 export const testChains: Chains = chainsOf(known, known.slice(0, 1));
 
 /**
- * Returns the chains `known`. Only the chains in `listed` are listed. Does not check their
+ * Returns the chains `known`, of which only those in `listed` are listed. Does not check the
  * endpoints.
  */
 export function chainsOf(known: readonly Chain[], listed: readonly Chain[] = known): Chains {
@@ -78,7 +77,10 @@ export function chainsOf(known: readonly Chain[], listed: readonly Chain[] = kno
   };
 }
 
-/** Returns the chains with one reader and one loop each, as a process has them. */
+/**
+ * Returns the chains with a status reader and a loop for each chain, as a process of the service
+ * has them.
+ */
 export function chainParts(chains: Chains): Pick<Parts, "chains" | "statusReader" | "chainLoop"> {
   const known = { chains, factory: factoryAddress };
   return {
@@ -89,7 +91,8 @@ export function chainParts(chains: Chains): Pick<Parts, "chains" | "statusReader
 }
 
 /**
- * Sends `bytes` in latin1, and returns the response up to the end or the reset of the connection.
+ * Sends `bytes` in latin1. Returns everything that the server sends until the connection ends or is
+ * reset.
  */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");
@@ -125,14 +128,14 @@ export function newIntent() {
 export type TestApp = {
   app: FastifyInstance;
   parts: Parts;
-  /** The lines logged so far. */
+  /** The lines that the service has logged so far. */
   logged: string[];
   newKey(): Promise<{ accountId: string; apiKey: string }>;
   close(): Promise<void>;
 };
 
 /**
- * Makes the service listen on loopback.
+ * Starts to listen on the loopback interface.
  *
  * @returns the port
  */
@@ -141,7 +144,7 @@ export async function listen({ app }: Pick<TestApp, "app">): Promise<number> {
   return (app.server.address() as AddressInfo).port;
 }
 
-/** `dataDirectory`: an existing folder, which `close` does not delete. */
+/** `dataDirectory` is an existing folder. `close` does not delete it. */
 type AppOptions = {
   limits?: Partial<Limits>;
   databaseUrl?: string;

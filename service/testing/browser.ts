@@ -1,4 +1,4 @@
-// A simulated browser that uses the dashboard in tests. It stores cookies and sends its origin.
+// Simulates a browser that uses the dashboard. It stores cookies and sends an `Origin` header.
 
 import type { TestApp } from "./app.ts";
 
@@ -9,9 +9,10 @@ export type Browser = ReturnType<typeof openBrowser>;
 let browsers = 0;
 
 /**
- * Opens a browser with its own IP address, so that it does not share limits with other browsers.
- * @param more additional headers of every request, such as an `origin` other than the service's
- * @param remoteAddress the browser's address, if a test needs several browsers in one network
+ * Opens a browser with its own IP address, so that it does not share rate limits with other
+ * browsers.
+ * @param more additional headers for every request, such as another `origin` than the service's
+ * @param remoteAddress the browser's IP address, for tests with several browsers in one network
  */
 export function openBrowser(
   service: TestApp,

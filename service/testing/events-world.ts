@@ -1,4 +1,4 @@
-// The observer of events with a real chain and a real database, for tests.
+// Sets up the observer, which creates events, with a real chain and a real database.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ import { observedChainOf } from "./app-on-chain.ts";
 import { startWorld, type World } from "./chain/world.ts";
 import { startPostgres } from "./postgres.ts";
 
-/** Opens a store and a chain, and closes them after the file's tests. */
+/** Opens a store and starts a chain. Both end after all tests of the calling file. */
 export async function openEvents(dialect: Dialect) {
   const clock = { nowMs: Date.now() };
   let accounts = 0;
@@ -59,7 +59,10 @@ export async function openEvents(dialect: Dialect) {
       enqueued.push(...events.map(({ id }) => id));
     },
   });
-  /** Saves anchors up to the head, as the chain's loop does. */
+  /**
+   * Saves the newest block as an anchor, as the chain's loop does. Before that, undoes everything
+   * from blocks that a reorganization removed.
+   */
   const follow = async () => {
     const { db } = store;
     for (;;) {
@@ -81,7 +84,7 @@ export async function openEvents(dialect: Dialect) {
     await store.saveRecord({ address, terms, accountId, createdAtMs: clock.nowMs });
     return accountId;
   }
-  /** Proves events in the same way as a receiver that has its own node. */
+  /** Proves events as a webhook receiver with its own node would. */
   const factsOf = async (record: AddressRecord, events: readonly ServiceEvent[]) => {
     const options = { rpcs: [world.rpcUrl], confirmations: 0 };
     const facts = events.map((event) => proveEvent(event, record, options));
@@ -93,7 +96,10 @@ export async function openEvents(dialect: Dialect) {
   };
 }
 
-/** Returns functions that mark addresses and save payments, as the chain's loop does. */
+/**
+ * Returns functions that do what the chain's loop does after it has read a block: mark addresses
+ * for the observer, and save payments.
+ */
 function openMarks(store: Store, world: World, lookalike: Hex) {
   const block = async () => Number(await world.client.getBlockNumber());
   const mark = async (...addresses: Hex[]) => markAt(await block(), addresses);
@@ -101,7 +107,10 @@ function openMarks(store: Store, world: World, lookalike: Hex) {
     store.db
       .transaction()
       .execute((transaction) => markWatches(transaction, 31_337, addresses, number));
-  /** Marks the addresses, and saves the payments that the logs show, as the chain's loop does. */
+  /**
+   * Marks the addresses, and saves the payments to them that are in the chain's logs from block
+   * `from`.
+   */
   const swept = async (addresses: Hex[], from = 0) => {
     const logs = await world.client.getLogs({
       event: parseAbiItem("event Transfer(address indexed, address indexed, uint256)"),
@@ -132,25 +141,28 @@ function openMarks(store: Store, world: World, lookalike: Hex) {
   return { block, mark, markAt, swept };
 }
 
-/** Returns functions that read an account's events, payments, and sums. */
+/** Returns functions that read events, payments, and daily sums. */
 function readsOf(store: Store) {
   const events = async (accountId: string): Promise<ServiceEvent[]> => {
     const { rows } = await listEvents(store.db, { accountId, after: 0, limit: 200 });
     return rows.map(({ body }) => JSON.parse(body));
   };
-  /** Returns all events except payments. */
+  /** Returns all of the account's events except `address.payment`. */
   const newsOf = async (accountId: string) =>
     (await events(accountId)).filter(({ type }) => type !== "address.payment");
   const payments = async (accountId: string) =>
     (await events(accountId)).flatMap(({ data: { payment } }) => payment ?? []);
-  /** Returns the stored payments to an address. */
+  /** Returns the payments to an address that the store contains. */
   const kept = (address: Hex) =>
     store.db
       .selectFrom("payments")
       .select(["log_index", "amount"])
       .where("address", "=", fromHex(address))
       .execute();
-  /** Returns the paid, executed, and returned sums by day, with the numbers of addresses. */
+  /**
+   * Returns the paid, executed, and returned amounts of each day, and the number of addresses for
+   * each amount.
+   */
   const moved = async (accountId: string) =>
     (await listMoney(store.db, accountId, 0)).map(({ paid, executed, returned, ...row }) => [
       ...[paid, executed, returned],

@@ -1,9 +1,8 @@
-// Measures how long a process waited for a processor on a machine with other work.
-
 import { readFileSync } from "node:fs";
 
 /**
- * Returns the time for which a process's main thread was ready to run but waited for a processor.
+ * Returns how long a process's main thread has been ready to run but waited for a processor,
+ * because the machine had other work.
  */
 export function heldUpMs(pid: number): number {
   if (process.platform !== "linux") return 0;

@@ -1,9 +1,10 @@
-/** Returns the median, or the higher of two middle values, or 0 if there are no values. */
+/**
+ * Returns the median. If there are two middle values, returns the higher one. Returns 0 if there
+ * are no values.
+ */
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-/**
- * Returns the value below which `share` (0 to 1) of the values are, or 0 if there are no values.
- */
+/** Returns the quantile at `share` (0 to 1), or 0 if there are no values. */
 export const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[
     Math.min(values.length - 1, Math.floor(values.length * share))

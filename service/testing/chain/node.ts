@@ -1,12 +1,15 @@
-// A node in front of a real node. It answers some calls differently: it refuses calls, lacks data,
-// lies, or changes the chain between two calls.
+// Starts a proxy in front of a real node, which can misbehave: it can refuse calls, lack data, lie,
+// or change the chain between two calls.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 type Ask = (method: string, params: unknown[]) => Promise<unknown>;
 
-/** Answers a call. `ask` calls the real node. To return an error, throw {@link NodeError}. */
+/**
+ * The proxy's behavior: returns the result of a call. `ask` sends a call to the real node. To
+ * respond with an error, throw {@link NodeError}.
+ */
 export type Manner = (method: string, params: unknown[], ask: Ask) => Promise<unknown>;
 
 export class NodeError extends Error {
@@ -44,7 +47,7 @@ export async function startNode(rpcUrl: string, manner: Manner) {
   const { port } = server.address() as AddressInfo;
   return {
     rpcUrl: `http://127.0.0.1:${port}`,
-    /** The called methods, in order. */
+    /** The methods of all calls, in order. */
     calls,
     async stop() {
       server.closeAllConnections();
@@ -77,7 +80,7 @@ export const forgetful =
     return next(method, params, ask);
   };
 
-/** Does not accept the hash of a block (EIP-1898). */
+/** Refuses block parameters with a hash (EIP-1898). */
 export const unhashed: Manner = async (method, params, ask) => {
   if (params.some((param) => Object.hasOwn(Object(param), "blockHash"))) {
     throw new NodeError(-32602, "invalid argument 1: cannot unmarshal object");

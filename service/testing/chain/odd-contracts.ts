@@ -1,4 +1,5 @@
-// Compiled tokens and targets with unusual behavior, from the tests of the contracts.
+// Compiles and deploys tokens and targets with unusual behavior, which are part of the contracts'
+// tests.
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -12,8 +13,8 @@ import { type Artifact, readArtifact, runForge } from "../../../contracts/build.
 const folders = ["test/tokens", "test/targets"];
 const contracts = join(import.meta.dirname, "../../../contracts");
 /**
- * The folder for the compiled contracts. The first process that needs them compiles for all test
- * files.
+ * The folder for the compiled contracts. The first process that needs them compiles them for all
+ * test files.
  */
 const out = `out/odd-${digestOfSources()}`;
 
@@ -35,8 +36,8 @@ function artifact(name: string, file: string): Artifact {
 }
 
 /**
- * Compiles the contracts. Writes the result atomically, because test files run simultaneously and
- * share the result.
+ * Compiles the contracts. Creates the folder atomically, because test files run simultaneously and
+ * share it.
  */
 function build(): void {
   const own = `${out}-${process.pid}`;

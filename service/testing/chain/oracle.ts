@@ -1,6 +1,6 @@
-// A second implementation of the status, independent of the library's implementation
-// (address/status/rule.ts). It reads facts with viem, which neither the library's reader nor the
-// service's reader uses. Tests compare both readers with this implementation.
+// Implements the status of an address a second time, independently of the library's rule
+// (address/status/rule.ts). It reads the chain with viem, which neither the library's reader nor
+// the service's reader uses. Tests compare both readers with this implementation.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressState, AddressStatus, BlockReference } from "executable-address/status";
@@ -8,7 +8,7 @@ import { paymentFactoryAbi } from "executable-address-contracts";
 import { parseAbi, size, zeroAddress } from "viem";
 import type { World } from "./world.ts";
 
-/** Returns the status of `record` at `block`, which the world's chain still has. */
+/** Returns the expected status of `record` at `block`. The chain must still contain the block. */
 export async function expectedStatus(
   { client }: World,
   { address, factory, intent }: AddressRecord,

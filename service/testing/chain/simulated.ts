@@ -1,5 +1,5 @@
-// A world for simulations, with records, unusual tokens and targets, and nodes with unusual
-// answers.
+// Starts a chain for tests of simulations, with records, unusual tokens and targets, and
+// misbehaving nodes.
 
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { getAddress } from "viem";
@@ -23,7 +23,8 @@ export type SimulatedWorld = Awaited<ReturnType<typeof startSimulated>>;
 export async function startSimulated() {
   const world = await startWorld();
   /**
-   * The contract Shop of the contracts' tests, which accepts payments and can fail in several ways.
+   * The contract `Shop` from the contracts' tests, which accepts payments and can fail in several
+   * ways.
    */
   const target = await deployOdd(world, "Shop");
   const tokens = [{ symbol: "DMO", address: world.token, decimals: 6 }];
@@ -37,15 +38,14 @@ export async function startSimulated() {
     deployOdd: (name: string) => deployOdd(world, name, "OddTokens"),
     simulate: (record: AddressRecord, url = world.rpcUrl) => openSimulations(chainAt(url))(record),
     onShop: (text: string, ...args: string[]): Call => ({ target, function: text, args }),
-    /** Makes a record with `calls`, and pays its address 100 units. */
+    /** Creates a record with `calls`, and pays 100 units to its address. */
     async paid(calls?: Call[], change: Partial<Intent> = {}): Promise<AddressRecord> {
       const record = await world.newRecord({ ...(calls ? { calls } : {}), ...change });
       await world.pay(record.address, 100n, record.intent.token);
       return record;
     },
     /**
-     * Runs `use` with a node in front of the world's node. The node in front answers according to
-     * `manner`.
+     * Runs `use` with a proxy in front of the world's node. The proxy behaves as `manner` defines.
      */
     async through(manner: Manner, use: (url: string, calls: string[]) => Promise<void>) {
       const node = await startNode(world.rpcUrl, manner);

@@ -1,4 +1,4 @@
-// A separate chain with the factory and a token, and functions for everything that can happen to an
+// Starts a chain with the factory and a token. Has functions for everything that can happen to an
 // address.
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -32,7 +32,7 @@ const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
-/** @param chainId the ID of the chain, and of the chain in intents */
+/** @param chainId the ID of the chain, which is also in the intents */
 export async function startWorld(chainId: number = anvilChain.id, hardfork?: "prague" | "osaka") {
   const node = await startLocalNode({ chainId, ...(hardfork && { hardfork }) });
   return { ...(await settle(node.rpcUrl, chainId)), stop: node.stop };
@@ -62,7 +62,7 @@ async function settle(rpcUrl: string, chainId: number) {
     rpcUrl,
     client,
     token,
-    /** The chain as the service reads it. */
+    /** The chain in the form that the service's readers need. */
     chain: {
       chainId,
       factory: factoryAddress,
@@ -70,7 +70,7 @@ async function settle(rpcUrl: string, chainId: number) {
       tokens: [],
     },
     newToken,
-    /** Deploys a contract with this code at a new address. */
+    /** Sets this code at a new address. */
     async withCode(bytecode: Hex): Promise<Hex> {
       const address = getAddress(toHex(++contracts, { size: 20 }));
       await client.setCode({ address, bytecode });
@@ -112,8 +112,8 @@ const clientOf = (rpcUrl: string, chainId: number) =>
     .extend(walletActions);
 
 /**
- * Returns a function that makes records whose intents pay 100 units to the shop, and expire after
- * an hour of the chain's clock.
+ * Returns a function that creates records. By default, an intent pays 100 units to the shop and
+ * expires one hour after the newest block.
  */
 function recordMaker(client: ChainClient, token: Hex) {
   let salts = 0n;
@@ -136,7 +136,7 @@ function recordMaker(client: ChainClient, token: Hex) {
   };
 }
 
-/** Returns functions that mine and undo blocks. */
+/** Returns functions that mine and replace blocks. */
 const minerOf = (client: ChainClient) => ({
   /** Mines one block with exactly this timestamp. */
   async mineAt(timestamp: number) {
@@ -144,7 +144,10 @@ const minerOf = (client: ChainClient) => ({
     await client.mine({ blocks: 1 });
   },
   mine: (blocks: number) => client.mine({ blocks }),
-  /** Replaces the newest block with a block that has a later timestamp, and so a different hash. */
+  /**
+   * Replaces the newest block with a block that has another hash, because its timestamp is one
+   * second later.
+   */
   async replaceHead() {
     const { timestamp } = await client.getBlock();
     await client.request({ method: "anvil_rollback" as never, params: [1] as never });
@@ -171,13 +174,12 @@ export function recoverData(record: AddressRecord, tokens: Hex[]): Hex {
   });
 }
 
-/** Returns calldata for `rescue`, which makes the vault call its token with `data`. */
+/** Returns calldata for `rescue`, with which the vault calls the intent's token with `data`. */
 export function rescueData({ terms, intent: { token } }: AddressRecord, data: Hex): Hex {
   const [intent] = decodeAbiParameters(intentInput, terms);
   const args = [intent, token, 0n, data] as const;
   return encodeFunctionData({ abi: paymentFactoryAbi, functionName: "rescue", args });
 }
 
-/** Returns calldata for a transfer of a token. */
 export const transferData = (to: Hex, amount: bigint): Hex =>
   encodeFunctionData({ abi: demoToken.abi, functionName: "transfer", args: [to, amount] });

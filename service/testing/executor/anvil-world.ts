@@ -1,5 +1,5 @@
-// A real chain with the factory and two tokens, functions that make many intents and payments, and
-// a check of all outcomes at the end.
+// Starts a chain with the factory and two tokens for tests of the executor. Has functions that
+// create many intents and payments, and a check of all outcomes for the end of a test.
 
 import { type AddressRecord, fromHex, type Hex, makeRecord } from "executable-address";
 import {
@@ -31,18 +31,18 @@ export type AnvilWorld = Awaited<ReturnType<typeof startWorld>>;
 
 export type Wish = {
   amount?: bigint;
-  /** The tip for the executor, in addition to `amount`. */
+  /** The tip to the executor, in addition to `amount`. */
   tip?: bigint;
-  /** If true, the call spends more than the balance, so it always reverts. */
+  /** If true, the transfer exceeds the balance, so the execution always reverts. */
   reverts?: boolean;
   secondsLeft?: number;
   chainId?: number;
 };
 
 /**
- * Starts the chain. The test mines blocks itself, or calls `startTicking` to mine them at an
- * interval.
- * @param options.startSeconds the initial time of the chain's clock; the host's time by default
+ * Starts the chain. It mines a block only when the test calls `mine`, or at an interval after
+ * `startTicking`.
+ * @param options.startSeconds the initial time of the chain's clock; by default, the host's time
  */
 export async function startWorld(options: { startSeconds?: number } = {}) {
   const node = await startLocalNode({ gasLimit: 60_000_000, ...options });
@@ -62,16 +62,16 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     ask,
     /**
      * Checks `isDue` every `ms` milliseconds, and mines a block if it returns true.
-     * @param options.blockSeconds the seconds by which each block advances the chain's clock
-     *   relative to the host's clock
+     * @param options.blockSeconds how far each block moves the chain's clock ahead of the host's
+     *   clock
      */
     startTicking(ms: number, { isDue = (): boolean => true, blockSeconds = 0 } = {}) {
       const tick = async () => {
         if (blockSeconds > 0) await client.increaseTime({ seconds: blockSeconds });
         await client.mine({ blocks: 1 });
       };
-      // Skips a block while the node still mines. Otherwise the blocks to mine would accumulate on
-      // a slow node.
+      // Skips a block if the node is still mining the previous one. Otherwise, requests would
+      // accumulate on a slow machine.
       let isMining = false;
       ticking = setInterval(async () => {
         if (isMining || !isDue()) return;
@@ -88,9 +88,9 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
       return recordOf(wish, made++, Number(timestamp));
     },
 
-    /** Sends payments to the pool, without waiting for a block. */
+    /** Sends payments to the transaction pool, and does not wait for a block. */
     async pay(payments: readonly Payment[]) {
-      // Nonces are assigned here, because anvil assigns the same nonce twice while it mines.
+      // Sets the nonces explicitly, because anvil can assign the same nonce twice while it mines.
       const first = await client.getTransactionCount({ address: payer, blockTag: "pending" });
       const calls = payments.map((payment, index) => payCall(payment, first + index));
       const refused = (await ask(calls)).find((answer) => answer.error);
@@ -106,7 +106,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         args: [owner],
       }),
 
-    /** Returns the chain's entry, as in CHAINS_FILE. */
+    /** Returns a list of chains with only this chain, as parsed from CHAINS_FILE. */
     chains(rpcUrls: string[] = [node.rpcUrl], more: object = {}) {
       const local = { chainId: localChainId, name: "Local", tokens: demoTokens, ...atOnce };
       return parseChains([{ ...local, rpcUrls, ...more }], "test");
@@ -119,7 +119,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
   };
 }
 
-/** With these settings, a transaction is final as soon as it is mined. */
+/** Settings with which a transaction is final as soon as it is mined. */
 const atOnce = { confirmations: 0, finality: "blocks" };
 
 const [token, otherToken] = demoTokens.map((entry) => getAddress(entry.address)) as [Hex, Hex];
@@ -139,7 +139,7 @@ const clientOf = (rpcUrl: string) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** Returns calls that pay this amount of the first token to the executor as a tip. */
+/** Returns the calls of an intent that tip the executor with this amount of the first token. */
 export const tipCalls = (amount: bigint) => {
   const { address } = periphery.tip;
   const [approve, tip] = [
@@ -152,7 +152,10 @@ export const tipCalls = (amount: bigint) => {
   ];
 };
 
-/** One whole unit of the first token, and its value if it has a price. */
+/**
+ * One whole unit of the first token in base units, its value in wei, and the setting with this
+ * price.
+ */
 export const unit = 10n ** BigInt(demoTokens[0]!.decimals);
 export const weiOfUnit = 10n ** 16n;
 export const tipPrices = { [demoTokens[0]!.symbol]: `${weiOfUnit}` };
@@ -171,8 +174,8 @@ function asker(rpcUrl: string) {
 }
 
 /**
- * Makes a record whose last call sends `amount` to the shop. The intent's recovery address is
- * unique.
+ * Creates a record whose last call sends `amount` to the shop. Each intent has its own recovery
+ * address.
  */
 function recordOf(wish: Wish, index: number, now: number): AddressRecord {
   const amount = wish.amount ?? 1_000n + BigInt(index);
@@ -217,12 +220,12 @@ export async function saveRecords(
 }
 
 /**
- * The account of all addresses that pay tips. These addresses do not share transactions with other
- * addresses.
+ * The account that owns all addresses that pay tips. The executor does not execute them in the same
+ * transaction as other accounts' addresses.
  */
 export const tipper = "acc_777000000000000000000000";
 
-/** The part of the executor's configuration that tests share. */
+/** The executor's configuration for tests. */
 export const testConfig = {
   executorKey,
   executorPollMs: 100,
@@ -239,10 +242,10 @@ export const testConfig = {
 export type Fate = { executed: number; recovered: bigint; held: bigint };
 
 /**
- * Reads the outcome of each address at one block, from the factory's events and the token's
- * balances. Checks the totals: every unit that entered a vault was moved by the vault's calls, was
- * returned to the vault's recovery address, or is still in the vault.
- * @throws if units are missing, or a vault was executed more than once
+ * Reads the outcome for each address at one block, from the factory's events and the token's
+ * balances. Checks that every unit that a vault received was spent by its calls, was returned to
+ * its recovery address, or is still in the vault.
+ * @throws if the amounts do not add up, or if a vault was executed more than once
  */
 export async function fatesOf(
   world: AnvilWorld,
@@ -251,7 +254,8 @@ export async function fatesOf(
   for (let attempt = 0; ; attempt++) {
     const { fates, broken } = await readFates(world, records);
     if (!broken) return fates;
-    // anvil reports a new block number a moment before it returns the block's logs.
+    // Tries again, because anvil reports a new block number a moment before it returns the block's
+    // logs.
     if (attempt === 5) throw new Error(broken);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
@@ -296,8 +300,8 @@ async function readFates(
 }
 
 /**
- * Polls until `isDone` returns true. After `seconds`, which is more than a slow machine needs,
- * throws an error that contains `what`.
+ * Polls until `isDone` returns true. Throws an error that contains `what` after `seconds`, which is
+ * enough for a slow machine.
  */
 export async function until(what: string, isDone: () => Promise<boolean>, seconds = 300) {
   const deadline = performance.now() + seconds * 1000;

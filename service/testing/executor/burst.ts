@@ -1,5 +1,5 @@
-// Makes many payments in one block while many other addresses are open. Measures the cost of the
-// executions in blocks, transactions, and calls to the provider.
+// Pays many addresses in one block while many other addresses are open. Measures how many blocks,
+// transactions, and RPC calls the executions take.
 
 import { setTimeout } from "node:timers/promises";
 import { type AddressRecord, fromHex, makeRecord } from "executable-address";
@@ -15,7 +15,10 @@ const accounts = 40;
 const savedAtOnce = 1000;
 let made = 0;
 
-/** Saves `count` open addresses of 40 accounts, as if the executor has already read them. */
+/**
+ * Saves `count` open addresses of 40 accounts, and sets the executor's position so that it does not
+ * read them as new records.
+ */
 export async function openAddresses(
   world: AnvilWorld,
   store: Store,
@@ -30,8 +33,8 @@ export async function openAddresses(
     await Promise.all(some.map((record, index) => save(store, record, index % accounts)));
     records.push(...some);
   }
-  // Without this update, the executed addresses of an earlier burst would be read again a minute
-  // later.
+  // Cancels the checks of addresses that an earlier burst executed, which would otherwise run a
+  // minute after their execution.
   await store.db.updateTable("executor_jobs").set({ due_at: null }).execute();
   const { seq } = await store.db
     .selectFrom("records")
@@ -68,9 +71,7 @@ const save = (store: Store, { address, terms }: AddressRecord, account: number) 
     createdAtMs: Date.now(),
   });
 
-/**
- * Pays all records in one block with a higher gas limit. Later blocks have their usual gas limit.
- */
+/** Pays all records in one block, whose gas limit is raised. Later blocks have the usual limit. */
 async function payInOneBlock({ client, mine, pay }: AnvilWorld, records: readonly AddressRecord[]) {
   const { gasLimit } = await client.getBlock();
   await client.setBlockGasLimit({ gasLimit: BigInt(records.length) * 200_000n });
@@ -89,35 +90,34 @@ export type Burst = {
   blocks: number;
   transactions: number;
   /**
-   * The number of JSON-RPC calls by method, until everything is settled and the remaining balances
-   * are read. Each call of a batch counts.
+   * The number of JSON-RPC calls by method, from the payments until all jobs are idle. Each call in
+   * a batch counts.
    */
   calls: Map<string, number>;
-  /** CPU time of this process, and elapsed time. */
+  /** The CPU time of this process, and the elapsed time. */
   cpuSeconds: number;
   seconds: number;
-  /** Duration of each pass that sent a transaction, in milliseconds. */
+  /** The duration of each executor pass that sent a transaction. */
   passesMs: number[];
 };
 
 type BurstOptions = {
-  /** The interval between blocks. If absent, one block is mined after each pass. */
+  /** The interval between blocks. If absent, one block is mined after each executor pass. */
   blockMs?: number;
-  /** Delay of each request, in milliseconds. */
+  /** The delay of each RPC request. */
   latencyMs?: number;
   endpoints?: number;
   tuning?: Partial<Tuning>;
 };
 
 /**
- * If a block is mined after each pass, the executor's clock is slower by this factor, so that
- * nothing times out.
+ * If `blockMs` is absent, the executor's clock is slower by this factor, so that nothing times out.
  */
 const slowness = 20;
 
 /**
- * Pays `records` in one block while an executor follows the chain. Then waits for the last
- * execution.
+ * Pays `records` in one block while an executor follows the chain. Resolves after all of them are
+ * executed.
  */
 export async function burst(
   world: AnvilWorld,
@@ -177,7 +177,10 @@ export async function burst(
   }
 }
 
-/** Mines a block two seconds after the last one, regardless of the host's clock. */
+/**
+ * Mines a block whose timestamp is two seconds after the last block's, regardless of the host's
+ * clock.
+ */
 async function mineNext({ client, mine }: AnvilWorld): Promise<void> {
   const { timestamp } = await client.getBlock();
   await client.setNextBlockTimestamp({ timestamp: timestamp + 2n });

@@ -1,5 +1,5 @@
-// Runs an executor in the test's process, with the test's store and endpoints. Also prepares the
-// chain and the store for most tests of faults.
+// Runs an executor in the test's process, with the test's store and endpoints. `prepare` starts the
+// chain and opens the store for most tests with faults.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -25,13 +25,13 @@ import type { Store } from "../../store/store.ts";
 import { startPostgres } from "../postgres.ts";
 import { type AnvilWorld, startWorld, testConfig, unit, weiOfUnit } from "./anvil-world.ts";
 
-/** The key of the tests, and a second key with the same balance. */
+/** The tests' usual key, and a second key with the same balance. */
 export const twoKeys: Parts["signers"] = [
   openSigner({ executorKey }),
   openSigner({ executorKey: anvilKeys[3] }),
 ];
 
-/** Returns the same keys, but with a different function that signs. */
+/** Returns the same signers with replaced `sign` functions. */
 export const mapSigners = (
   signers: readonly Signer[],
   manner: (signer: Signer) => Signer["sign"],
@@ -58,7 +58,7 @@ export function partsFor(
 /**
  * Starts an executor.
  *
- * @param adapt returns the executor's parts with the test's changes
+ * @param adapt receives the executor's parts and returns them with the test's changes
  */
 export function startCore(
   store: Store,
@@ -84,8 +84,8 @@ export function startCore(
 }
 
 /**
- * Places the store in PostgreSQL if TEST_DATABASE=postgres, which `npm run test:long` sets for a
- * second run.
+ * Selects PostgreSQL if TEST_DATABASE=postgres. `npm run test:long` runs some tests a second time
+ * with this setting.
  */
 async function placeStore(dataDirectory: string): Promise<Parameters<typeof openStore>[0]> {
   if (process.env.TEST_DATABASE !== "postgres") return { dataDirectory };
@@ -95,11 +95,11 @@ async function placeStore(dataDirectory: string): Promise<Parameters<typeof open
 }
 
 /**
- * Starts a chain, and opens a store in a new directory. Both are removed after the file's tests.
- * @param options.startSeconds the initial time of the chain's clock, as in {@link startWorld}
- * @param options.tickMs the interval between blocks; if absent, only the test mines blocks
- * @param options.blockSeconds the seconds by which each block advances the chain's clock relative
- *   to the host's
+ * Starts a chain, and opens a store in a new directory. Both are removed after all tests of the
+ * calling file.
+ * @param options.startSeconds as in {@link startWorld}
+ * @param options.tickMs the interval between blocks; if absent, the test mines all blocks
+ * @param options.blockSeconds how far each block moves the chain's clock ahead of the host's clock
  */
 export async function prepare(
   options: { startSeconds?: number; tickMs?: number; blockSeconds?: number } = {},
@@ -117,7 +117,7 @@ export async function prepare(
   return { world, store, directory, place };
 }
 
-/** Returns whether no transaction is pending, which means that every assigned nonce was used. */
+/** Returns whether the executor has no pending transaction, so every assigned nonce was used. */
 export async function isAtRest(store: Store): Promise<boolean> {
   const pending = await store.db
     .selectFrom("executor_purposes")
@@ -127,7 +127,7 @@ export async function isAtRest(store: Store): Promise<boolean> {
   return pending.length === 0;
 }
 
-/** Returns the sum of a column of the report, in wei. */
+/** Returns the sum of one column of the report, in wei. */
 export async function sumOfReport(store: Store, column: string): Promise<bigint> {
   const [head, ...lines] = formatCsv(await readReport(store.db))
     .trimEnd()
@@ -136,7 +136,9 @@ export async function sumOfReport(store: Store, column: string): Promise<bigint>
   return lines.reduce((sum, line) => sum + BigInt(line.split(",")[at]!), 0n);
 }
 
-/** Asserts that the report contains exactly the gas of the keys' transactions on the chain. */
+/**
+ * Asserts that the report's total gas equals the gas that the keys' transactions paid on the chain.
+ */
 export async function assertReportIsExact(world: AnvilWorld, store: Store): Promise<void> {
   const sent = await sentOn(world);
   const paid = sent.reduce((sum, { receipt }) => sum + paidIn(receipt), 0n);
@@ -145,8 +147,8 @@ export async function assertReportIsExact(world: AnvilWorld, store: Store): Prom
 }
 
 /**
- * Asserts that the report contains exactly, for each account and day, the gas of the receipts and
- * the tips in their logs. Each transaction must belong to one account.
+ * Asserts that, for each account and day, the report's gas and tips equal those in the
+ * transactions' receipts. Also asserts that no transaction is for more than one account.
  */
 export async function assertBooksAreExact(world: AnvilWorld, store: Store): Promise<void> {
   const wanted = new Map<string, { gas: bigint; tips: bigint }>();
@@ -166,7 +168,7 @@ export async function assertBooksAreExact(world: AnvilWorld, store: Store): Prom
   assert.deepEqual(new Map(found.map(([line, gas, tips]) => [line, { gas, tips }])), wanted);
 }
 
-/** Returns the transactions of the tests' keys on the chain. */
+/** Returns the receipts of all transactions that the tests' keys sent on the chain. */
 async function sentOn({ client }: AnvilWorld) {
   const newest = Number(await client.getBlockNumber());
   const blocks = await Promise.all(
@@ -190,8 +192,8 @@ async function sentOn({ client }: AnvilWorld) {
 const paidIn = ({ gasUsed, effectiveGasPrice }: TransactionReceipt) => gasUsed * effectiveGasPrice;
 
 /**
- * Returns the value, in wei, of the transfers from the addresses to the sender. Uses the token
- * price that the tests configure.
+ * Returns the value of a transaction's tips in wei, at the token price that the tests configure. A
+ * tip is a transfer from one of the addresses to the transaction's sender.
  */
 function tipsIn(
   { logs, from }: TransactionReceipt,
@@ -206,7 +208,7 @@ function tipsIn(
     .reduce((sum, { args }) => sum + (args.value * weiOfUnit) / unit, 0n);
 }
 
-/** Returns the addresses for which a transaction was signed, and the account of each. */
+/** Returns the addresses that a transaction executes or recovers, each with its account. */
 async function payersOf(store: Store, hash: Hex): Promise<Map<Hex, string>> {
   const rows = await store.db
     .selectFrom("executor_transactions")

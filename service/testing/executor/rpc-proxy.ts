@@ -1,4 +1,4 @@
-// A JSON-RPC endpoint in front of a real endpoint. A test can make it misbehave.
+// Starts a proxy in front of a JSON-RPC endpoint. A test can make the proxy misbehave.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,7 +20,7 @@ type Answer = { id: number; jsonrpc: string; result?: unknown; error?: unknown }
 /**
  * Starts the proxy.
  *
- * @param change changes the answers to calls while the proxy does not misbehave
+ * @param change called for each answer, and returns the answer to send instead
  */
 export async function startProxy(
   target: string,
@@ -57,7 +57,7 @@ export async function startProxy(
     const chunks: Buffer[] = [];
     request.on("data", (chunk) => chunks.push(chunk));
     request.on("end", async () => {
-      if (mode === "timeout") return; // never responds, so the caller's time limit ends the request
+      if (mode === "timeout") return; // never responds, so the caller's timeout ends the request
       if (mode === "500" || mode === "429") return response.writeHead(Number(mode)).end("no");
       try {
         const asked = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[];

@@ -1,5 +1,5 @@
-// The shared parts of the tests of signers: a transaction to sign, a keystore, and a server on
-// loopback that answers like web3signer.
+// Shared data and functions for tests of signers: a transaction to sign, a keystore, and a local
+// server that behaves like web3signer.
 
 import assert from "node:assert/strict";
 import { type Hex, hexToBigInt } from "viem";
@@ -24,15 +24,15 @@ export const wanted: UnsignedTransaction = {
 };
 
 /**
- * The order of secp256k1. If a signature with `s` is valid, a signature with the order minus `s` is
+ * The order `n` of secp256k1. If a signature with `s` is valid, the same signature with `n - s` is
  * valid too.
  */
 export const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
-/** The error with which a signer rejects. */
+/** Matches the error with which a signer rejects. */
 export const refused = (message: RegExp) => ({ name: "SignerRefused", message });
 
-/** {@link key} encrypted with the password "open sesame" by a different program, ox 0.14.45. */
+/** {@link key}, encrypted with the password "open sesame" by another program (ox 0.14.45). */
 export const keystore = {
   version: 3,
   id: "0fa4a4d9-55fb-4fb4-8bfb-8f469731d55d",
@@ -54,7 +54,7 @@ export const keystore = {
 
 type Use = (signer: Signer) => Promise<void>;
 
-/** Converts the fields of a request to web3signer to a transaction. */
+/** Converts the parameters of a web3signer request to a transaction. */
 export const asAsked = (asked: Record<string, Hex>): UnsignedTransaction => ({
   chainId: wanted.chainId,
   nonce: Number(asked.nonce),
@@ -66,9 +66,10 @@ export const asAsked = (asked: Record<string, Hex>): UnsignedTransaction => ({
 });
 
 /**
- * Runs `use` with a remote signer for {@link own}. The signer's server answers with `answer`.
+ * Runs `use` with a remote signer for {@link own}. `answer` returns the result of each request to
+ * the signer's server.
  *
- * @param timeoutMs long enough for a busy machine, unless the timeout is tested
+ * @param timeoutMs by default long enough for a busy machine
  */
 export async function withRemoteSigner(
   answer: (asked: Record<string, Hex>) => Promise<unknown>,

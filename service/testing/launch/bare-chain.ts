@@ -1,6 +1,6 @@
-// Starts a local chain for tests of launches. It has the chain ID of Base Sepolia, and contains
-// only USDC, at its address on Base Sepolia. A test can observe the calls to its endpoints and
-// change the answers.
+// Starts a local chain for tests of launches. It has the chain ID of Base Sepolia and only one
+// contract: USDC, at its address on Base Sepolia. A test can observe the calls to the chain's
+// endpoints and change the answers.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -23,19 +23,19 @@ import shippedChains from "../../chains.json" with { type: "json" };
 import { readConfig } from "../../config.ts";
 
 /**
- * Receives each call before the node, and can answer instead of the node.
+ * Receives each call before the node. Returns the node's answer (from `forward`) or another answer.
  *
  * @param index the index of the endpoint
  */
 export type Watch = (call: Call, forward: () => Promise<Answer>, index: number) => Promise<Answer>;
 
 const chainId = 84_532;
-/** Base Sepolia in the service's own list of chains. Its only token is USDC. */
+/** Base Sepolia in the service's chains.json. USDC is its only token. */
 const { name, tokens } = shippedChains.find((each) => each.chainId === chainId)!;
 const token = tokens[0]!.address as Hex;
 /**
- * The base fee in wei. It is so low that a block changes it by less than one wei, so costs are
- * constant.
+ * The base fee in wei. It is so low that it stays constant, because a block would change it by less
+ * than one wei.
  */
 const baseFee = "7";
 
@@ -47,10 +47,10 @@ const bare = [
 ];
 
 type Shape = {
-  /** The fork of the chain. "shanghai" precedes Cancun. */
+  /** The chain's hard fork. "shanghai" is older than Cancun, which the contracts require. */
   hardfork?: "prague" | "shanghai" | undefined;
   /**
-   * The node of each endpoint: the chain's own node, or a second node that executes the same
+   * The node behind each endpoint: the chain's own node, or a second node that executes the same
    * blocks.
    */
   nodes?: readonly ("own" | "second")[];
@@ -98,7 +98,7 @@ export async function startBareChain({ hardfork = "prague", nodes = ["own", "own
     ...{ client, token, wallet: wallet.address, env, directory, keyFile: files.key, rpcUrls },
     second,
     config: readConfig(env),
-    /** Pays 0.01 to `address`, like a customer's wallet. */
+    /** Pays 0.01 USDC to `address`. */
     pay: (address: Hex) => write("transfer", address, 10_000n),
     watch: (next: Watch) => {
       watch = next;
@@ -125,14 +125,14 @@ const clientOf = (rpcUrl: string) =>
     .extend(walletActions);
 
 /**
- * The behavior of the second node at each request. It executes the leader's new blocks, does
- * nothing, or mines empty blocks instead.
+ * What the second node does before each request: it executes the leader's new blocks, does nothing,
+ * or mines empty blocks instead.
  */
 type Following = "follows" | "stands still" | "forks";
 
 /**
- * Starts a node that executes another node's blocks again. Both nodes have the same block hashes,
- * but share no data.
+ * Starts a node that executes the blocks of another node (the leader). Both nodes have the same
+ * block hashes but separate state.
  */
 async function startFollower(leaderUrl: string, args: string[]) {
   const node = await startAnvil({ args: [...args, "--no-mining"] });

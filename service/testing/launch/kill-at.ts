@@ -1,6 +1,6 @@
-// Tests load this file into a launch with --import. This file kills the launch's process at the
-// point that KILL_AT names, such as "before insert into records" or "after rename with saved". The
-// point can be a statement in any thread.
+// Kills the process of a launch at the point that KILL_AT names, such as "before insert into
+// records" or "after rename with saved". Tests load this file into the launch with --import. A
+// point can be a statement in any of the process's threads.
 
 import fs from "node:fs";
 import promises from "node:fs/promises";
@@ -11,8 +11,8 @@ import Database from "better-sqlite3";
 const [, when, what] = /^(before|after) (.+)$/.exec(process.env.KILL_AT!)!;
 
 /**
- * Kills the process if `done` is the requested operation. After SIGKILL, no code of the process
- * runs.
+ * Kills the process if KILL_AT names this moment and operation. After SIGKILL, no code of the
+ * process runs.
  */
 function killAt(moment: "before" | "after", done: string): void {
   if (moment === when && done.startsWith(what!)) process.kill(process.pid, "SIGKILL");

@@ -9,7 +9,8 @@ import type { LaunchOptions } from "../../launch/parts.ts";
 import type { BareChain } from "./bare-chain.ts";
 
 /**
- * Starts a launch, and pays the launch's address whenever the launch waits for the whole payment.
+ * Starts a launch, and pays its address whenever the launch waits for a payment to an empty
+ * address.
  */
 export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {}) {
   const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };
@@ -26,14 +27,14 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
     { ...options, isDryRun: false, isResume: false, ...change },
     { config: chain.config, report, pollMs: 20 },
   );
-  // This prevents an unhandled rejection. A test gets the error when it awaits `done`.
+  // Prevents an unhandled rejection before the test awaits `done`.
   done.catch(() => {});
   return {
     done,
     lines,
     /**
-     * Resolves when a line of the output matches. If the launch ends before that, rejects with all
-     * lines.
+     * Resolves with the first line of the output that matches. Rejects with all lines if the launch
+     * ends before that.
      */
     async prints(pattern: RegExp): Promise<string> {
       const ended = done.then(
@@ -58,9 +59,7 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
 export const journalPath = ({ config }: BareChain) =>
   join(config.dataDirectory, "launch-84532.json");
 
-/**
- * Returns the state in the launch's journal, or an empty state if the launch has not written one.
- */
+/** Returns the state in the launch's journal, or an empty state if there is no journal yet. */
 export function journalOf(chain: BareChain): LaunchState {
   const file = journalPath(chain);
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));

@@ -1,31 +1,34 @@
-// Fills a database in which one account has very many rows of every kind. The database generates
-// the rows. Rows with successive times are far apart in their tables, as if rows of other accounts
-// were between them. So each row is on a different page.
+// Fills a database in which one account has very many rows of every kind. SQL statements generate
+// the rows. Rows with successive times are far apart in their tables, as in a database with many
+// accounts, so a query in order of time reads a new page for each row.
 
 import { type RawBuilder, sql } from "kysely";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Store } from "../../store/store.ts";
 
 /**
- * `many` has `size` rows in each table. `later` created the same addresses as `many`, but later.
- * `large` has rows with large values.
+ * The accounts of the test. `many` has `size` rows in each table. `later` created the same
+ * addresses as `many`, but after it. `large` has rows with large values.
  */
 export const accounts = { many: "acc_many", later: "acc_later", large: "acc_large" } as const;
 export const chains = { many: 1, large: 2 } as const;
 export const endpointId = "whe_many";
 export const sender = `0x${"e0".repeat(20)}` as const;
-/** The time of the first row in Unix milliseconds. Each further row is a second later. */
+/** The earliest time of a row, in Unix milliseconds. The times of the rows are one second apart. */
 export const began = 1_700_000_000_000;
 const othersCount = 500;
-/** The number of accounts that used a credential in each hour of 92 days. */
+/** The number of accounts with usage in each hour of 92 days. */
 const usersCount = 10;
 const hours = 24 * 92;
-/** The number of rows of `large`. */
+/** The number of rows that `large` has in each table. */
 export const largeCount = 200;
-/** The number of rows per statement. A statement must end within some seconds. */
+/**
+ * The number of rows that one statement inserts. With more rows, a statement could exceed its time
+ * limit.
+ */
 const stepRows = 20_000;
 
-/** Returns the 20-byte address of the row with this number, from 0. */
+/** Returns the 20-byte address in the row with this number. Numbers start at 0. */
 export function addressOf(number: number, account: keyof typeof accounts = "many"): Buffer {
   const scattered = Number((BigInt(number) * 2654435761n) & 0xffffffffn);
   const bytes = Buffer.alloc(20, account === "large" ? 1 : 0);
@@ -35,10 +38,13 @@ export function addressOf(number: number, account: keyof typeof accounts = "many
 }
 
 type Sql = RawBuilder<unknown>;
-/** The rows that a statement inserts: the rows with the numbers `i` from `numbers`. */
+/** The rows that a statement inserts. `numbers` is SQL for their numbers `i`. */
 type Rows = { numbers: Sql; span: number; isPostgres: boolean };
 
-/** Returns SQL for a unique time per row. The times are scattered over the whole span. */
+/**
+ * Returns SQL for a row's time. Each row has another time, and rows with successive numbers have
+ * times that are far apart.
+ */
 const atOf = ({ span }: Rows) => sql`(${int(began)} + (i * 514229 % ${int(span)}) * 1000)`;
 const int = (value: number) => sql.raw(String(value));
 
@@ -57,7 +63,7 @@ function addressSql(rows: Rows, fill: "00" | "01" = "00"): Sql {
   );
 }
 
-/** Returns SQL for terms of `bytes` bytes with a token of zeros, on `chain`. */
+/** Returns SQL for terms with this size and chain ID, in which all other bytes are zero. */
 function termsSql(rows: Rows, chain: number, bytes: number): Sql {
   const word = chain.toString(16).padStart(16, "0");
   const rest = sql.raw(String(bytes - 256));
@@ -69,7 +75,10 @@ function termsSql(rows: Rows, chain: number, bytes: number): Sql {
 const text = ({ isPostgres }: Rows, length: number): Sql =>
   isPostgres ? sql`repeat('x', ${int(length)})` : sql`hex(zeroblob(${int(length / 2)}))`;
 
-/** Returns the statements that insert the rows of an account into every table. */
+/**
+ * Returns the statements that insert an account's rows into the tables that grow with the number of
+ * addresses.
+ */
 function statements(rows: Rows, name: "many" | "large"): Sql[] {
   const { numbers } = rows;
   const at = atOf(rows);
@@ -114,8 +123,8 @@ function statements(rows: Rows, name: "many" | "large"): Sql[] {
 }
 
 /**
- * Returns the statements that insert, for `many`, the long-lived rows of the executor and of
- * sign-in, and the second creator.
+ * Returns the statements that insert the remaining rows of `many`: the executor's history, the
+ * audit log, and the addresses that `later` also created.
  */
 function lasting(rows: Rows): Sql[] {
   const { numbers } = rows;
@@ -143,8 +152,8 @@ function lasting(rows: Rows): Sql[] {
 }
 
 /**
- * Returns the statements for tables with a few rows, or with one row for each day, hour, token, or
- * other account.
+ * Returns the statements for tables whose size does not depend on `size`: those with a few rows, or
+ * with one row for each day, hour, token, or other account.
  */
 function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   const many = sql.raw(`'${accounts.many}'`);
@@ -215,9 +224,7 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   ];
 }
 
-/**
- * Finds rows of `many` whose addresses are parameters of a statement, and returns their numbers.
- */
+/** Returns the numbers of the rows of `many` whose addresses are parameters of a statement. */
 export function findNumbers(values: readonly unknown[]): number[] {
   const addresses = values.flatMap((value) => {
     if (value instanceof Uint8Array) return [Buffer.from(value)];
@@ -230,16 +237,16 @@ export function findNumbers(values: readonly unknown[]): number[] {
 }
 
 type FillOptions = {
-  /** The number of seconds over which the rows are scattered. */
+  /** The number of seconds over which the rows' times are distributed. */
   span?: number;
-  /** The numbers of further rows of `many`, beyond the first `size` rows. */
+  /** The numbers of additional rows of `many`, after the first `size` rows. */
   also?: readonly number[];
 };
 
 /**
  * Fills a database with the rows of all accounts.
  *
- * @param size the number of rows of `many` in each table
+ * @param size the number of rows that `many` has in each table
  */
 export async function fill(
   { db, dialect }: Pick<Store, "db" | "dialect">,
@@ -266,9 +273,10 @@ export async function fill(
   for (const account_id of Object.values(accounts)) {
     await db.insertInto("event_positions").values({ account_id, position: size }).execute();
   }
-  // PostgreSQL needs statistics of its tables. The service runs SQLite without them.
+  // PostgreSQL needs table statistics. The service runs SQLite without statistics.
   if (!isPostgres) return;
-  // One statement for all tables can exceed the time limit of a statement.
+  // Analyzes each table separately, because one statement for all tables could exceed its time
+  // limit.
   for (const { name } of await db.introspection.getTables()) {
     await sql`analyze ${sql.table(name)}`.execute(db);
   }

@@ -1,4 +1,4 @@
-// Determines, from V8's coverage, which functions with SQL ran.
+// Finds functions with SQL that never ran, with V8's coverage.
 
 import { readFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
@@ -9,9 +9,8 @@ const service = resolve(import.meta.dirname, "../..");
 const holdsSql =
   /\b(selectFrom|updateTable|deleteFrom|insertInto)\(|\bsql(<[^`]*>)?`|\bprepare(<.*>)?\(|readerOf/;
 /**
- * Functions that do not run in the main thread of a running service. They belong to operators'
- * commands, which run in a separate process, to the start of the service, or to the writing
- * threads.
+ * Files with functions that do not run in the main thread of a running service. These functions run
+ * in operators' commands (a separate process), at startup, or in the writing threads.
  */
 const elsewhere = [
   /^store\/(migrate|copy|postgres|sqlite)|(^|\/)tables\.ts$/,
@@ -25,7 +24,7 @@ export async function startCoverage() {
   await session.post("Profiler.enable");
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   return {
-    /** Returns the loaded functions with SQL that were never called, as `file function`. */
+    /** Returns the functions with SQL that were loaded but never called, as `file function`. */
     async sqlNotRun(): Promise<string[]> {
       const { result } = await session.post("Profiler.takePreciseCoverage");
       session.disconnect();

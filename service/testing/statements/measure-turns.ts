@@ -1,7 +1,7 @@
-// A program: `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]`. It measures how long each
-// operation occupies its thread, and reports the times to its parent, which keeps the store open.
-// It does not use the test runner, because the runner's promise hooks would add 5 to 20 ms to an
-// operation with thousands of promises.
+// Measures how long each operation occupies its thread, and sends the times to the parent process:
+// `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]`. The parent keeps the store open. This
+// program does not use the test runner, because the runner's promise hooks would add 5 to 20 ms to
+// an operation with thousands of promises.
 
 import { openStore } from "../../roles/open-store.ts";
 import { median } from "../median.ts";
@@ -10,19 +10,22 @@ import { openOperations } from "./operations.ts";
 import { turnsOf } from "./turns.ts";
 import { watchStatements } from "./watch.ts";
 
-/** The milliseconds of the longest turn of each round, and of the slowest statement. */
+/**
+ * For each operation, statistics about the longest turn of the event loop in each round, and the
+ * duration of the slowest statement, in milliseconds.
+ */
 export type Turns = Record<string, Record<"least" | "p50" | "max" | "statement", number>>;
 
 const roundsMax = 21;
 /**
- * An operation that takes longer than this is not repeated. A search of a million rows takes half a
- * minute, in thousands of turns.
+ * If an operation's rounds take longer than this in total, it is not repeated after `roundsMin`
+ * rounds. A search of a million rows takes half a minute, in thousands of turns.
  */
 const enoughMs = 10_000;
 const roundsMin = 3;
 /**
- * Operations that run once, because they hash passwords or close resources that other operations
- * need.
+ * Operations that are not measured, because they hash passwords or close resources that other
+ * operations need.
  */
 const once = [signInOnce, closeAccounts];
 

@@ -1,6 +1,6 @@
-// All database operations of the running service, each in its worst case, such as filters without
-// matches, the largest pages, or the largest accounts. statements.test.ts fails if an operation is
-// missing.
+// Lists all database operations of the running service, each in its worst case, such as a filter
+// without matches, the largest page, or the largest account. statements.test.ts fails if an
+// operation is missing.
 
 import type { Store } from "../../store/store.ts";
 import { began } from "./account.ts";

@@ -1,4 +1,4 @@
-// Reads from a database's query plan how the database finds the rows of a statement.
+// Finds out how the database finds a statement's rows, from its query plan.
 
 import { CompiledQuery } from "kysely";
 import type { Store } from "../../store/store.ts";
@@ -10,8 +10,8 @@ const small =
 type Plan = { text: string; readsAll: string[] };
 
 /**
- * Returns the plan of a statement. `readsAll`: the tables that the statement reads or sorts
- * completely.
+ * Returns a statement's query plan. `readsAll` lists the steps that read all rows of a table or of
+ * an account.
  */
 export async function plansOf(store: Store, text: string, values: unknown[]): Promise<Plan> {
   return store.dialect === "sqlite"
@@ -34,8 +34,8 @@ async function planOfSqlite({ db }: Store, text: string, values: unknown[]): Pro
 
 const sorts = /USE TEMP B-TREE FOR ORDER BY/;
 /**
- * Matches a search by only the account, the chain, or the endpoint. Such a search can read all rows
- * of that account, chain, or endpoint.
+ * Matches a plan's step that searches only by account, chain, or endpoint. Such a step can read all
+ * rows of this account, chain, or endpoint.
  */
 const ofOneAccount = /^SEARCH .*\((account_id|chain_id|endpoint_id)=\?\)$/;
 /** Matches tables with few rows for each account, chain, or endpoint. */
@@ -45,8 +45,8 @@ const few = new RegExp(
 );
 
 /**
- * Returns whether the name means the result of an earlier step of the plan, whose size is already
- * limited.
+ * Returns whether the name is not a table but the result of an earlier step, whose size the plan
+ * already limits.
  */
 const isDerived = (name: string) =>
   /^(CONSTANT|page|walk|asked|due|next|ended|judged|json_each|new|o|n|primary|[0-9]+)$/.test(name);
@@ -65,7 +65,10 @@ type Node = {
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** Statements that disable full scans, because PostgreSQL prefers full scans for small tables. */
+/**
+ * Statements that disable full scans. Without them, PostgreSQL prefers full scans because the
+ * test's tables are small.
+ */
 const byIndex = ["seqscan", "hashjoin", "mergejoin"].map((way) => `set local enable_${way} = off`);
 
 async function planOfPostgres({ db }: Store, text: string, values: unknown[]): Promise<Plan> {
@@ -86,8 +89,8 @@ const isBounded = (node: Node) =>
   (node["Index Cond"] ?? node["Recheck Cond"]) !== undefined;
 
 /**
- * Returns the number of rows that PostgreSQL reads from tables, including rows that a filter
- * removes.
+ * Runs the statement, undoes its changes, and returns the number of rows that PostgreSQL read from
+ * tables, including rows that a filter removed.
  * @param isFree allows full scans
  */
 export async function rowsReadBy(

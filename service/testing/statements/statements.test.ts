@@ -1,7 +1,7 @@
 // Tests every statement of the running service on a database in which one account has very many
-// rows. Each statement must use an index, read few rows, and not delay other work. `npm run
-// test:long` uses a million rows and prints the times of each operation. `npm test` uses fewer
-// rows.
+// rows. Each statement must use an index, read few rows, and not delay other work. `npm test`
+// checks this on few rows. `npm run test:long` uses a million rows, and prints how long each
+// operation takes.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -24,18 +24,20 @@ import { plansOf, rowsReadBy } from "./plans.ts";
 import { turnsOf } from "./turns.ts";
 import { type Seen, watchStatements } from "./watch.ts";
 
-/** Durations are unreliable on a machine with other work. */
+/**
+ * The number of rows. Only long runs measure durations, which are unreliable on a machine with
+ * other work.
+ */
 const sizes = isLong
   ? { sqlite: 1_000_000, postgres: 1_000_000 }
   : { sqlite: 5_000, postgres: 5_000 };
 /**
- * The number of rows of the small store. On SQLite, durations are compared with durations in the
- * small store.
+ * The number of rows in the small store, with whose durations the durations on SQLite are compared.
  */
 const smallSize = 1_000;
 /** The maximum number of rows that one statement reads. */
 const rowsMax = 3_000;
-/** The maximum time for which one operation may occupy the main thread. */
+/** The maximum time for which an operation may occupy the main thread without interruption. */
 const turnMsMax = 5;
 
 const seen = watchStatements();
@@ -82,13 +84,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       test("no statement takes longer than on tables with 1,000 rows", onlyLong, async () => {
         const small = await openStore({ dataDirectory: join(directory, "small") });
         const compared = statements.filter(({ text }) => readsOnly.test(text));
-        // The small store also has the rows that the statements read by address.
+        // The small store needs all rows that the statements find by address.
         const also = new Set(compared.flatMap(({ values }) => findNumbers(values)));
         const further = [...also].filter((number) => number >= smallSize && number < size);
         await fill(small, smallSize, { span: size, also: further });
         const isLonger = async (text: string, values: unknown[]) => {
-          // A search may find a whole window of rows in the large store and no rows in the small
-          // store.
+          // The factor and the constant allow for a search that reads a whole window of rows in the
+          // large store, and none in the small store.
           const enough = 4 * (await leastMs(small, text, values)) + 3;
           return (await leastMs(store, text, values, enough)) > enough;
         };
@@ -123,8 +125,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const { longest, all } = await turnsOf(operations[longestSearch]!);
         parts.push(longest / all);
       }
-      // Other work on the machine can only make a turn longer. So the shortest turn is the best
-      // measure of the search's own time.
+      // Compares the best round, because other work on the machine can only make a turn longer.
       assert.ok(Math.min(...parts) < 0.3, `${parts} of the search's time`);
     });
 
@@ -138,8 +139,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
       });
       console.table(turns);
-      // The shortest run is compared, because other work on the machine can make the other runs
-      // longer.
+      // Compares the best round, because other work on the machine can make the others longer.
       const long = Object.entries(turns).filter(([, { least }]) => least > turnMsMax);
       assert.deepEqual(long, []);
     });
@@ -147,11 +147,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 }
 
 const readsOnly = /^\s*(select|with)\b/i;
-/** Matches a statement that inserts values and reads no rows. */
+/** Matches a statement that only inserts values, and reads no rows. */
 const putsIn = /^\s*insert into \S+ \([^)]*\) values/i;
 const isOfRows = /^\s*(select|with|update|delete|insert)\b/i;
 
-/** Returns the shortest of several runs, because other work only makes a run longer. */
+/** Returns the shortest duration of several runs, because other work can only make a run longer. */
 async function leastMs({ db }: Store, text: string, values: unknown[], enough = 0) {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 15 && least > enough; run++) {

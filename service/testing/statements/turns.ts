@@ -1,10 +1,9 @@
-// Measures how long an operation occupies the thread that runs it.
-
 import { heldUpMs } from "../held-up.ts";
 
 /**
- * Returns the duration of `run` and of its longest turn of the event loop, in milliseconds.
- * Excludes the time for which the thread waited for a processor.
+ * Measures how long an operation occupies its thread. Returns the duration of the longest turn of
+ * the event loop and the total duration, in milliseconds. Both exclude the time for which the
+ * thread waited for a processor.
  */
 export async function turnsOf(
   run: () => Promise<unknown>,

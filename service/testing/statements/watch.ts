@@ -1,5 +1,5 @@
-// Records every statement that this process sends to its databases. It intercepts the functions of
-// the drivers and the messages to SQLite's thread, so it also records prepared statements and the
+// Records every statement that this process sends to its databases. It intercepts the drivers'
+// functions and the messages to SQLite's thread, so it also records prepared statements and the
 // statements of libraries.
 
 import { Worker } from "node:worker_threads";
@@ -7,16 +7,19 @@ import Database from "better-sqlite3";
 import pg from "pg";
 
 /**
- * A statement. Each place in the code has one `text`. `values` are from the last run, and `ms`
- * contains the time of each run.
+ * A recorded statement. `text` and `values` are from the last run, and `ms` contains the duration
+ * of each run.
  */
 export type Seen = { text: string; values: unknown[]; ms: number[] };
 
-/** Starts watching. Databases that are opened later are included. */
+/**
+ * Starts to record statements, including those to databases that are opened later. Returns them by
+ * shape.
+ */
 export function watchStatements(): Map<string, Seen> {
   const seen = new Map<string, Seen>();
-  // The shape of each text is computed only once. For long texts, this takes milliseconds, which
-  // would be included in the measurement.
+  // Caches the shape of each text, because its computation takes milliseconds for a long text, and
+  // would be part of the measured time.
   const shapes = new Map<string, string>();
   const keep = (text: string, values: unknown[], ms: number) => {
     const key = shapes.get(text) ?? shapeOf(text);
@@ -35,8 +38,8 @@ export function watchStatements(): Map<string, Seen> {
 type Keep = (text: string, values: unknown[], ms: number) => void;
 
 /**
- * Returns the shape of a statement. Statements that differ only in the length of a list have the
- * same shape.
+ * Returns a statement's shape, which is the same for statements that differ only in the length of a
+ * list.
  */
 const shapeOf = (text: string) =>
   text
@@ -67,8 +70,8 @@ function watchSqlite(keep: Keep): void {
 }
 
 /**
- * Records SQLite's statements with the time from the query to its result. The calling thread does
- * not wait during this time.
+ * Records the statements of SQLite's thread, with the time from the query to its result. The
+ * calling thread does not block during this time.
  */
 function watchThreads(keep: Keep): void {
   const { postMessage } = Worker.prototype;
@@ -92,8 +95,8 @@ function watchThreads(keep: Keep): void {
 }
 
 /**
- * Records PostgreSQL's statements with the time from the query to its result. No thread waits
- * during this time.
+ * Records PostgreSQL's statements, with the time from the query to its result. The calling thread
+ * does not block during this time.
  */
 function watchPostgres(keep: Keep): void {
   const prototype = pg.Client.prototype as unknown as Record<string, unknown>;

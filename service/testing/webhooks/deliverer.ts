@@ -1,5 +1,5 @@
-// Runs a deliverer in a separate process, so that tests can kill it: node deliverer.ts STORE
-// [CLOCK_MS [TIMEOUT_MS [POLL_MS]]]
+// Runs a webhook deliverer in a separate process, so that tests can kill it: node deliverer.ts
+// STORE [CLOCK_MS [TIMEOUT_MS [POLL_MS]]]
 
 import { pino } from "pino";
 import { openStore } from "../../roles/open-store.ts";
@@ -7,8 +7,7 @@ import { startDelivery } from "../../webhooks/deliver.ts";
 import { sender } from "../../webhooks/send.ts";
 
 const where = process.argv[2]!;
-// The test has already opened the store, so this process opens it in the same way as an operator's
-// command.
+// Opens the store as an operator's command does, because the test already has it open.
 const store = await openStore(
   where.startsWith("postgres")
     ? { databaseUrl: where, dataDirectory: "" }

@@ -1,12 +1,12 @@
-// A rule without lanes, which tests use as a control. All endpoints share one pool of slots, in the
-// order of their turns. There is no limit per account, and a bad response has no consequence for an
-// endpoint.
+// A delivery rule without lanes, which tests use as a control. All endpoints share one pool of
+// slots, which are assigned in the order in which the endpoints are due. Accounts have no limit,
+// and failed deliveries have no consequence for an endpoint.
 
 import { newStanding, type Rule } from "../../webhooks/lanes.ts";
 
 type Pool = Rule["places"][1];
 
-/** Assigns slots in the order of turns, regardless of the account. */
+/** Assigns slots in the order of `due`, regardless of the account. */
 export const inTurn =
   (pool: Pool): Rule["share"] =>
   (due, _, { all, byId }, __, most) => {
@@ -23,7 +23,6 @@ const pool = { all: 128, endpoint: 4 };
 
 export const onePool: Rule = {
   places: { 0: pool, 1: pool, 2: pool },
-  // All endpoints remain in the lane of new endpoints.
   standingAfter: () => newStanding,
   mayHaveMore: () => true,
   mayChangeLane: () => false,

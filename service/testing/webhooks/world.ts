@@ -1,4 +1,5 @@
-// A store with an account that has events, and receivers that accept, refuse, or never answer.
+// Functions for tests of webhooks: receivers that accept, refuse, or never respond, and accounts
+// with endpoints and events.
 
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
@@ -14,7 +15,7 @@ export type Reply =
   | { status: number; headers?: Record<string, string>; body?: string | Buffer }
   | "never";
 
-/** Starts a receiver that records requests and answers them with `answer`. */
+/** Starts a receiver that records requests and responds as `answer` decides. */
 export async function startReceiver(
   answer: (delivery: Delivery) => Reply = () => ({ status: 204 }),
 ) {
@@ -82,7 +83,7 @@ export async function happen(
 }
 
 /**
- * Creates endpoints of other accounts. All events of an account wait for delivery to each of its
+ * Creates accounts with endpoints and events. Each account's events wait for delivery to all of its
  * endpoints.
  */
 export async function pileUp(

@@ -1,5 +1,5 @@
-// Operations that claim, complete, and replay webhook deliveries, and that change webhook
-// endpoints.
+// Operations that claim, complete, and replay webhook deliveries, and operations that change
+// webhook endpoints.
 
 import { replay, sendTest } from "../../../webhooks/deliveries/enqueue.ts";
 import { listDeliveries, pruneDeliveries } from "../../../webhooks/deliveries/list.ts";

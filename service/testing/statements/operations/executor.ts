@@ -1,4 +1,5 @@
-// The operations of an executor on the ledger, and of the executor's desk on the store.
+// The database operations of the executor (ledger) and of the routes that access the executor
+// (desk).
 
 import { randomBytes } from "node:crypto";
 import { type Hex, toHex } from "executable-address";
@@ -43,7 +44,7 @@ type Hands = {
   ledger: ReturnType<typeof openLedger>;
   desk: ReturnType<typeof openDesk>;
   fence: Fence;
-  /** A large number of addresses. */
+  /** The addresses for operations on many addresses. */
   many: Hex[];
 };
 

@@ -1,4 +1,4 @@
-// Operations that list and find rows like the dashboard and the API, with the largest pages.
+// The operations with which the dashboard and the API list and find rows, with the largest pages.
 
 import { findEvent, listEvents } from "../../../events/list.ts";
 import { type AddressQuery, listAddresses } from "../../../events/list-addresses.ts";

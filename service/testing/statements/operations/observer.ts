@@ -1,4 +1,4 @@
-// Operations that mark and observe addresses, like the loop that creates events.
+// The operations that mark and observe addresses to create events.
 
 import { type Hex, toHex } from "executable-address";
 import { pino } from "pino";
@@ -106,7 +106,7 @@ export function observer({ store, nowMs, crowd }: World): Operations {
   };
 }
 
-/** Runs one turn of the loop of a chain that does not respond. */
+/** Runs the observer until it has made its first request to a chain that does not respond. */
 async function observerPass(store: Store): Promise<void> {
   const chain = {
     chainId: chains.many,

@@ -1,14 +1,17 @@
-// The database of all operations, and the values that several operations use.
+// The database on which all operations run, and values that several operations share.
 
 import { type Hex, toHex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
 import type { Store } from "../../../store/store.ts";
 import { addressOf } from "../account.ts";
 
-/** The operations by name. Each can be repeated. */
+/** The operations by name. Each operation can run several times. */
 export type Operations = Record<string, () => Promise<unknown>>;
 
-/** `crowd` is the number of items in a statement that handles many items. */
+/**
+ * `size` is the number of rows of the account `many`. `crowd` is the number of items for statements
+ * that handle many items.
+ */
 export type World = { store: Store; size: number; nowMs: number; crowd: number };
 
 export const actor = { atMs: 1 };
