@@ -97,7 +97,7 @@ export const uint256 = matching(/^(0|[1-9][0-9]{0,77})$/);
 export const time = matching(/^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/);
 export const count = integer(0);
 export const chainId = integer(1);
-/** Field names and array indices, starting at the root of the object that the path refers to. */
+/** Field names and array indices, starting at the root of the described object. */
 export const path: Shape<Path> = list(either(matching(/^[A-Za-z]{1,64}$/), count));
 
 /**

@@ -86,7 +86,7 @@ export const check = object({
   simulation,
   /** Likely mistakes in the intent. Empty if the service found none. */
   findings: list(finding),
-  /** The circumstances that others can change before the address is paid. */
+  /** Facts that others can change before the address is paid. They are not mistakes. */
   notes: list(note),
 });
 export type Check = TypeOf<typeof check>;

@@ -95,9 +95,9 @@ export const outcomeProof = object({
 /** The execution, with its proof. */
 export const provedExecution = object({
   transactionHash: hash,
-  /** The vault's balance of the intent's token before the calls. */
+  /** The address's balance of the intent's token before the calls. */
   held: uint256,
-  /** The vault's balance after the calls. */
+  /** The address's balance of the intent's token after the calls. */
   left: uint256,
   block: blockReference,
   proof: transactionProof,

@@ -104,11 +104,11 @@ export type MoneyReturn = TypeOf<typeof moneyReturn>;
 /** The rules by which the service's executor returns money on the chain of the intent. */
 export const returnPolicy = object({
   /**
-   * The executor returns an excess this many blocks after the execution, or after the execution is
-   * final if that is earlier.
+   * The executor returns an excess when this many blocks have followed the execution, or when the
+   * execution is final, whichever is earlier.
    */
   confirmations: count,
-  /** The executor acts on a payment this many blocks after the payment. */
+  /** The executor acts on a payment when this many blocks have followed the payment. */
   paymentConfirmations: count,
   /**
    * The smallest amount of the intent's token that the executor returns, in base units. The

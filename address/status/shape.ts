@@ -69,9 +69,9 @@ export type EventReference = TypeOf<typeof eventReference>;
  */
 export const execution = object({
   ...eventReference.properties,
-  /** The vault's balance before the calls. */
+  /** The balance of the address before the calls. */
   held: uint256,
-  /** The vault's balance after the calls. */
+  /** The balance of the address after the calls. */
   left: uint256,
 });
 export type Execution = TypeOf<typeof execution>;

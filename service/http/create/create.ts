@@ -211,7 +211,7 @@ export const createInput = z.strictObject({
   again: z
     .literal("true")
     .optional()
-    .describe("Allows a reference that a different address of the account already has."),
+    .describe("Allows a reference that another address of the account already has."),
   signature: z
     .string()
     .regex(

@@ -70,7 +70,7 @@ export function describeApi(): Schema {
     openapi: "3.1.0",
     info,
     tags,
-    servers: [{ url: "/v1", description: "{base_url}, on any host that serves it" }],
+    servers: [{ url: "/v1", description: "The API on the host that serves this document" }],
     paths: describePaths(),
     webhooks: describeWebhooks(),
     components: {

@@ -157,7 +157,7 @@ export const operations = {
     answer: addressRecord,
     answers: "The record, with the same bytes as the response to the create request.",
     headers: { "Cache-Control": "Immutable", ETag: "ETag" },
-    unchanged: "Your copy with this ETag is current.",
+    unchanged: "The response that you already have is current.",
     refusals: [...ofAddress, "Unavailable"],
   },
   getStatus: {
@@ -196,7 +196,7 @@ export const operations = {
     answer: addressProof,
     answers: "The proof at that block.",
     headers: { "Cache-Control": "Briefly", ETag: "ETag" },
-    unchanged: "Your copy with this ETag is still the proof at this block.",
+    unchanged: "The proof that you already have is current.",
     refusals: [...ofOneAddress.refusals, "ClientLimited"],
   },
   getSimulation: {
@@ -221,8 +221,8 @@ export const operations = {
       "Finds a token that is neither listed nor a look-alike, by its contract or by a " +
       "transaction, and queues its return to the intent's `recovery`. The request is idempotent. " +
       "The service accepts a report only if its RPC endpoints agree. Anyone can report tokens, " +
-      "so their number is limited per address, and per account and day. A client network can " +
-      `make ${describePolicy(policies.reports, "reports")}.`,
+      "so the number of reported tokens is limited per address, and per account and day. A client " +
+      `network can make ${describePolicy(policies.reports, "reports")}.`,
     body: sentInput,
     answer: sentMoney,
     answers: "The tokens that were found, and what happens to each.",

@@ -247,7 +247,7 @@ const refusals = {
   ReferenceInUse: {
     codes: ["reference_in_use"],
     description:
-      "A different address of the account already has this reference, or a client ID tried to " +
+      "Another address of the account already has this reference, or a client ID tried to " +
       "set the reference of an existing address. The issue's message is the existing address.",
     headers: known,
   },
