@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DestinationStream, type Logger, pino } from "pino";
 
-/** Matches a URL in plain text or in a JSON string, up to the first character that ends it. */
+/** Matches a URL in plain text or in a JSON string. */
 const urlPattern = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'`\\<>|(){}]+)/gi;
 
 /** Returns `text` with each URL shortened to scheme, host, and port. */

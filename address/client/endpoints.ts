@@ -83,8 +83,8 @@ export const endpointPage = object({
   /** All event types. */
   types: list(text),
   /**
-   * The keys that verify `v1a` signatures, newest first. For one day after a rotation, both keys
-   * sign.
+   * The keys that verify `v1a` signatures, newest first. For one day after a rotation, the service
+   * signs with both the old and the new key.
    */
   publicKeys: list(publicKey),
   /** The number of confirmations that events of each chain need. */

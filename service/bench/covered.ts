@@ -1,6 +1,6 @@
-// files.ts starts the process that it measures with this file as an import. This file starts V8's
-// precise coverage. It answers each message of the parent process with the source files whose
-// functions ran since the previous message.
+// files.ts imports this file into the process that it measures. This file starts V8's precise
+// coverage. It answers each message of the parent process with the source files whose functions ran
+// since the previous message.
 
 import { Session } from "node:inspector/promises";
 import { isMainThread } from "node:worker_threads";

@@ -8,8 +8,8 @@ export type Job = {
   connections: number;
   ms: number;
   /**
-   * The requests, which are sent in a cycle. If a request has `saltAt`, a new 64-digit salt is
-   * written at this position each time.
+   * The requests, which are sent in a cycle. If a request has `saltAt`, each send writes a new
+   * 64-digit salt at this position.
    */
   requests: { text: string; saltAt?: number }[];
   /** The first salt. */

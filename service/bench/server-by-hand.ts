@@ -1,6 +1,6 @@
 // A simple server that gives the same guarantees as this service. It uses Fastify with a schema,
-// viem for the addresses, better-sqlite3 with one insert per request, and verified reads. It has
-// one key and no limits.
+// viem for the addresses, and better-sqlite3 with one insert per request, and it verifies each
+// record that it reads. It has one API key and no limits.
 
 import { hash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

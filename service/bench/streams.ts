@@ -82,8 +82,8 @@ function memory() {
 }
 
 /**
- * Opens streams from a separate process. `received` resolves when the streams have received that
- * many more messages in total.
+ * Opens streams from a separate process. `received(more)` resolves when the streams have received
+ * `more` additional messages in total.
  */
 async function open(base: string, addresses: string[], count: number) {
   const args = [import.meta.filename, "clients", base, String(count), ...addresses];

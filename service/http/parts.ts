@@ -1,4 +1,4 @@
-// The dependencies of the routes. Most routes declare only those that they use.
+// The dependencies of the routes. Most routes declare only the dependencies that they use.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";

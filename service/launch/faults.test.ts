@@ -154,7 +154,7 @@ describe("a launch ends in one execution", () => {
   }
 });
 
-/** Returns a false receipt for the transaction, from a block that does not exist. */
+/** Returns a receipt that places the transaction in a block that does not exist. */
 const falseReceipt = (transactionHash: Hex) => ({
   ...{ transactionHash, blockHash: `0x${"ab".repeat(32)}`, blockNumber: "0x3", logs: [] },
   ...{ status: "0x1", gasUsed: "0x5208", effectiveGasPrice: "0x1" },

@@ -1,4 +1,5 @@
-// Opens what a launch needs: the chain and its endpoints, the wallet, the journal, and the output.
+// Opens the dependencies of a launch: the chain and its endpoints, the wallet, the journal, and the
+// output.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -136,7 +137,8 @@ const receiptReader =
   };
 
 /**
- * Creates the intent for the first payment: it requests 0.01 USDC and forwards it to the wallet.
+ * Creates the intent for the first payment, which requests 0.01 USDC and forwards the money to the
+ * wallet.
  */
 export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promise<Intent> {
   const token = chain.tokens.find(({ symbol }) => symbol === "USDC") ?? chain.tokens[0]!;

@@ -391,8 +391,8 @@ const removed =
 
 /**
  * Reads the receipt of each stored transaction again, because a reorganization may have removed it.
- * Waits for each transaction that can be mined: it is in a mempool, and no earlier nonce is unused
- * without a transaction in a mempool. The steps send the other transactions again if necessary.
+ * Waits for each transaction in a mempool, unless an earlier nonce has no transaction in a block or
+ * a mempool. The steps send the other transactions again if necessary.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, report } = sending;
@@ -406,7 +406,7 @@ export async function settleSent(sending: Sending): Promise<void> {
     }
     const isTaken = (await readNonce(sending)) > nonce;
     const known = await Promise.all(own.map(({ hash }) => isKnown(sending, hash)));
-    // A transaction cannot be mined before an earlier nonce that is unused and in no mempool.
+    // A transaction is not mined while an earlier nonce has no transaction in a block or mempool.
     isBehindGap ||= !isTaken && !known.includes(true);
     if (isBehindGap) continue;
     await awaitMined(sending, own.at(-1)!).catch((error) => {

@@ -31,8 +31,8 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
 }
 
 /**
- * Serves the metrics on a separate port. In a worker, reports the metrics to the process that
- * started the worker instead.
+ * Serves the metrics on a separate port. A worker opens no port, and reports its metrics to the
+ * process that started it.
  *
  * @returns a function that closes the server, if there is one
  */

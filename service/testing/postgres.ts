@@ -160,8 +160,8 @@ const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
  */
 function initialise(bin: string, parent: string, user: User) {
   const { stdout } = spawnSync(join(bin, "postgres"), ["--version"], { ...user, cwd: parent });
-  // `user` and `self` distinguish equal numbers, because in a user namespace, this process can have
-  // the same user ID as `nobody` outside of it.
+  // The words `user` and `self` keep the two cases apart, because in a user namespace, this process
+  // can have the same user ID as `nobody` has outside of the namespace.
   const owner = user ? `user ${user.uid}` : `self ${process.getuid?.() ?? ""}`;
   const name = [String(stdout).trim(), ...initFlags, owner].join(" ");
   const template = join(cache, name.replaceAll(/[^\w.]+/g, "-"));

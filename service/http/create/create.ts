@@ -97,7 +97,7 @@ const repeatable = "to repeat a create safely, send the same salt or reference";
 
 export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
   return {
-    // Checks the credential before it reads the body, so that a body without a valid credential is
+    // Checks the credential before the body is read, so that the body of an unauthorized request is
     // never parsed.
     before: [
       admission.enter,

@@ -31,8 +31,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     after(() => service.close());
 
     /**
-     * Creates an account, and returns functions that send requests as its server and as any visitor
-     * of its page.
+     * Creates an account. Returns the headers for requests of its server, and those for requests of
+     * any visitor of its page.
      */
     async function shop() {
       const { db } = service.parts.store;

@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { openHashing } from "./sign-in.ts";
 
 /**
- * Opens the queue with simulated password hashes. `ends` contains a function that ends each hash,
- * in the order in which the hashes began.
+ * Opens the queue with simulated password hashes. `ends` contains one function for each hash, which
+ * ends the hash. The functions are in the order in which the hashes began.
  */
 function openTurns(atOnce?: number) {
   const shed = { count: 0 };

@@ -1,5 +1,5 @@
-// Tests how much searches that read many rows and find nothing delay their own account and other
-// accounts.
+// Tests searches that read many rows and find nothing. They must delay other requests of their own
+// account and of other accounts only a little.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -120,7 +120,10 @@ export function openAdmission(most: number, onShed: () => void) {
   };
 }
 
-/** Returns the request whose body has been arriving longest, if it exceeds {@link bodyMsMin}. */
+/**
+ * Returns the request whose body has been arriving longest, if this takes {@link bodyMsMin} or
+ * longer.
+ */
 function slowestOf(awaitingBody: Set<AdmittedCreate>): AdmittedCreate | undefined {
   const [oldest] = awaitingBody;
   const isSlow = oldest && performance.now() - oldest.sinceMs >= bodyMsMin;
@@ -192,7 +195,7 @@ export function openLatencyLimit(most: number) {
 
   return {
     current: () => limit,
-    /** Records the number of pending requests at the arrival of a request, which is included. */
+    /** Records how many requests were pending when a request arrived, including this request. */
     recordPending(inProgress: number) {
       if (inProgress > pendingMax) pendingMax = inProgress;
     },

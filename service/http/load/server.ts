@@ -111,9 +111,10 @@ function refuseCreate(parts: ServerParts): RequestListener {
 const share = 1 / 8;
 
 /**
- * The maximum number of connections that the operating system queues until Node accepts them. Its
- * own limit may be lower (`net.core.somaxconn`). If the queue is full, the operating system drops
- * new connection attempts, and their clients retry only after a second. Node's default is 511.
+ * The maximum number of connections that the operating system queues until Node accepts them. The
+ * operating system's limit may be lower (`net.core.somaxconn`). If the queue is full, the operating
+ * system drops new connection attempts, and their clients retry only after a second. Node's default
+ * is 511.
  */
 export const connectionsWaitingMax = 4_096;
 

@@ -123,8 +123,8 @@ describe("documented responses about addresses and the service", () => {
     const check = (status: number, to = service) =>
       answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
     const { intent } = await world.newRecord({ token: newIntent().token });
-    // The service lists a token that the local chain does not have, so copy the code of the chain's
-    // token to that address.
+    // The service lists a token at an address that is empty on the local chain. Copies the code of
+    // the chain's token to this address.
     await world.client.setCode({
       address: intent.token,
       bytecode: (await world.client.getCode({ address: world.token }))!,

@@ -40,7 +40,7 @@ test("spec/openapi.json documents exactly the routes under /v1 and their methods
     judgeAs(response, "Preflight");
     const named = (["get", "post", "delete"] as const).filter((method) => operations[method]);
     const own = named.map((method) => method.toUpperCase());
-    // A GET request for a path such as /address/create is a lookup, whose address is invalid.
+    // A GET request for a path such as /address/create is a lookup of an invalid address.
     if (intentPaths.includes(path)) own.push("GET");
     if (own.includes("GET")) own.push("HEAD");
     assert.deepEqual(

@@ -117,8 +117,8 @@ type Hub = {
 };
 
 /**
- * The server reads skipped blocks only if they are less than this number of blocks older than the
- * newest block. This number spans four seconds on a chain with four blocks per second.
+ * If several blocks were mined since the last read, the server reads each of them, but only the
+ * newest blocks up to this number. They span four seconds on a chain with four blocks per second.
  */
 const blocksBetweenMax = 16;
 /** The number of heartbeats after which a stream is closed if its client reads nothing. */
@@ -212,8 +212,8 @@ function follow({ parts, addresses, chains }: Hub, chainId: number): void {
   });
   followed.stop = () => {
     chains.delete(chainId);
-    // Not awaited, because the promise resolves only after the loop's current iteration, which may
-    // be the caller.
+    // Not awaited, because the loop may call this function during an iteration, and the promise
+    // resolves only after that iteration.
     void end();
   };
 }
@@ -378,8 +378,8 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
   return {
     countStreams: () => countAt("all"),
     /**
-     * Returns a message about the limit that another stream would exceed, or undefined if there is
-     * none.
+     * Returns a message about a limit that another stream would exceed, or undefined if it would
+     * exceed no limit.
      */
     findFull(address: Hex, from: From): string | undefined {
       const full = placesOf(address, from).find(([place, most]) => countAt(place) >= most);

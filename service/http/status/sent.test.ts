@@ -150,8 +150,7 @@ test(`queues at most ${namedPerAccountDay} reported tokens per account and day`,
 });
 
 /**
- * Starts a server whose first endpoint reports a transfer of `token` to the address and balances
- * that do not exist.
+ * Starts a server whose first endpoint invents balances and a transfer of `token` to the address.
  */
 async function serveWithLiar({ address }: AddressRecord, token: Hex) {
   const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {

@@ -184,9 +184,9 @@ const showWrongToken = (
 const settledTimesMax = 20_000;
 
 /**
- * Returns a function that reads the timestamp of the block of an address's execution or, without an
- * execution, of its first recovery, in Unix seconds. The function returns null if there is neither,
- * or if no node responds.
+ * Returns a function that reads when an address was executed or, without an execution, first
+ * recovered. The function returns the block's timestamp in Unix seconds. It returns null if the
+ * address was neither executed nor recovered, or if no node responds.
  */
 function openSettledAt(chains: Pick<Parts["chains"], "rpcOf">) {
   const recall = recalled<number>(settledTimesMax);

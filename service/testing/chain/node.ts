@@ -1,5 +1,5 @@
-// Starts a proxy in front of a real node, which can misbehave: it can refuse calls, lack data, lie,
-// or change the chain between two calls.
+// Starts a proxy in front of a real node. The proxy can misbehave: it can refuse calls, lack data,
+// lie, or change the chain between two calls.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

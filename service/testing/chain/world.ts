@@ -1,5 +1,5 @@
-// Starts a chain with the factory and a token. Has functions for everything that can happen to an
-// address.
+// Starts a chain with the factory and a token. Returns functions for everything that can happen to
+// an address.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import {

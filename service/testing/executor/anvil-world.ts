@@ -1,5 +1,5 @@
-// Starts a chain with the factory and two tokens for tests of the executor. Has functions that
-// create many intents and payments, and a check of all outcomes for the end of a test.
+// Starts a chain with the factory and two tokens for tests of the executor. Contains functions that
+// create many intents and payments, and a function that checks all outcomes at the end of a test.
 
 import { type AddressRecord, fromHex, type Hex, makeRecord } from "executable-address";
 import {

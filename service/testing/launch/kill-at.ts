@@ -11,7 +11,7 @@ import Database from "better-sqlite3";
 const [, when, what] = /^(before|after) (.+)$/.exec(process.env.KILL_AT!)!;
 
 /**
- * Kills the process if KILL_AT names this moment and operation. After SIGKILL, no code of the
+ * Kills the process if KILL_AT names this moment and this operation. After SIGKILL, no code of the
  * process runs.
  */
 function killAt(moment: "before" | "after", done: string): void {

@@ -9,8 +9,8 @@ import type { LaunchOptions } from "../../launch/parts.ts";
 import type { BareChain } from "./bare-chain.ts";
 
 /**
- * Starts a launch, and pays its address whenever the launch waits for a payment to an empty
- * address.
+ * Starts a launch, and pays its address whenever the launch reports that it waits for the payment
+ * and has received nothing.
  */
 export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {}) {
   const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };

@@ -1,4 +1,4 @@
-// Finds functions with SQL that never ran, with V8's coverage.
+// Uses V8's coverage to find functions with SQL that never ran.
 
 import { readFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";

@@ -1,4 +1,4 @@
-// Finds out how the database finds a statement's rows, from its query plan.
+// Examines query plans, which show how the database finds the rows of a statement.
 
 import { CompiledQuery } from "kysely";
 import type { Store } from "../../store/store.ts";

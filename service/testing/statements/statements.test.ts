@@ -32,7 +32,8 @@ const sizes = isLong
   ? { sqlite: 1_000_000, postgres: 1_000_000 }
   : { sqlite: 5_000, postgres: 5_000 };
 /**
- * The number of rows in the small store, with whose durations the durations on SQLite are compared.
+ * The number of rows in the small store. On SQLite, a statement must not take longer in the large
+ * store than in the small one.
  */
 const smallSize = 1_000;
 /** The maximum number of rows that one statement reads. */
