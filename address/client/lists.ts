@@ -214,8 +214,8 @@ export const eventData = object({
   recordUrl: text,
   /**
    * The chain on which the event happened. If it is not the intent's chain (`status.chainId`), the
-   * event is about money that arrived at the address or was returned on that chain. Absent in
-   * events of earlier versions of the service; these events are about the intent's chain.
+   * event is about money that arrived at the address or was returned on that chain. Events of
+   * earlier versions of the service do not have this field; they are about the intent's chain.
    */
   chainId: optional(chainId),
   /** The transaction of the payment, the execution, or the newest recovery, on that chain. */
