@@ -221,8 +221,8 @@ export const operations = {
       "Finds a token that is neither listed nor a look-alike, by its contract or by a " +
       "transaction, and queues its return to the intent's `recovery`. The request is idempotent. " +
       "The service accepts a report only if its RPC endpoints agree. Anyone can report tokens, " +
-      "so the number of reported tokens is limited per address, and per account and day. A client " +
-      `network can make ${describePolicy(policies.reports, "reports")}.`,
+      "so the number of reported tokens is limited per address, and per account and day. A " +
+      `client network can make ${describePolicy(policies.reports, "reports")}.`,
     body: sentInput,
     answer: sentMoney,
     answers: "The tokens that were found, and what happens to each.",
