@@ -26,8 +26,8 @@ export type Usage = {
    */
   count(use: Use, outcome: "created" | "refused" | "used"): void;
   /**
-   * Records that a browser sent an API key, which is a secret. Browsers are recognized by the
-   * `Origin` header. The caller does not have to check whether the key exists.
+   * Records that a browser sent an API key, although API keys are secret. A request with an
+   * `Origin` header is from a browser. The caller does not have to check whether the key exists.
    */
   seenInBrowser(digest: Buffer, atMs: number): void;
   /** Writes the collected counts. If the write fails, the next flush writes them again. */

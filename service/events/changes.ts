@@ -71,8 +71,8 @@ export type Change = { type: EventType; chainId?: never; payment?: PaymentNews }
 type OwnChange = Exclude<Change, ChangeElsewhere>;
 
 /**
- * Returns the events for the changes from `known` to `status`, in order, and the status to compare
- * with next time. If a reorganization undid a reported change, the first event is
+ * Returns the events for the changes from `known` to `status`, in order. Also returns the new
+ * `known`, for the next comparison. If a reorganization undid a reported change, the first event is
  * `address.reverted`, and the events after it report the current status from the beginning.
  */
 export function compareStatuses(

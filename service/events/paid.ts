@@ -12,8 +12,8 @@ export type Paid = {
   /** The payments, oldest first. Some may be in blocks above the status's block. */
   payments: readonly KeptPayment[];
   /**
-   * Whether the chain was read beyond the block of the last payment. If so, no transfer log up to
-   * this block is expected anymore.
+   * Whether the chain was read beyond the block of the last payment. Then all transfer logs up to
+   * this block should be known.
    */
   isSwept: boolean;
   /** The numbers of blocks after the expiration that contain payments. */

@@ -252,7 +252,7 @@ const unavailable = (message: string, cause: unknown) => new UnavailableError(me
 /**
  * Returns whether writes must stop until a restart, after which the file is read again. After a
  * failed fsync, the kernel may report the next fsync as successful although pages were lost. A full
- * disk is not fatal, because SQLite rolls the transaction back without an error.
+ * disk is not fatal, because SQLite can roll the transaction back.
  */
 function isFatal(code: string): boolean {
   if (code === "SQLITE_IOERR_SHMSIZE") return false; // no space for the log's index

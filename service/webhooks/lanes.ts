@@ -3,9 +3,9 @@
 // failure and success delay only similar endpoints.
 //
 // An endpoint enters the fast lane after several good responses in a row. After a bad response, it
-// leaves the fast lane for some minutes. A request that takes longer than one second moves from the
-// fast lane to a slot of the slow lane. If its account may not occupy another slot there, the
-// request stays in the fast lane, and the move is tried again each second.
+// leaves the fast lane for some minutes. After one second, a request moves from the fast lane to a
+// slot of the slow lane. If its account may not occupy another slot there, the request stays in the
+// fast lane, and the move is tried again each second.
 //
 // An account's load is the number of slots that it occupies, plus the average number of slots that
 // it occupied recently. The account may take another slot while its load is less than an eighth of
@@ -52,7 +52,8 @@ const places: Rule["places"] = {
  */
 const shareOfFree = 1 / 8;
 /**
- * A 2xx response within this time is good. A request that takes longer moves out of the fast lane.
+ * A 2xx response within this time is good. A request that takes longer can move out of the fast
+ * lane.
  */
 export const goodMsMax = 1_000;
 /** The number of consecutive good responses after which an endpoint enters the fast lane. */

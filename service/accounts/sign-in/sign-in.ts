@@ -142,7 +142,8 @@ function doors(
       const { headers, response } = await translate(
         auth.api.signUpEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
       ).catch(async (error) => {
-        // If another sign-up with this email was simultaneous, better-auth's error does not say so.
+        // If two sign-ups with the same email are simultaneous, better-auth's error for the second
+        // does not say why it failed.
         if (await isUser(db, body.email)) throw new SignInError("user_already_exists");
         throw error;
       });

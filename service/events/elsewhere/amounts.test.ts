@@ -5,7 +5,7 @@ import { elsewhereOf, type MovedElsewhere } from "./amounts.ts";
 
 const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const hash = (n: number): Hex => `0x${`${n}`.repeat(64)}`;
-/** Returns a transfer in block `n`. Its transaction hash repeats the digit `n`. */
+/** Returns a transfer in block `n`. Its transaction hash consists of the digit `n`. */
 const moved = (n: number, amount: string, chainId = 10): MovedElsewhere => ({
   ...{ chainId, token, amount, blockNumber: n, transactionHash: hash(n) },
 });
