@@ -35,8 +35,8 @@ const closedEveryMs = 10_000;
  */
 const closedMs = 60_000;
 /**
- * The time for which a chain stays awake after late money arrived. This time is long enough for the
- * payment's confirmations.
+ * The time for which a chain stays awake after late money arrived. It stays awake long enough for
+ * the payment's confirmations.
  */
 const paidMs = 1_200_000;
 

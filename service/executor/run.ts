@@ -243,7 +243,7 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 /**
  * Returns a function that opens the budgets when it is first called. The budgets are for the
  * current day by the chain's clock. The budgets contain the day's settled costs, and the highest
- * possible costs of pending purposes and unknown nonces.
+ * possible costs of pending transactions and unknown nonces.
  */
 export function openDayBudgets(
   pass: Pass<UnknownNonces & SendMemory & Pick<RestMemory, "last">>,

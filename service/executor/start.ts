@@ -46,8 +46,8 @@ export type Executor = {
 };
 
 /**
- * The time limit for a request to an endpoint. It is well below the length of a lease, so that the
- * executor does not lose the lease while a pass waits for an endpoint.
+ * The time limit for a request to an endpoint. This limit is well below the length of a lease, so
+ * that the executor does not lose the lease while a pass waits for an endpoint.
  */
 const rpcTimeoutMs = 4000;
 /**

@@ -61,14 +61,14 @@ declare module "../store/tables.ts" {
       created_at: number;
       block_number: number | null;
       transaction_hash: string | null;
-      /** The day to which the cost was charged. Null until the purpose is settled. */
+      /** The day to which the cost was charged. Null until the cost has been charged. */
       day: Generated<number | null>;
       /** In wei, decimal. */
       paid: Generated<string | null>;
     };
     /**
-     * An address that belongs to a purpose, its share of the transaction's gas, and the account
-     * that is charged. After the purpose is settled, `wei` is the address's cost, and `tips_wei` is
+     * An address that a transaction executes or recovers, its share of the transaction's gas, and
+     * the account that is charged. After settlement, `wei` is the address's cost, and `tips_wei` is
      * the value of its tips, both in wei, decimal.
      */
     executor_purpose_addresses: {
@@ -82,9 +82,9 @@ declare module "../store/tables.ts" {
       tips_wei: Generated<string>;
     };
     /**
-     * Every transaction that was signed for a purpose, saved before it is sent. Fees are in wei,
-     * decimal. `is_fill`: whether the transaction is a zero-value transfer, regardless of the
-     * purpose's kind.
+     * Every transaction that was signed for a purpose (use of a nonce), saved before the executor
+     * sends it. Fees are in wei, decimal. `is_fill`: whether the transaction is a zero-value
+     * transfer, regardless of the purpose's kind.
      */
     executor_transactions: {
       hash: string;
@@ -112,10 +112,10 @@ declare module "../store/tables.ts" {
     executor_spending: { chain_id: number; day: number; wei: string };
     /**
      * The costs of settled transactions. Reserved costs are not stored, because they can be
-     * computed from the purposes. `gas_wei` is the full cost paid for the account, and `tips_wei`
-     * is the value of its tips. `wei` is the part that tips did not cover. `wei` includes
-     * `client_wei`, the part for addresses created with the client ID, and `tip_loss_wei`, the part
-     * for executions that tips should have paid for.
+     * computed from the pending transactions. `gas_wei` is the full cost paid for the account, and
+     * `tips_wei` is the value of its tips. `wei` is the part that tips did not cover. `wei`
+     * includes `client_wei`, the part for addresses created with the client ID, and `tip_loss_wei`,
+     * the part for executions that tips should have paid for.
      */
     executor_account_spending: {
       chain_id: number;

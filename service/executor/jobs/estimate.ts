@@ -49,7 +49,7 @@ export const openEstimateMemory = (): EstimateMemory => ({ estimates: { turn: 0 
 
 type EstimatePass = Pass<EstimateMemory & { pace: BlockPace }>;
 
-/** `unknown`: the node gave no usable answer. This does not count as a failure of the address. */
+/** `unknown`: the node gave no usable answer, which does not count as a failure of the address. */
 export type Estimate =
   | { result: "succeeds"; gas: number }
   | { result: "fails"; reason: JobReason }

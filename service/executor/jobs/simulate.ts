@@ -2,8 +2,8 @@
 // an order in which slow calls do not delay fast ones. A simulation gets a gas price, a balance
 // that pays for the gas, and the fields of the next block, so that a contract cannot distinguish a
 // simulation from the real transaction. A contract can still recognize a simulation by the block's
-// randomness and builder, which nobody knows in advance. It can also recognize a simulated recovery
-// by the transaction's origin, which is the vault in a simulation.
+// randomness and builder, which nobody knows in advance. A contract can also recognize a simulated
+// recovery by the transaction's origin, which is the vault in a simulation.
 //
 // A stranger can create intents that take a node long to simulate, at no cost. So the executor
 // records how long each account's simulations take. Calls for the fastest accounts come first.
@@ -55,8 +55,8 @@ export type SimulationRequest = {
    */
   forms: readonly Call[];
   /**
-   * The same call with little gas, which takes a node little time. It is used for accounts without
-   * a recorded duration.
+   * The same call with little gas, for accounts without a recorded duration. A node needs little
+   * time for this call.
    */
   lightForms?: readonly Call[];
   accountId: string;

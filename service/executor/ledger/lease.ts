@@ -7,8 +7,8 @@ import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * The permission to write for a chain. It ends when another process takes the lease with a higher
- * epoch.
+ * The permission to write for a chain. The permission ends when another process takes the lease
+ * with a higher epoch.
  */
 export type Fence = { chainId: number; epoch: number };
 
@@ -36,8 +36,8 @@ const silentMs = 60_000;
 /**
  * Returns a function that checks whether an executor renews a chain's lease. The lease of an
  * executor that was killed still names this executor as its holder. So the function compares the
- * lease with its previous value. It returns false if nobody holds the lease, or if the lease has
- * not changed for a minute.
+ * lease with its previous value. The function returns false if nobody holds the lease, or if the
+ * lease has not changed for a minute.
  *
  * @param nowMs milliseconds of a monotonic clock
  */

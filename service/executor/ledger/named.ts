@@ -13,7 +13,7 @@ import { withTerms } from "./due.ts";
 import { hintJobs, type Job } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** Both addresses are lower case. */
+/** A reported token, and the address that received it. Both are lower case. */
 export type NamedToken = { address: Hex; token: Hex };
 
 /**
@@ -167,7 +167,10 @@ export function postponeNamed(
   );
 }
 
-/** Records which purpose sends a token to `recovery`, in the commit that opens the purpose. */
+/**
+ * Records which purpose (use of a nonce) sends a token to `recovery`, in the commit that opens the
+ * purpose.
+ */
 export async function noteSent(
   transaction: Transaction<Tables>,
   { chainId }: Pick<Fence, "chainId">,

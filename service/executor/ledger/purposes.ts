@@ -1,7 +1,7 @@
 // Stores purposes. A purpose is the use of one nonce, for example for a batch of executions. A
 // nonce has at most one purpose. Before a transaction is sent, one commit saves the purpose, its
-// first signed transaction, and the state of its jobs. A job can get its next purpose only after
-// this purpose is confirmed.
+// first signed transaction, and the state of its jobs. Another nonce's transaction can handle the
+// jobs only after this purpose is confirmed.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -41,8 +41,8 @@ export type NewPurpose = {
 };
 
 /**
- * An address that belongs to a purpose, its share of the gas, and the account that pays for this
- * share.
+ * An address that a transaction executes or recovers, its share of the transaction's gas, and the
+ * account that pays for this share.
  */
 export type Share = Payer & { address: Hex; gas: number };
 
@@ -58,7 +58,9 @@ export type Purpose = NewPurpose & {
   transactions: SignedTransaction[];
 };
 
-/** Thrown if a job already has a purpose, or if an operator dropped the job. */
+/**
+ * Thrown if another nonce's transaction already handles a job, or if an operator dropped the job.
+ */
 export class PurposeConflict extends Error {
   override name = "PurposeConflict";
 }
@@ -85,7 +87,7 @@ export const purposeId = (
 ) => `${chainId}:${sender}:${nonce}`;
 
 /**
- * Saves a purpose.
+ * Saves a purpose: the use of a nonce, with its first transaction and its jobs.
  * @returns the number of its jobs that were free
  */
 export async function insertPurpose(
@@ -191,7 +193,10 @@ async function insertTransaction(
     .execute();
 }
 
-/** Lists a chain's purposes that are not final, with one row for each of their transactions. */
+/**
+ * Lists the purposes (uses of nonces) on a chain that are not final, with one row for each
+ * transaction.
+ */
 export async function listInFlight(db: Kysely<Tables>, chainId: number) {
   const rows = await db
     .selectFrom("executor_purposes as purpose")
@@ -204,15 +209,15 @@ export async function listInFlight(db: Kysely<Tables>, chainId: number) {
   return rows.map(({ nonce, kind, hash, max_fee }) => ({ nonce, kind, hash, maxFee: max_fee }));
 }
 
-/** Returns a sender's purposes that are not final, in the order of their nonces. */
+/** Returns a sender's purposes (uses of nonces) that are not final, sorted by nonce. */
 export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): Promise<Purpose[]> {
   return findPurposes(db, chainId, sender, (query) => query.where("state", "=", "pending"));
 }
 
 /**
- * Returns a sender's confirmed and final purposes whose nonce is at least `nonce`. If `nonce` is
- * the sender's next nonce on chain, such purposes exist only after a reorganization that was deeper
- * than the number of confirmations.
+ * Returns a sender's confirmed and final purposes (uses of nonces) whose nonce is at least `nonce`.
+ * If `nonce` is the sender's next nonce on chain, such purposes exist only after a reorganization
+ * that was deeper than the number of confirmations.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,
@@ -227,7 +232,7 @@ export function findConfirmedFrom(
   );
 }
 
-/** Returns confirmed and final purposes that were mined above block `number`. */
+/** Returns confirmed and final purposes whose transactions were mined above block `number`. */
 export function findConfirmedAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -318,7 +323,7 @@ export const toShare = (row: Selectable<Tables["executor_purpose_addresses"]>): 
   isTipped: row.by_tip === 1,
 });
 
-/** Returns the nonce after the highest nonce of a sender's purposes; 0 if the sender has none. */
+/** Returns the nonce after the highest nonce that the ledger has for a sender; 0 if it has none. */
 export async function readNextNonce(
   db: Kysely<Tables>,
   chainId: number,

@@ -1,5 +1,6 @@
-// Ends purposes. A purpose ends when its receipt is final, or when an unknown transaction has used
-// its nonce. A single commit writes all changes that belong to the end of a purpose.
+// Ends purposes (uses of nonces). A purpose ends when its receipt is final, or when an unknown
+// transaction has used its nonce. A single commit writes all changes that belong to the end of a
+// purpose.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
@@ -33,8 +34,8 @@ export type VaultOutcome =
   | { kind: "failed"; vault: Hex; reason: string };
 
 /**
- * Ends a purpose whose receipt is final: saves the outcomes, updates the jobs, and charges the
- * costs.
+ * Ends a purpose (use of a nonce) whose receipt is final: saves the outcomes, updates the jobs, and
+ * charges the costs.
  * @returns false, without a change, if the purpose was already final
  */
 export function settlePurpose(
@@ -71,8 +72,9 @@ export function settlePurpose(
 }
 
 /**
- * Confirms a purpose whose receipt has enough confirmations, and frees its jobs. The purpose stays
- * `pending`, but has a block number, until it is settled or a reorganization reopens it.
+ * Records that a purpose's transaction has enough confirmations, and frees the purpose's jobs. The
+ * purpose stays `pending`, but has a block number, until it is settled or a reorganization reopens
+ * it.
  *
  * @returns false, without a change, if the purpose was already confirmed or final
  */
@@ -100,7 +102,7 @@ export function confirmPurpose(
 }
 
 /**
- * Records that a purpose's transaction was mined, by changing the reason of the purpose's jobs to
+ * Records that a transaction was mined, by changing the reason of its jobs to
  * `awaiting_confirmations`.
  */
 export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): Promise<void> {
@@ -237,8 +239,8 @@ export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Saves a mined transaction as a pending purpose, if the ledger did not contain the transaction. If
- * the ledger has a pending purpose with the same nonce, the new purpose replaces it. The jobs of
+ * Saves a mined transaction that the ledger did not contain, as the pending purpose of its nonce.
+ * If the ledger has a pending purpose with the same nonce, the new purpose replaces it. The jobs of
  * the new purpose's addresses wait for the transaction, unless they already belong to another
  * purpose. The call is idempotent.
  *

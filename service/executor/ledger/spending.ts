@@ -16,10 +16,10 @@ type Charge = Payer & { wei: bigint; tipsWei: bigint };
 export const noAccount = "";
 
 /**
- * The cost of a purpose, in wei. The cost is charged to the day of `minedAtSeconds`, even if the
- * purpose becomes final on a later day. `gasByAddress` is the gas that each address used. If that
- * is not known, `paid` is split in proportion to the estimates. `tips` is the value of each
- * address's tips.
+ * The cost of a mined transaction, in wei. The cost is charged to the day of `minedAtSeconds`, even
+ * if the transaction becomes final on a later day. `gasByAddress` is the gas that each address
+ * used. If that is not known, `paid` is split in proportion to the estimates. `tips` is the value
+ * of each address's tips.
  */
 export type Cost = {
   purposeId: string;
@@ -161,7 +161,9 @@ async function saveAccountDay(
     .execute();
 }
 
-/** The maximum number of rows to return for an account. It is enough for a month on one chain. */
+/**
+ * The maximum number of rows to return for an account, which is enough for a month on one chain.
+ */
 const rowsMax = 31;
 
 /** Returns an account's newest 31 rows, one per day and chain. Amounts are in wei, decimal. */
@@ -214,7 +216,9 @@ export function formatCsv(rows: Awaited<ReturnType<typeof readReport>>): string 
   return `${[head.join(","), ...lines].join("\r\n")}\r\n`;
 }
 
-/** Saves the cost and the tips of each address of a purpose, and charges the accounts. */
+/**
+ * Saves the cost and the tips of each address in a settled transaction, and charges the accounts.
+ */
 export async function settleCharges(
   transaction: Transaction<Tables>,
   chainId: number,

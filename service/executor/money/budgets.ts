@@ -99,8 +99,8 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
 }
 
 /**
- * Reserves a purpose's cost in its payers' budgets, or in the chain's budget if the purpose has no
- * payers.
+ * Reserves a transaction's cost in its payers' budgets, or in the chain's budget if the transaction
+ * has no payers.
  */
 export function reserveFor(
   budgets: Budgets,
@@ -113,9 +113,9 @@ export function reserveFor(
 }
 
 /**
- * Returns the reason why a purpose cannot spend `cost` more wei, or undefined if it can. Each
- * payer's budget has to cover the payer's share. If there are no payers, the chain's budget has to
- * cover the cost.
+ * Returns the reason why a transaction's cost cannot increase by `cost` wei, or undefined if it
+ * can. Each payer's budget has to cover the payer's share. If there are no payers, the chain's
+ * budget has to cover the cost.
  */
 export function findBudgetRefusal(
   budgets: Budgets,

@@ -80,8 +80,8 @@ export const boundNextBaseFee = (baseFee: bigint, reported: bigint | undefined):
   max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, reported ?? baseFee));
 
 /**
- * The limit on the priority fee, as a multiple of the base fee. It applies only if it is higher
- * than the policy's limit.
+ * The limit on the priority fee, as a multiple of the base fee. This limit applies only if it is
+ * higher than the policy's limit.
  */
 const priorityFactor = 2n;
 

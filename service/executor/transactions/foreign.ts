@@ -1,7 +1,7 @@
-// Finds transactions of our keys that the ledger does not contain, and adopts them as purposes, so
-// that they are settled and charged like all others. Otherwise, the executor could spend a day's
-// budget twice after a restore from a backup. Each transaction's signature is verified, and a
-// quorum of endpoints has to show that the transaction used the nonce.
+// Finds transactions of our keys that the ledger does not contain, and adopts them: saves them in
+// the ledger, so that they are settled and charged like all others. Otherwise, the executor could
+// spend a day's budget twice after a restore from a backup. Each transaction's signature is
+// verified, and a quorum of endpoints has to show that the transaction used the nonce.
 
 import {
   batchSelector,
@@ -59,7 +59,7 @@ const searchSeconds = 60;
  * sends nothing, and the highest possible cost is reserved for each unknown nonce.
  *
  * @param nonce the key's nonce on chain
- * @returns whether purposes were added
+ * @returns whether transactions were adopted
  */
 export async function adoptUnknown(
   pass: Pass<UnknownNonces & SendMemory>,
@@ -160,8 +160,8 @@ export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
 }
 
 /**
- * Adopts an unknown transaction that used a purpose's nonce, and frees the purpose's jobs. The
- * caller must have found no receipt for any transaction that was signed for the purpose.
+ * Adopts an unknown transaction that used the nonce of `purpose`, and frees the jobs of `purpose`.
+ * The caller must have found no receipt for any transaction that was signed for the purpose.
  *
  * @returns false if the transaction has too few confirmations, if too few endpoints agree on it, or
  *   if it belongs to the purpose
@@ -286,7 +286,10 @@ function spendersIn(block: unknown, sender: Hex): Spender[] | undefined {
 
 type Adopted = { purpose: NewPurpose; signed: SignedTransaction };
 
-/** Returns a transaction as a purpose, or undefined if the key has not signed it. */
+/**
+ * Converts a transaction to a purpose that the ledger can save. Returns undefined if the key has
+ * not signed the transaction.
+ */
 async function describe(
   pass: Pass<SendMemory>,
   shown: unknown,

@@ -142,7 +142,7 @@ export const openTraceMemory = (): TraceMemory => ({
   traces: { untracedMs: Number.NEGATIVE_INFINITY },
 });
 
-/** The time limit for a trace. It is short, because the pass waits for the trace. */
+/** The time limit for a trace, which is short because the pass waits for the trace. */
 const traceMsMax = 2000;
 /**
  * If too few endpoints returned a trace, no trace is requested for this time, because the pass

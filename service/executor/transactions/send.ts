@@ -116,8 +116,8 @@ export function openPurse(pass: SendPass, unmined: readonly Purpose[]): () => Pr
 async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
   const nowMs = parts.clock();
-  // The last call requests the gas price. It is made only while enough endpoints refuse a
-  // transaction as too cheap.
+  // The last call requests the gas price, but only while enough endpoints refuse a transaction as
+  // too cheap.
   const isTooCheap = memory.sending.underpriced.size > 0;
   const calls = [
     { method: "eth_getBalance", params: [signer.address, view.at] },
@@ -166,7 +166,8 @@ type Sized = Pick<Order, "gas" | "data">;
 export const measureSize = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
 /**
- * Returns the cost of a purpose's most expensive transaction, in wei, if it uses all its gas.
+ * Returns the highest possible cost of the transactions that were signed for a purpose, in wei.
+ * Only one of these transactions can be mined.
  *
  * @param perByte the current fee for a byte
  */
@@ -218,8 +219,8 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
  * higher. The fees do not have to be higher if no node accepted the transaction. Sends no
  * replacement if its fee or its cost exceeds a limit, or if the key cannot pay for it.
  *
- * @param isMoot whether nothing in the purpose can succeed; a zero-value transfer then replaces the
- *   transaction
+ * @param isMoot whether nothing in the transaction can succeed; a zero-value transfer then replaces
+ *   the transaction
  * @param isTooMuch returns whether a budget refuses a cost increase in wei; a zero-value transfer
  *   is then tried instead
  * @returns the increase of the highest cost, in wei
@@ -265,8 +266,8 @@ export async function replace(
 }
 
 /**
- * Returns the higher value of each field. A purpose's newest transaction must not offer less than
- * its older ones, because the executor resends only the newest transaction.
+ * Returns the higher value of each field. The newest transaction for a nonce must not offer less
+ * than the older transactions, because the executor resends only the newest one.
  */
 const noLess = (old: Fee, now: Fee): Fee => ({
   maxFee: max(old.maxFee, now.maxFee),
@@ -335,7 +336,8 @@ export async function broadcast(
     if (!answer || "result" in answer) return [];
     const { error } = answer;
     const kind = classifyError("eth_sendRawTransaction", error);
-    // These errors are not refusals. If another transaction used the nonce, settlement finds it.
+    // The errors `already_known` and `nonce_used` are not refusals. If another transaction used the
+    // nonce, settlement finds it.
     if (kind === "already_known" || kind === "nonce_used") return [];
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
     return [kind];

@@ -32,7 +32,7 @@ export type SendingKey = {
   nonce: number;
   /** Whether `nonce` was read in this pass. */
   isFresh: boolean;
-  /** The purposes that are not final. */
+  /** The key's purposes (uses of nonces) that are not final. */
   pending: readonly Purpose[];
   unmined: readonly Purpose[];
   openPurse: () => Promise<Purse>;
@@ -142,8 +142,8 @@ async function upkeep(
 
 /**
  * Reopens confirmed and final purposes whose nonce is free again according to a quorum of
- * endpoints. This happens only after a reorganization that was deeper than the number of
- * confirmations.
+ * endpoints. A nonce becomes free again only after a reorganization that was deeper than the number
+ * of confirmations.
  */
 async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   const { parts, fence, view, signer } = pass;
@@ -212,9 +212,9 @@ const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =
   nowSeconds - (memory.sending.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
 
 /**
- * Returns whether the purpose's transaction may have to be replaced. A transaction is stuck if it
- * is too large for any block. It is also stuck if it is too cheap or overdue, and at least one
- * block was mined without it.
+ * Returns whether the newest transaction of `purpose` may have to be replaced. A transaction is
+ * stuck if it is too large for any block. It is also stuck if it is too cheap or overdue, and at
+ * least one block was mined without it.
  */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
@@ -239,7 +239,9 @@ function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
   return fee.maxFee < suggested.maxFee || fee.priorityFee < suggested.priorityFee;
 }
 
-/** Returns whether all vaults of the purpose already have code, so that no execution can run. */
+/**
+ * Returns whether all vaults in the transaction already have code, so that no execution can run.
+ */
 async function isOver(pass: KeyPass, purpose: Purpose): Promise<boolean> {
   if (purpose.kind !== "execute") return false;
   return (await findWithCode(pass, purpose.addresses)).size === purpose.addresses.length;

@@ -1,8 +1,8 @@
-// Ends a purpose with the receipt of any transaction that was signed for it. A quorum of endpoints
-// has to show the receipt, its block has to be in the chain, and the vaults have to have code. The
-// purpose's jobs continue when the receipt has enough confirmations, and the purpose's cost is
-// charged when the receipt's block is final. The executor assumes that another transaction used the
-// nonce only after it has found that transaction.
+// Settles purposes (uses of nonces). A purpose ends with the receipt of any transaction that was
+// signed for it. A quorum of endpoints has to show the receipt, its block has to be in the chain,
+// and the vaults have to have code. The purpose's jobs continue when the receipt has enough
+// confirmations, and the purpose's cost is charged when the receipt's block is final. The executor
+// assumes that another transaction used the nonce only after it has found that transaction.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
@@ -29,13 +29,13 @@ import type { SendMemory } from "./send.ts";
 export type ReceiptMemory = {
   receipts: {
     /**
-     * The block of each receipt that is not final, by purpose. The receipt is read again when this
-     * block is deep enough.
+     * The block of each receipt that is not final, by purpose ID. The receipt is read again when
+     * this block is deep enough.
      */
     mined: Map<string, number>;
     /**
-     * For each purpose whose nonce was used: the number of successive passes in which none of its
-     * transactions had a receipt.
+     * For each used nonce, by purpose ID: the number of successive passes in which none of the
+     * nonce's transactions had a receipt.
      */
     absent: Map<string, number>;
   };
@@ -45,7 +45,7 @@ export const openReceiptMemory = (): ReceiptMemory => ({
   receipts: { mined: new Map(), absent: new Map() },
 });
 
-/** The pass that functions need to settle purposes. */
+/** The pass that functions need to settle transactions. */
 export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
 /**
@@ -61,7 +61,7 @@ const absentPassesMin = 3;
 const freedSeconds = 60;
 
 /**
- * Settles or confirms mined purposes.
+ * Settles or confirms the purposes whose transactions were mined.
  * @param usedBelow the key's nonce on chain
  */
 export async function settle(
@@ -196,7 +196,7 @@ async function recordReceipt(pass: SettlePass, mined: Mined, evidence: Evidence)
   );
   const minedAtSeconds = verifyBlockTime(pass, receipt, outcomes, evidence);
   if (minedAtSeconds === undefined) return;
-  // The jobs of a confirmed purpose have been updated already.
+  // If the purpose was confirmed before, its jobs have been updated already.
   const updates =
     purpose.blockNumber === null ? await computeUpdates(pass, mined, outcomes, evidence) : [];
   const { transactionHash, blockNumber, paid } = receipt;
@@ -293,8 +293,8 @@ function verifyBlockTime(
 }
 
 /**
- * Postpones a job whose transaction was replaced by a zero-value transfer. This does not count as a
- * failure.
+ * Postpones a job whose transaction was replaced by a zero-value transfer, which does not count as
+ * a failure of the job.
  */
 async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Promise<JobUpdate> {
   const { detectedAtSeconds } = await parts.ledger.readHistory(parts.chain.chainId, address);
