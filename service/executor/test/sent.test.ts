@@ -36,7 +36,7 @@ const twoFaced = await deployOdd(world, "TwoFacedToken", "OddTokens");
 await client.setAutomine(false);
 world.startTicking(100);
 
-/** The limit on transactions per account and day. It is low, so that a test reaches it soon. */
+/** The limit on transactions per account and day, which is low so that a test reaches it soon. */
 const namedTokensPerDay = 3;
 const chains = world.chains();
 const desk = openDesk(store, pino({ level: "silent" }), namedTokensPerDay);

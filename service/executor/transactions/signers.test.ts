@@ -33,8 +33,7 @@ type Outside = Signer | "refuses" | "is silent";
 type Implementation = {
   name: string;
   /**
-   * The error that the signer throws if the server refuses. It is undefined for signers without a
-   * server.
+   * The error that the signer throws if the server refuses; undefined for signers without a server.
    */
   refusal?: RegExp;
   using(outside: Outside, use: (signer: Signer) => Promise<void>): Promise<void>;

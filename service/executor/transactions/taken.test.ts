@@ -15,8 +15,8 @@ const vaults: Hex[] = [`0x${"0a".repeat(20)}`, `0x${"0b".repeat(20)}`];
 const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
 
 /**
- * An endpoint's response to a request for a trace. It is undefined if the endpoint does not support
- * the method, and "slow" if there is no response in time.
+ * An endpoint's response to a request for a trace: undefined if the endpoint does not support the
+ * method, and "slow" if there is no response in time.
  */
 type TraceResponse = number[] | "slow" | undefined;
 

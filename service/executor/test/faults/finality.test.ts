@@ -17,7 +17,7 @@ import { jobFinder } from "../../desk.ts";
 
 const confirmations = 2;
 /**
- * The maximum number of blocks until a job's next transaction is mined. It is the sum of the
+ * The maximum number of blocks until a job's next transaction is mined: the sum of the
  * confirmations, one block for the transaction, and a margin for passes that have begun before a
  * block.
  */

@@ -82,7 +82,7 @@ describe("two keys", () => {
       .execute();
     return records.map((_, index) => jobs[index]?.reason);
   }
-  /** Returns how many purposes each key has. */
+  /** Returns how many nonces each key has used. */
   async function sentBy() {
     const rows = await store.db.selectFrom("executor_purposes").select("sender").execute();
     const of = (key: Hex) => rows.filter(({ sender }) => sender === key).length;

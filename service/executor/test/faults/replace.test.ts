@@ -25,8 +25,8 @@ const silent = await startProxy(world.rpcUrl);
 after(silent.stop);
 
 /**
- * For each pending purpose, returns the highest possible costs of its transactions in wei, the
- * oldest transaction first.
+ * For each pending nonce, returns the highest possible costs of its transactions in wei, the oldest
+ * transaction first.
  */
 async function costs(): Promise<bigint[][]> {
   const rows = await store.db

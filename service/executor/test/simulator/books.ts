@@ -47,9 +47,7 @@ function add(sums: Map<string, Sums>, id: string, gas: bigint, tips: bigint, unc
   sum.uncovered += uncovered;
 }
 
-/**
- * Adds up the costs and tips of the settled purposes, as their transactions on the chain show them.
- */
+/** Adds up the costs and tips of the settled transactions, as the chain shows them. */
 async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<string, Sums>> {
   const minedAs = new Map(
     chain.blocks.flatMap(({ mined, baseFee }) =>

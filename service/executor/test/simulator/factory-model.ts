@@ -1,4 +1,4 @@
-// A model of the factory contract. It runs calldata on a state that consists of plain maps, with
+// A model of the factory contract, which runs calldata on a state that consists of plain maps, with
 // the effects that the factory's interface promises.
 
 import { type Hex, type Tip, zeroAddress } from "executable-address";

@@ -1,5 +1,5 @@
 // Counts the calls that one process makes for an idle chain: the calls by its executor and by its
-// observer. There is one unpaid address. It is open for 20 minutes of simulated time, and then
+// observer. There is one unpaid address, which is open for 20 minutes of simulated time, and then
 // closed for an hour, or for six hours in `npm run test:long`.
 
 import assert from "node:assert/strict";

@@ -189,8 +189,8 @@ test("does not raise the fee of a transaction that both endpoints call underpric
 
 describe("on a chain of empty blocks whose nodes demand a minimum price", () => {
   /**
-   * The minimum gas price that the nodes accept. It is higher than the base fee of 10 and the first
-   * offer, but lower than the highest allowed offer of 10 + 20.
+   * The minimum gas price that the nodes accept. This price is higher than the base fee of 10 and
+   * the first offer, but lower than the highest allowed offer of 10 + 20.
    */
   const minimum = 25n;
   const highest = "0x1388";

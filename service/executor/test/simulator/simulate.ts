@@ -26,14 +26,14 @@ export type Options = {
   /** The number of intents that nodes simulate slowly. */
   hostile?: number;
   /**
-   * Whether slow simulations are isolated. It is false for the control, in which simulations have
-   * no time limit, and a slow endpoint counts as unavailable.
+   * Whether slow simulations are isolated. In the control, which does not isolate them, simulations
+   * have no time limit, and a slow endpoint counts as unavailable.
    */
   isolates?: boolean;
   /** Whether all intents are expired. */
   isOver?: boolean;
   watch?(line: string): void;
-  /** The number of balance reads per pass. It is low, so that a scan takes several steps. */
+  /** The number of balance reads per pass, which is low so that a scan takes several steps. */
   looksPerPass?: number;
   /** The number of keys that pay gas. If there are two, each key sometimes refuses to sign. */
   keys?: number;

@@ -37,8 +37,8 @@ export type World = {
   chain: ChainModel;
   vaults: VaultModel[];
   /**
-   * The time at which an address got its record, in seconds. It is 0 if the address had a record
-   * from the start.
+   * The time at which an address got its record, in seconds; 0 if the address had a record from the
+   * start.
    */
   knownAt: ReadonlyMap<Hex, number>;
   /** Settings of an executor in this world. */
