@@ -124,7 +124,8 @@ const signature = { r: `0x${"ab".repeat(32)}`, s: `0x${"cd".repeat(32)}`, yParit
  * Estimates the cost of the launch's remaining steps at the current gas price.
  *
  * @param isExecuted whether the address is already executed
- * @throws if the gas price is above the chain's `maxFeePerGas`, or if the chain cannot be read
+ * @throws if the chain does not support the contracts, if the gas price is above the chain's
+ *   `maxFeePerGas`, or if the chain cannot be read
  */
 export async function estimateLaunch(
   { chain, rpc, reader, wallet, record }: Estimated,

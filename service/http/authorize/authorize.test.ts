@@ -46,8 +46,8 @@ async function send(headers: Headers, to = service): Promise<Answer> {
 const origin = "https://shop.example.com";
 
 /**
- * Creates an account that allows `origin`. Each test has its own account, because rate limits are
- * per account.
+ * Creates an account that allows `origin`. Each test has its own account, so that tests do not
+ * share rate limits.
  */
 async function newAccount(to = service) {
   const { accountId, apiKey } = await to.newKey();

@@ -154,7 +154,7 @@ const verdictInput = z.strictObject({
 
 /**
  * Mounts the routes that list, add, and remove allowed origins. The route `/origins/verdict`
- * explains which origins a new entry would allow.
+ * explains which origins a new entry would allow, and whether an origin is allowed already.
  */
 export function mountOrigins(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
   const { db } = parts.store;

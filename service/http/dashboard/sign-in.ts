@@ -1,6 +1,6 @@
-// Serves POST /auth/* for the dashboard's own pages: sign-up, sign-in, sign-out, and password
-// changes. Hashing a password is the most expensive work that a stranger can request, so requests
-// for hashes wait in a queue.
+// Serves POST /auth/* for the dashboard's own pages: sign-up, sign-in, sign-out, and changing or
+// resetting a password. Hashing a password is the most expensive work that a stranger can request,
+// so requests for hashes wait in a queue.
 
 import { availableParallelism } from "node:os";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";

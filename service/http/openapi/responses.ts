@@ -247,8 +247,9 @@ const refusals = {
   ReferenceInUse: {
     codes: ["reference_in_use"],
     description:
-      "Another address of the account already has this reference, or a client ID tried to " +
-      "set the reference of an existing address. The issue's message is the existing address.",
+      "Another address of the account already has this reference, and the issue's message is " +
+      "that address. Or a client ID tried to set the reference of an existing address, and " +
+      "`issues` is empty.",
     headers: known,
   },
   NoneOfYours: {

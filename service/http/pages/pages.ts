@@ -118,7 +118,7 @@ export function mountPages(app: FastifyInstance, parts: Parts, statuses: Statuse
   app.register(async (scope) => servePages(scope, served, openPreviews(parts, statuses)));
 }
 
-/** Serves the files in `directory`. If the directory is empty, only the API is available. */
+/** Serves the files in `directory`. If the pages are not built, only the API is available. */
 export function servePages(
   app: FastifyInstance,
   { publicUrl, localNodes, pagesInFlightMax = 1_000, onShed = () => {} }: Served,
