@@ -3,7 +3,7 @@
 import { toHex } from "executable-address";
 import type { Payment } from "../follow/parts.ts";
 
-/** Returns a payment, by default of 25 units. Each call uses the next log index of the block. */
+/** Returns a payment, by default of 25 units. Each payment gets a new log index. */
 export function paymentTo(
   address: Payment["address"],
   blockNumber: number,
