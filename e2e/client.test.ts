@@ -32,14 +32,14 @@ after(() => service.close());
 const intent = () => newIntent() as unknown as NewIntent;
 
 describe("executable-address/client on the service", () => {
-  test("returns unauthorized without a credential and with a wrong credential", async () => {
+  test("the client reports `unauthorized` without a credential or with a wrong one", async () => {
     const isUnauthorized = { name: "ServiceError", status: 401, code: "unauthorized" };
     await assert.rejects(createClient({ baseUrl }).create(intent()), isUnauthorized);
     const wrong = createClient({ baseUrl, apiKey: `svc_sk_${"0".repeat(64)}` });
     await assert.rejects(wrong.create(intent()), isUnauthorized);
   });
 
-  test("returns `invalid_request` with issues for a token that is not listed", async () => {
+  test("the client reports `invalid_request` with issues for an unlisted token", async () => {
     const client = createClient({ baseUrl, apiKey });
     const unlisted = { ...intent(), token: `0x${"3".repeat(40)}` as Hex };
     const error = await client.create(unlisted).catch((error) => error);
@@ -47,7 +47,7 @@ describe("executable-address/client on the service", () => {
     assert.deepEqual(error.issues[0]?.path, ["token"]);
   });
 
-  test("creates an address, looks it up in any letter case, and lists chains", async () => {
+  test("the client creates an address, finds it in any letter case, and lists chains", async () => {
     const client = createClient({ baseUrl, apiKey });
     const record = await client.create(intent());
     const upper = `0x${record.address.slice(2).toUpperCase()}` as Hex;
@@ -57,13 +57,13 @@ describe("executable-address/client on the service", () => {
     assert.equal((await client.chains()).chains[0]?.chainId, 1);
   });
 
-  test("retries after `rate_limited` until all create requests succeed", async () => {
+  test("the client retries after `rate_limited` until all create requests succeed", async () => {
     const client = createClient({ baseUrl, apiKey, retriesMax: 10 });
     const made = await Promise.all(Array.from({ length: 130 }, () => client.create(intent())));
     assert.equal(new Set(made.map(({ address }) => address)).size, 130);
   });
 
-  test("returns references in lists to an API key, but not to a client ID", async () => {
+  test("an API key finds addresses by reference; reading events needs a credential", async () => {
     const mine = await service.newKey();
     const client = createClient({ baseUrl, apiKey: mine.apiKey });
     const { address } = await client.create(intent(), { reference: "order 42" });
@@ -74,7 +74,7 @@ describe("executable-address/client on the service", () => {
     await assert.rejects(nobody.events(), { name: "ServiceError", code: "unauthorized" });
   });
 
-  test("changes webhook endpoints with a key, and sends each change only once", async () => {
+  test("the client changes webhook endpoints, and sends each change only once", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const reader = { name: "reports", scopes: ["read"] as const, expiresAtMs: null };
@@ -106,7 +106,7 @@ describe("executable-address/client on the service", () => {
     assert.deepEqual(await webhooks.list(), []);
   });
 
-  test("creates only what the server signed if the client ID is bound", async () => {
+  test("a bound client ID creates only what the server signed", async () => {
     const { accountId } = await service.newKey();
     const { db } = service.parts.store;
     const actor = { atMs: Date.now() };

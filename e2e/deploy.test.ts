@@ -50,7 +50,7 @@ function faultsOf(expression: string): string[] {
 }
 
 describe("alerts and dashboard", () => {
-  test("finds an unknown metric or label", () => {
+  test("control: the check finds an unknown metric and an unknown label", () => {
     assert.deepEqual(faultsOf("rate(http_answers_total[5m]) > 0"), ["http_answers_total"]);
     const expression = "sum by (color) (executor_leads) < 1";
     assert.deepEqual(faultsOf(expression), [`color in ${expression}`]);
@@ -70,7 +70,7 @@ describe("alerts and dashboard", () => {
   });
 
   // increase() of a series that begins with 1 returns 0, as unit tests with promtool have shown.
-  test("an alert that counts events also sees the first event of a series", () => {
+  test("an alert that counts events includes the first event of a series", () => {
     const counting = [...read("alerts.yaml").matchAll(/expr: (increase\((\w+).*?\) > 0.*)/g)];
     assert.ok(counting.length >= 5);
     for (const [, expression, name] of counting)
@@ -78,7 +78,7 @@ describe("alerts and dashboard", () => {
         assert.match(expression!, new RegExp(`or \\(${name}.* unless ${name}.* offset `));
   });
 
-  test("every panel uses existing metrics", () => {
+  test("every panel of the dashboard uses existing metrics", () => {
     const { panels } = JSON.parse(read("grafana.json")) as Dashboard;
     assert.ok(panels.length >= 12);
     for (const { title, targets } of panels)
@@ -121,7 +121,7 @@ describe("the image, the compose file, and the systemd unit", () => {
     );
   });
 
-  test("name only existing files", () => {
+  test("the Dockerfile copies only existing files", () => {
     const copied = copiedIn(read("Dockerfile")).filter((source) => !source.includes("*"));
     assert.ok(copied.length > 8);
     for (const source of copied) assert.ok(existsSync(join(root, source)), source);
@@ -150,7 +150,7 @@ describe("the image, the compose file, and the systemd unit", () => {
     );
   });
 
-  test("set only environment variables that the service reads", () => {
+  test("the deployment sets only environment variables that the service reads", () => {
     const settings = readFileSync(join(root, "service/config.ts"), "utf8");
     const named = [
       ...read("compose.yaml").matchAll(/^ {2,6}([A-Z][A-Z_]+): /gm),

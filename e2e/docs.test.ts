@@ -41,7 +41,7 @@ const blocks = (page: string, language: string) =>
     (m) => m[1]!,
   );
 
-test("each of the 15 rows about what happens to the money names an existing test", () => {
+test("each of the 15 rows about the fate of money names an existing test", () => {
   const lines = read("index.md")
     .split("\n")
     .filter((line) => line.startsWith("| ") && line.includes("]("));
@@ -56,7 +56,7 @@ test("each of the 15 rows about what happens to the money names an existing test
   }
 });
 
-test("every link leads to an existing file and heading", () => {
+test("every link in the documentation leads to an existing file and heading", () => {
   const broken = pages.flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
       .filter(([, path, heading]) => {
@@ -88,7 +88,7 @@ test("docs/verifying.md contains only the prefix from which addresses are derive
   assert.deepEqual(new Set(found), new Set([initCodePrefix]));
 });
 
-test("the tables contain each setting with its default, and no other settings", () => {
+test("the tables of settings contain each setting with its default, and no others", () => {
   const defaults = new Map<string, string>();
   for (const page of ["self-hosting.md", "executor.md"]) {
     for (const [, names, cell] of read(page).matchAll(/^\| (`[A-Z_`, ]+`) \| (.*?) \|/gm)) {
@@ -110,7 +110,7 @@ test("the tables contain each setting with its default, and no other settings", 
   }
 });
 
-test("the service has each metric that the pages mention", () => {
+test("the service has each metric that the documentation mentions", () => {
   const service = join(docs, "../service");
   const sources = readdirSync(service, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts") && !file.includes("node_modules"))
@@ -128,12 +128,12 @@ test("the service has each metric that the pages mention", () => {
   );
 });
 
-test("each chain in the docs is valid in a chains file", () => {
+test("each chain in the documentation is valid in a chains file", () => {
   const [chains] = blocks("self-hosting.md", "json").map((text) => JSON.parse(text));
   assert.equal(parseChains(chains, "the page").length, 1);
 });
 
-test("the status in the docs matches spec/openapi.json", () => {
+test("the status example in the documentation matches spec/openapi.json", () => {
   judgeStatus(JSON.parse(blocks("status-and-events.md", "json")[0]!));
 });
 
@@ -141,14 +141,14 @@ describe("docs/intents.md", () => {
   const [intent, call] = blocks("intents.md", "json").map((text) => JSON.parse(text));
   const rows = [...read("intents.md").matchAll(/^\| `(".*)` \| `(.*)` \| `(.*)` \| (.*) \|$/gm)];
 
-  test("accepts its examples", async () => {
+  test("the service accepts the example intents of docs/intents.md", async () => {
     assert.deepEqual((await create(intent)).json().intent, { ...intent });
     const other = { ...intent, calls: [call] };
     assert.deepEqual((await create(other)).json().intent, other);
   });
 
   for (const [, fragment, path, code, says] of rows) {
-    test(`400 ${code} at ${path} for ${fragment}`, async () => {
+    test(`docs/intents.md is right about 400 ${code} at ${path} for ${fragment}`, async () => {
       const change = JSON.parse(`{${fragment}}`);
       const isCall = ["target", "function", "args"].some((name) => name in change);
       const last = { ...intent.calls.at(-1), ...change };
@@ -162,7 +162,7 @@ describe("docs/intents.md", () => {
     });
   }
 
-  test("the table of refusals is found", () => assert.ok(rows.length > 25));
+  test("control: docs/intents.md has a table of refusals", () => assert.ok(rows.length > 25));
 });
 
 test("docs/api.md and spec/service.md contain every error code with its status", () => {

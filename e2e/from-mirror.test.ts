@@ -167,7 +167,7 @@ describe("executor --from-mirror", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("rejects an invalid mirror URL and an unknown flag with one sentence each", async () => {
+  test("executor --from-mirror rejects an invalid URL and an unknown flag", async () => {
     for (const [args, sentence] of [
       [["--from-mirror", "ftp://a.example"], /^EXECUTOR_MIRRORS is .*; expected base URLs/],
       [["--from-mirrors", "https://a.example"], /^Unknown option '--from-mirrors'/],
@@ -180,7 +180,7 @@ describe("executor --from-mirror", () => {
     }
   });
 
-  test("executes addresses that pay a tip despite lying, silent, and corrupt mirrors", async () => {
+  test("executor --from-mirror executes tipping addresses despite faulty mirrors", async () => {
     const first = await addToMirror([early, plain, corrupt, expired], corrupt);
     assert.deepEqual(first, { written: 3, corrupt: 1 });
     start(mirrors);
@@ -196,7 +196,7 @@ describe("executor --from-mirror", () => {
     assert.equal(await isExecuted(corrupt), false);
   });
 
-  test("executes records that a mirror adds or repairs later", async () => {
+  test("executor --from-mirror executes records that a mirror adds or repairs later", async () => {
     await pay([late]);
     const store = await openStore({ dataDirectory: data });
     const [terms, address] = [Buffer.from(fromHex(corrupt.terms)), fromHex(corrupt.address)];
@@ -206,7 +206,7 @@ describe("executor --from-mirror", () => {
     await until("both are executed", () => allExecuted([late, corrupt]), 60);
   });
 
-  test("continues after `kill -9` even if the server does not support range requests", async () => {
+  test("executor --from-mirror continues after `kill -9` without range requests", async () => {
     await end(child, "SIGKILL");
     knowsRanges = false;
     asked.length = 0;
@@ -219,13 +219,13 @@ describe("executor --from-mirror", () => {
     assert.equal(await isExecuted(plain), false);
   });
 
-  test("reads a replaced list from its beginning", async () => {
+  test("executor --from-mirror reads a replaced list from its beginning", async () => {
     await pay([again]);
     writeFileSync(list, `${JSON.stringify(again)}\n`);
     await until("it is executed", () => isExecuted(again), 60);
   });
 
-  test("keeps valid records that pay a tip and can still be executed", async () => {
+  test("executor --from-mirror keeps only records that pay a tip and can still run", async () => {
     await end(child, "SIGTERM");
     assert.equal(child.exitCode, 0);
     const store = await openStore({ dataDirectory: own });

@@ -148,7 +148,7 @@ const expire = async () => {
 };
 
 describe("a paid address", () => {
-  test("cannot execute before the full amount arrives", async () => {
+  test("a paid address cannot be executed before the full amount arrives", async () => {
     const order = await createOrder();
     await pay(order.address, amount - 1n);
     await assert.rejects(execute(order));
@@ -156,7 +156,7 @@ describe("a paid address", () => {
     assert.equal(await balanceOf(order.address), amount - 1n);
   });
 
-  test("executes once, regardless of the sender, and the money goes to the shop", async () => {
+  test("a paid address executes once, and all the money goes to the shop", async () => {
     const order = await createOrder();
     await pay(order.address, amount);
     const { logs } = await execute(order);
@@ -167,7 +167,7 @@ describe("a paid address", () => {
     assert.equal(await paidFor(order), amount);
   });
 
-  test("returns excess, late money, and other tokens to recovery after execution", async () => {
+  test("an executed address returns excess, late money, and other tokens to recovery", async () => {
     const order = await createOrder();
     await pay(order.address, amount + 7n);
     await pay(order.address, 5n, coin);
@@ -182,7 +182,7 @@ describe("a paid address", () => {
     assert.equal(await paidFor(order), amount);
   });
 
-  test("keeps a wrong token until execution or expiry", async () => {
+  test("an address keeps a wrong token until its execution or expiry", async () => {
     const order = await createOrder();
     await pay(order.address, 5n, coin);
     await assert.rejects(recover(order, [coin]));
@@ -191,7 +191,7 @@ describe("a paid address", () => {
     assert.equal(await balanceOf(order.intent.recovery, coin), 5n);
   });
 
-  test("returns everything after expiry and never executes", async () => {
+  test("an address returns everything after expiry and never executes", async () => {
     const order = await createOrder();
     await pay(order.address, amount);
     await expire();
@@ -207,13 +207,13 @@ describe("a paid address", () => {
 });
 
 describe("the record of a created address", () => {
-  test("returns 404 `not_found` for an unknown address", async () => {
+  test("the record of an unknown address is missing: 404 `not_found`", async () => {
     const response = await fetch(`${running.baseUrl}/address/${payerAccount.address}`);
     assert.equal(response.status, 404);
     assert.equal(((await response.json()) as { error: { code: string } }).error.code, "not_found");
   });
 
-  test("is returned to anyone for any letter case and matches the contract", async () => {
+  test("anyone gets an address's record, which matches the contract", async () => {
     const { address, terms } = await createOrder();
     const upper = `0x${address.slice(2).toUpperCase()}`;
     const response = await fetch(`${running.baseUrl}/address/${upper}`);

@@ -152,7 +152,7 @@ async function until(what: string, isTrue: () => Promise<boolean>): Promise<void
 }
 
 describe("examples/shop", () => {
-  test("returns 400 for an unsigned webhook and for an order without an address", async () => {
+  test("the example shop returns 400 for an unsigned webhook or an invalid address", async () => {
     const post = (path: string, body: string) =>
       fetch(shopUrl() + path, { method: "POST", body, redirect: "manual" });
     assert.equal((await post("/webhooks", "{}")).status, 400);
@@ -163,7 +163,7 @@ describe("examples/shop", () => {
     assert.equal((await fetch(`${shopUrl()}/lib/uqr/..%2f..%2f..%2fsettings.js`)).status, 404);
   });
 
-  test("fills in the wallet's address for returns only if that address is usable", async () => {
+  test("the example shop fills in only a usable return address from a wallet", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     const field = page.getByLabel("Your address");
@@ -194,7 +194,7 @@ describe("examples/shop", () => {
     await page.close();
   });
 
-  test(`${count} orders: delivers each paid order once and returns all other money`, async () => {
+  test(`the example shop delivers ${count} paid orders once and returns the rest`, async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     const orders: Order[] = [];

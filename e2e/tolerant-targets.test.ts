@@ -56,7 +56,7 @@ for (const [name, called] of Object.entries(functions)) targets.push(await bring
 
 describe("targets that continue after their inner calls failed", () => {
   for (const [index, target] of targets.entries()) {
-    test(`${target.name}: the factory rejects the target's lowest limit`, async () => {
+    test(`${target.name}: the factory rejects the target's lowest gas limit`, async () => {
       // The service does not know this address, so only this test executes it.
       const record = makeRecord({ ...target.intent, salt: numberToHex(index, { size: 32 }) });
       await mint(record.address);
@@ -76,7 +76,7 @@ describe("targets that continue after their inner calls failed", () => {
     });
   }
 
-  test("execute completely in all five cases, and a check finds no problem", async () => {
+  test("intents with five tolerant targets execute completely, and a check agrees", async () => {
     const paid: { target: Target; address: Hex }[] = [];
     for (const target of targets) {
       const { findings } = (await post("check", target.intent)) as { findings: unknown };

@@ -33,7 +33,7 @@ for (const kind of deployments) {
       return [...new Set((await Promise.all(asked)).map(({ statusCode }) => statusCode))];
     };
 
-    test("opens no session, because tokens are stored as digests", async () => {
+    test("a session token from a copy of the database opens no session", async () => {
       const browser = openBrowser(service);
       await browser.signUp("backup@example.com");
       const { rows } = await sql<{ token: string }>`select token from auth_sessions`.execute(
@@ -47,7 +47,7 @@ for (const kind of deployments) {
       assert.notEqual(rows[0]!.token, token);
     });
 
-    test("contains no credential, no password, and no reset token", async () => {
+    test("a copy of the database contains no credential, password, or reset token", async () => {
       const browser = openBrowser(service);
       const email = "backup2@example.com";
       await browser.signUp(email);

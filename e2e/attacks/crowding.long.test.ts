@@ -65,7 +65,7 @@ for (const kind of deployments) {
     };
 
     // This runs first, because the streams below also send requests to the node.
-    test("receives 429 for too many simulations, and node calls stay limited", async () => {
+    test("a client with too many simulations gets 429, and node calls are limited", async () => {
       const path = `/v1/address/${address}/simulation`;
       const statuses = new Map<number, number>();
       for (let i = 0; i < 60; i++) {
@@ -81,7 +81,7 @@ for (const kind of deployments) {
       assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 
-    test("gets only one client's share of each server's streams", async () => {
+    test("a client gets only its own share of each server's event streams", async () => {
       const path = `/v1/address/${address}/events`;
       const greedy = [];
       for (let i = 0; i < 30; i++) greedy.push(await ask(path, "192.0.2.1"));
@@ -99,7 +99,7 @@ for (const kind of deployments) {
       for (const each of [...greedy, other, again]) each.hangUp();
     });
 
-    test("control: the client can look up addresses the whole time", async () => {
+    test("control: a client over its limits can still look up addresses", async () => {
       assert.equal((await ask(`/v1/address/${address}`, "192.0.2.1")).status, 200);
     });
   });

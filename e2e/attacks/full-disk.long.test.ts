@@ -23,7 +23,7 @@ const canMount =
   spawnSync("unshare", ["-rm", "sh", "-c", `${mount} /mnt && ${asNobody} id -un`]).status === 0;
 
 for (const kind of deployments) {
-  test(`returns 503 only while the disk of ${kind} is full, and loses nothing`, {
+  test(`if the disk of ${kind} is full, requests get 200 or 503, and nothing is lost`, {
     skip: canMount ? false : "no file system of a size of its own can be mounted here",
   }, async () => {
     const observed = await fillDiskOf(kind);

@@ -75,7 +75,7 @@ async function readEvents(): Promise<ServiceEvent[]> {
 }
 
 describe("webhooks of killed executors", () => {
-  test(`lose no event in ${rounds} rounds, and keep IDs and order in repetitions`, async (t) => {
+  test(`executors killed in ${rounds} rounds lose no event and keep the order`, async (t) => {
     const paid: string[] = [];
     let [first, second] = [startExecutor(), startExecutor()];
     for (let round = 1; round <= rounds; round++) {

@@ -53,7 +53,7 @@ after(async () => {
 });
 
 describe("the account", () => {
-  test("changes the password only if the current password is right", async () => {
+  test("the account page changes the password only if the current password is right", async () => {
     await page.goto(`${site}/account`);
     await page.getByLabel("Current password", { exact: true }).fill("wrong wrong wrong");
     await page.getByLabel("New password", { exact: true }).fill(newPassword);
@@ -64,7 +64,7 @@ describe("the account", () => {
     await page.getByText("Password changed").waitFor();
   });
 
-  test("lists a different browser's session and signs out that session immediately", async () => {
+  test("the account page lists another browser's session and can sign it out", async () => {
     const elsewhere = await browser.newContext({ userAgent: "Mozilla/5.0 (Windows) Firefox/150" });
     const other = await elsewhere.newPage();
     await other.goto(`${site}/account`);
@@ -82,7 +82,7 @@ describe("the account", () => {
     await elsewhere.close();
   });
 
-  test("signs out all other sessions with one press", async () => {
+  test("the account page signs out all other sessions with one press", async () => {
     const others = await Promise.all([1, 2].map(() => browser.newContext()));
     for (const context of others) {
       const other = await context.newPage();
@@ -107,7 +107,7 @@ describe("the account", () => {
     await page.getByText("this device").waitFor();
   });
 
-  test("shows the gas spent for the account by day and chain", async () => {
+  test("the account page shows the gas spent for the account by day and chain", async () => {
     await page.getByText("No gas spent yet.").waitFor();
     await page.route("**/dashboard/api/account", async (route) => {
       const answer = await (await route.fetch()).json();
@@ -123,7 +123,7 @@ describe("the account", () => {
     await page.unroute("**/dashboard/api/account");
   });
 
-  test("shows the sign-in form after a session ends, and then the requested page", async () => {
+  test("after a session ends, signing in opens the page that the user requested", async () => {
     await context.clearCookies();
     await page.getByRole("link", { name: "Activity", exact: true }).click();
     await page.getByText("Your session ended").waitFor();
@@ -163,7 +163,7 @@ describe("the account", () => {
     await page.getByRole("heading", { name: "Origins" }).waitFor();
   });
 
-  test("says that sign-up is closed instead of showing a form", async () => {
+  test("the dashboard says that sign-up is closed instead of showing a form", async () => {
     const visitor = await browser.newPage();
     await visitor.route("**/dashboard/api/config", async (route) => {
       const answer = await route.fetch();
@@ -176,8 +176,8 @@ describe("the account", () => {
   });
 });
 
-describe("the shell", () => {
-  test("the first Tab offers to skip the menu, and a new page takes the focus", async () => {
+describe("the dashboard's frame", () => {
+  test("the first Tab offers to skip the menu, and a new page gets the focus", async () => {
     await openPage(page, `${site}/account`);
     await page.keyboard.press("Tab");
     await page.locator(":focus", { hasText: "Skip to content" }).waitFor();
@@ -187,14 +187,14 @@ describe("the shell", () => {
     await page.locator("h1:focus", { hasText: "Activity" }).waitFor();
   });
 
-  test("links to the documentation and the API description", async () => {
+  test("the dashboard links to the documentation and the API description", async () => {
     const link = (name: string) => page.getByRole("link", { name }).getAttribute("href");
     assert.equal(await link("Documentation"), docsUrl);
     const path = await link("OpenAPI");
     assert.equal((await fetch(site + path)).status, 200);
   });
 
-  test("applies the chosen color scheme before the first paint after a reload", async () => {
+  test("the chosen color scheme applies before the first paint after a reload", async () => {
     await page.getByRole("button", { name: /^Theme: system/ }).click();
     await page.reload();
     await page.getByRole("button", { name: /^Theme: light/ }).click();
@@ -203,14 +203,14 @@ describe("the shell", () => {
     await page.getByRole("button", { name: /^Theme: dark/ }).click();
   });
 
-  test("says that the page may be out of date while the browser is offline", async () => {
+  test("the dashboard says while offline that a page may be out of date", async () => {
     await context.setOffline(true);
     await page.getByText("You’re offline").waitFor();
     await context.setOffline(false);
     await page.getByText("You’re offline").waitFor({ state: "detached" });
   });
 
-  test("shows a server error with a retry button", async () => {
+  test("the dashboard shows a server error with a retry button", async () => {
     await page.route("**/dashboard/api/activity*", (route) =>
       route.fulfill({
         status: 500,
@@ -230,8 +230,8 @@ const paths = [
   ...["/activity", "/account"],
 ];
 
-describe("every page passes the checks in light and dark at 1280 and 360 px", () => {
-  test("every page of a signed-in user passes", async () => {
+describe("every page of the dashboard in light and dark at 1280 and 360 px", () => {
+  test("every page of a signed-in user passes the accessibility checks", async () => {
     const seen = await context.newPage();
     for (const path of paths) {
       await openPage(seen, site + path);
@@ -247,7 +247,7 @@ describe("every page passes the checks in light and dark at 1280 and 360 px", ()
     await seen.close();
   });
 
-  test("every page of a signed-out user passes", async () => {
+  test("every page of a signed-out user passes the accessibility checks", async () => {
     const signedOut = await browser.newContext({ reducedMotion: "reduce" });
     const seen = await signedOut.newPage();
     for (const path of ["/", "/sign-up", "/reset", "/reset#token=x"]) {
@@ -258,7 +258,7 @@ describe("every page passes the checks in light and dark at 1280 and 360 px", ()
   });
 });
 
-test("is in English, from left to right, regardless of the browser's language", async () => {
+test("the dashboard is in English, from left to right, in every browser language", async () => {
   const storageState = await context.storageState();
   const reader = await browser.newContext({ locale: "ar", storageState });
   const seen = await reader.newPage();
@@ -275,7 +275,7 @@ test("is in English, from left to right, regardless of the browser's language", 
   await reader.close();
 });
 
-test("keeps the session and shows the reason if signing out fails", async () => {
+test("if signing out fails, the dashboard keeps the session and shows the reason", async () => {
   await page.goto(`${site}/credentials`);
   await page.route("**/auth/sign-out", (route) => route.abort());
   await page.getByRole("button", { name: "Sign out", exact: true }).click();
@@ -314,4 +314,4 @@ test("signing out deletes the account's data from the page", async () => {
   await heading.waitFor();
 });
 
-test("no page violated the policy or threw", () => assert.deepEqual(faults, []));
+test("no page violated the content security policy or threw", () => assert.deepEqual(faults, []));

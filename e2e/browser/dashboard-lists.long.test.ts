@@ -38,7 +38,7 @@ after(async () => {
 });
 
 describe("lists", () => {
-  test("rejects the 21st origin, and shows the reason", async () => {
+  test("the dashboard rejects the 21st origin and shows the reason", async () => {
     await page.goto(`${site}/origins`);
     for (let number = 1; number <= 20; number++) {
       await page.getByLabel("Origin", { exact: true }).fill(`https://shop${number}.example.com`);
@@ -60,7 +60,7 @@ describe("lists", () => {
     await page.getByText("19 of 20").waitFor();
   });
 
-  test("finds addresses by their beginning", async () => {
+  test("a search finds addresses by their first characters", async () => {
     await page.getByRole("link", { name: "Addresses", exact: true }).click();
     await page.getByRole("cell", { name: createdAddress }).first().waitFor();
     await page.getByLabel("Address or reference").fill("0xffffffffff");
@@ -80,7 +80,7 @@ describe("lists", () => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  test("the URL contains the filter, so a bookmark restores the filter", async () => {
+  test("the URL of a list contains its filter, so a bookmark restores the filter", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByLabel("Address or reference").fill("42, the");
     await page.getByLabel("Status").selectOption("unfunded");
@@ -115,7 +115,7 @@ describe("lists", () => {
     await page.keyboard.press("Escape");
   });
 
-  test("shows the names of the keys on a Mac", async () => {
+  test("the dashboard shows the names of the keys on a Mac", async () => {
     const shown = (at: Page) => at.locator("header kbd").innerText();
     assert.equal(await shown(page), "Ctrl K");
     const mac = await context.newPage();
@@ -128,4 +128,4 @@ describe("lists", () => {
   });
 });
 
-test("no page violated the policy or threw", () => assert.deepEqual(faults, []));
+test("no page violated the content security policy or threw", () => assert.deepEqual(faults, []));

@@ -59,7 +59,7 @@ after(async () => {
 });
 
 describe("a new user gets a credential", () => {
-  test("shows an error below each invalid field, and focuses the first invalid field", async () => {
+  test("a form shows an error below each invalid field, and focuses the first", async () => {
     await page.goto(`${site}/sign-up`);
     const press = () => page.getByRole("button", { name: "Create account" }).click();
     await press();
@@ -79,7 +79,7 @@ describe("a new user gets a credential", () => {
     assert.equal(await page.getByText("Enter an email address").count(), 0);
   });
 
-  test("shows why a sign-up is rejected, and opens the overview after a success", async () => {
+  test("the dashboard shows why a sign-up was rejected, and opens after a success", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill("shop@example.com");
     await page.getByLabel("Password", { exact: true }).fill(password);
@@ -111,7 +111,7 @@ describe("a new user gets a credential", () => {
     assert.equal(await page.getByText("Get started").count(), 0);
   });
 
-  test("shows the API key once, and the key works", async () => {
+  test("the dashboard shows a new API key once, and the key works", async () => {
     await page.getByRole("link", { name: "Set up: From a server" }).click();
     await page.getByRole("button", { name: "Create API key" }).click();
     apiKey = (await newKeyShown()) ?? "";
@@ -119,7 +119,7 @@ describe("a new user gets a credential", () => {
     assert.equal((await createWithKey(service, apiKey)).status, 200);
   });
 
-  test("keeps showing the key after Escape, but shows only its prefix after a reload", async () => {
+  test("Escape keeps a new key visible; a reload leaves only its prefix", async () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     assert.equal(await newKeyShown(), apiKey);
@@ -130,7 +130,7 @@ describe("a new user gets a credential", () => {
 });
 
 describe("a page creates addresses with the client ID", () => {
-  test("returns 403 `origin_not_allowed` before the page's origin is added", async () => {
+  test("a create request from a page returns 403 before the page's origin is added", async () => {
     clientId = (await page.getByText(/^svc_client_/).textContent()) ?? "";
     assert.match(clientId, /^svc_client_[0-9a-f]{32}$/);
     const { status, body } = await createFrom(context, service, shop.origin, {
@@ -139,7 +139,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.deepEqual([status, body.error?.code], [403, "origin_not_allowed"]);
   });
 
-  test("shows why an origin is invalid while the user types, and again after sending", async () => {
+  test("the dashboard shows why an origin is invalid while the user types", async () => {
     await page.getByRole("link", { name: "Origins", exact: true }).click();
     await page.getByLabel("Origin", { exact: true }).fill("https://*.co.uk");
     await page.getByText("anyone can register a name under co.uk").waitFor();
@@ -153,7 +153,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.equal(await page.evaluate("document.activeElement.name"), "origin");
   });
 
-  test("shows an entry's canonical form and allowed origins while the user types", async () => {
+  test("the dashboard shows an entry's canonical form and its origins during typing", async () => {
     await page.getByLabel("Origin", { exact: true }).fill("HTTPS://*.Example.com:443/");
     const verdict = page.getByText("Saved as").locator("..");
     await verdict.getByText("https://*.example.com", { exact: true }).first().waitFor();
@@ -161,7 +161,7 @@ describe("a page creates addresses with the client ID", () => {
     await page.getByText("https://example.com", { exact: true }).waitFor();
   });
 
-  test("adds an origin, and the test field accepts it", async () => {
+  test("the dashboard adds an origin, and its test field accepts the origin", async () => {
     await page.getByLabel("Origin", { exact: true }).fill(shop.origin);
     await page.getByRole("button", { name: "Add origin" }).click();
     await page.getByText("1 of 20").waitFor();
@@ -171,7 +171,7 @@ describe("a page creates addresses with the client ID", () => {
     await page.getByText("Allowed by").waitFor();
   });
 
-  test("returns 200 to a page whose origin was added", async () => {
+  test("a create request returns 200 to a page whose origin was added", async () => {
     const { status, body } = await createFrom(context, service, shop.origin, {
       "x-client-id": clientId,
     });
@@ -200,14 +200,15 @@ describe("a page creates addresses with the client ID", () => {
     await shopping.close();
   });
 
-  test("returns 403 `origin_not_allowed` to a page of a different origin", async () => {
+  test("a create request returns 403 `origin_not_allowed` to another origin's page", async () => {
     const { status, body } = await createFrom(context, service, stranger.origin, {
       "x-client-id": clientId,
     });
     assert.deepEqual([status, body.error?.code], [403, "origin_not_allowed"]);
   });
 
-  const warned = "returns 403 `api_key_in_browser` to a page with the API key, and shows a warning";
+  const warned =
+    "a page that uses the API key gets 403 `api_key_in_browser`, and a warning appears";
   test(warned, { timeout: 120_000 }, async () => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const { status, body } = await createFrom(context, service, shop.origin, headers);
@@ -220,7 +221,7 @@ describe("a page creates addresses with the client ID", () => {
 });
 
 describe("rotation", () => {
-  test("asks for confirmation, and then accepts only the new key", async () => {
+  test("rotation asks for confirmation, and then only the new key works", async () => {
     await page.getByRole("link", { name: "Rotate key" }).click();
     const card = page.getByRole("region", { name: "API key" });
     await card.getByRole("button", { name: "Rotate" }).click();
@@ -262,7 +263,7 @@ describe("rotation", () => {
 });
 
 describe("more credentials", () => {
-  test("a second key has only the selected scopes, is shown once, and can be revoked", async () => {
+  test("another key has only the selected scopes, is shown once, and can be revoked", async () => {
     await page.goto(`${site}/credentials`);
     await page.getByRole("button", { name: "Create key" }).click();
     const form = page.getByRole("dialog", { name: "Create API key" });
@@ -311,7 +312,7 @@ describe("more credentials", () => {
 });
 
 describe("lists", () => {
-  test("finds and exports addresses by reference, status, and day", async () => {
+  test("the dashboard finds and exports addresses by reference, status, and day", async () => {
     const reference = "order 42, the =first";
     await createWithKey(service, apiKey, reference);
     await page.goto(`${site}/addresses`);
@@ -347,7 +348,7 @@ describe("lists", () => {
     assert.match(file, new RegExp(`^${createdAddress},`, "m"));
   });
 
-  test("creates an address for a simple payment, and shows code for more addresses", async () => {
+  test("the dashboard creates an address for a payment, and shows code for more", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByRole("link", { name: "New address" }).click();
     await page.getByRole("button", { name: "Create address" }).click();
@@ -446,4 +447,4 @@ describe("lists", () => {
   });
 });
 
-test("no page violated the policy or threw", () => assert.deepEqual(faults, []));
+test("no page violated the content security policy or threw", () => assert.deepEqual(faults, []));

@@ -71,7 +71,7 @@ async function show(address: string, baseUrl = service.baseUrl, mirrors = ""): P
 const dispatched = () => page.evaluate("dispatched") as Promise<[string, Hex, string][]>;
 
 describe("<executable-address>", () => {
-  test("has at most 30 kB of gzipped code plus 8 kB for wallets, and uses no eval", async () => {
+  test("the element has at most 30 kB of code and 8 kB for wallets, and no eval", async () => {
     const { code, later } = await bundle(bare);
     const bytes = gzipSync(code, { level: 9 }).length;
     assert.ok(bytes > 10_000 && bytes <= 30_000, `${bytes} bytes`);
@@ -82,7 +82,7 @@ describe("<executable-address>", () => {
       assert.doesNotMatch(text, /\beval\(|new Function\(|innerHTML/);
   });
 
-  test("offers no payment for an unverified, unknown, or unreachable record", async () => {
+  test("the element offers no payment for a false, unknown, or unreachable record", async () => {
     const [order, other] = [await createOrder(service), await createOrder(service)];
     await page.route(`**/v1/address/${order.address}`, (route) =>
       route.fulfill({ json: other, headers: { "access-control-allow-origin": "*" } }),
@@ -99,7 +99,7 @@ describe("<executable-address>", () => {
     assert.deepEqual(await dispatched(), []);
   });
 
-  test("reads the record from a mirror if the service is down", async () => {
+  test("the element reads the record from a mirror if the service is down", async () => {
     const [order, other] = [await createOrder(service), await createOrder(service)];
     const asked: string[] = [];
     for (const [name, record] of Object.entries({ lying: other, honest: order }))
@@ -120,7 +120,7 @@ describe("<executable-address>", () => {
     assert.deepEqual(new Set(asked), new Set(["lying", "honest"]));
   });
 
-  test("shows amount, QR code, and the wallet's expected text, and passes the checks", async () => {
+  test("the element shows an amount and QR code and passes accessibility checks", async () => {
     const faults = listenForFaults(page);
     const { address } = await createOrder(service);
     await show(address.toLowerCase());
@@ -137,7 +137,7 @@ describe("<executable-address>", () => {
     assert.deepEqual(faults, []);
   });
 
-  test("shows no QR code for a token that the service does not list", async () => {
+  test("the element shows no QR code for a token that the service does not list", async () => {
     const { address } = await createOrder(service);
     await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
     await show(address);
@@ -147,7 +147,7 @@ describe("<executable-address>", () => {
     assert.equal(await part("qr").count(), 0);
   });
 
-  test("formats an amount without ambiguity", async () => {
+  test("the element shows amounts without ambiguity", async () => {
     for (const [amount, said] of [
       ["1234000", "1.2340 DUSD"],
       ["1500000000", "1\u202f500 DUSD"],
@@ -159,7 +159,7 @@ describe("<executable-address>", () => {
     }
   });
 
-  test("shows the amount due and offers only ways to pay that can complete", async () => {
+  test("the element shows the amount due, and only ways to pay that can complete", async () => {
     const partly = await createOrder(service);
     await mint(service, partly.address, 10_000_000n);
     await show(partly.address);
@@ -176,7 +176,7 @@ describe("<executable-address>", () => {
     assert.equal(await part("qr").count(), 0);
   });
 
-  test("explains a look-alike and how it is returned, and still offers payment", async () => {
+  test("the element explains a look-alike and its return, and still offers payment", async () => {
     await showWrongToken(page);
     await show((await createOrder(service)).address);
     const said = page.locator("executable-address");
@@ -185,7 +185,7 @@ describe("<executable-address>", () => {
     await part("qr").waitFor();
   });
 
-  test("dispatches the events `paid` and `executed` only once each", async () => {
+  test("the element dispatches the events `paid` and `executed` only once each", async () => {
     const order = await createOrder(service);
     await show(order.address);
     await page.getByText("Waiting for payment").waitFor();
@@ -200,7 +200,7 @@ describe("<executable-address>", () => {
       assert.equal(await part(name).count(), 0, name);
   });
 
-  test("shows the new address if the attribute changes, and uses the page's colors", async () => {
+  test("the element follows a changed address attribute, and uses the page's colors", async () => {
     const [first, second] = [await createOrder(service), await createOrder(service)];
     await show(first.address);
     await page.getByText("Waiting for payment").waitFor();
@@ -229,7 +229,7 @@ describe("the element and a wallet", () => {
     return { wallet, order };
   };
 
-  test("names a hazard that gives money away and hides the QR code", async () => {
+  test("the element names a hazard that gives money away and hides the QR code", async () => {
     const record = await create(service, [approve((2n ** 256n - 1n).toString())]);
     await show(record.address);
     await page.getByText("Step 1 allows unlimited spending").waitFor();
@@ -238,7 +238,7 @@ describe("the element and a wallet", () => {
     await assertSound(page, "the element with a hazard");
   });
 
-  test("sends nothing after a rejection, and later pays only once despite a reload", async () => {
+  test("the element sends nothing after a rejection, and later pays only once", async () => {
     const { wallet, order } = await openWithWallet();
     wallet.fault = "rejects";
     await payButton().click();
@@ -261,7 +261,7 @@ describe("the element and a wallet", () => {
     assert.equal(sends.length, 2, "declined once, sent once");
   });
 
-  test("asks the payer to reject the open request if the address has been executed", async () => {
+  test("the element asks the payer to reject the open request after an execution", async () => {
     const { wallet, order } = await openWithWallet();
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.asking = promise;
@@ -277,7 +277,7 @@ describe("the element and a wallet", () => {
   });
 
   test(
-    "asks the payer to reject the open wallet request after a payment by QR code",
+    "the element asks the payer to reject the request after a payment by QR code",
     onlyLong,
     async () => {
       const { wallet, order } = await openWithWallet();
@@ -303,7 +303,7 @@ describe("the element and a wallet", () => {
     },
   );
 
-  test("adds a listed chain to a wallet that lacks the chain", async () => {
+  test("the element adds a listed chain to a wallet that lacks the chain", async () => {
     const { wallet, order } = await openWithWallet();
     const usdc: Hex = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
     const record = makeRecord({ ...order.intent, chainId: 8453, token: usdc });
@@ -325,7 +325,7 @@ describe("the element and a wallet", () => {
     assert.ok(wallet.knows.has(8453));
   });
 
-  test("names the coin if an account cannot pay the fee", onlyLong, async () => {
+  test("the element names the coin that an account needs to pay the fee", onlyLong, async () => {
     const broke = "0x00000000000000000000000000000000000b20ce";
     await announceWallet(page, service.anvil.rpcUrl, broke);
     await mint(service, broke, 25_000_000n);
@@ -336,7 +336,7 @@ describe("the element and a wallet", () => {
       .waitFor();
   });
 
-  test("hides the QR code if a later simulation fails", async () => {
+  test("the element hides the QR code if a later simulation fails", async () => {
     const order = await createOrder(service);
     await show(order.address);
     await page.getByText("Waiting for payment").waitFor();
@@ -351,7 +351,7 @@ describe("the element and a wallet", () => {
     assert.equal(await part("qr").count(), 0);
   });
 
-  test("uses the language of the page", async () => {
+  test("the element uses the language of the page", async () => {
     await page.context().close();
     page = await openFresh(browser, { locale: "fr-FR" });
     await show((await createOrder(service)).address);
@@ -376,7 +376,7 @@ describe("the element and a wallet", () => {
 });
 
 describe("<executable-recovery>", () => {
-  test("enters the wallet's account in the field after the user agrees", async () => {
+  test("the recovery field gets the wallet's account after the user agrees", async () => {
     const faults = listenForFaults(page);
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payerAccount.address as Hex);
     await page.goto(`${shop.origin}/refund`);
@@ -397,7 +397,7 @@ describe("<executable-recovery>", () => {
 });
 
 describe("the example shop", () => {
-  test("creates an address with a client ID, receives the payment, and completes", async () => {
+  test("the example shop creates an address, receives the payment, and completes it", async () => {
     const faults = listenForFaults(page);
     const answered = page.waitForResponse("**/v1/address/create");
     await page.goto(shop.origin);
@@ -413,7 +413,7 @@ describe("the example shop", () => {
 });
 
 describe("the React wrapper", () => {
-  test("passes the address, words, and handlers to the element", async () => {
+  test("the React wrapper passes the address, words, and handlers to the element", async () => {
     const order = await createOrder(service);
     const base = encodeURIComponent(service.baseUrl);
     await page.goto(`${shop.origin}/react?address=${order.address}&base=${base}`);

@@ -36,7 +36,7 @@ describe("where the money goes", () => {
       { ...transferTo(second), args: [second, "10000000"] },
     ]);
 
-  test("is drawn and listed: recipients before execution, returns after execution", async () => {
+  test("the flow shows recipients before an execution and returns after it", async () => {
     const record = await split();
     await page.goto(urlOf(record));
     const flow = page.getByRole("figure", { name: "Where the money goes" });
@@ -62,7 +62,7 @@ describe("the payments to an open address", () => {
     return { record, paid };
   };
 
-  test("lists each payment and the remaining amount, and counts dust", async () => {
+  test("an open address shows each payment and the remaining amount, and counts dust", async () => {
     const { record, paid } = await partly();
     await page.setViewportSize({ width: 360, height: 740 });
     let asked = 0;
@@ -91,7 +91,7 @@ describe("the payments to an open address", () => {
     await assertSound(page, "an open address with payments");
   });
 
-  test("lists no names of payers if the proof is invalid", async () => {
+  test("the payment page names no payers if the proof is invalid", async () => {
     const { record, paid } = await partly();
     await page.route("**/proof", async (route) => {
       const proof = await (await route.fetch()).json();
@@ -117,7 +117,7 @@ describe("where the money went", () => {
   const flowOf = (page: Page) => page.getByRole("figure", { name: "Where the money goes" });
   const shop = shortAddress(shopAddress);
 
-  test("is drawn from the logs: the shop by its address, each payer by the amount", async () => {
+  test("the flow after execution names the shop by address and each payer by amount", async () => {
     const record = await createOrder(service);
     await payFrom(service, payerAccount, record.address, 10_000_000n);
     await payFrom(service, executorAccount, record.address, 20_000_000n);
@@ -158,7 +158,7 @@ describe("where the money went", () => {
     ],
     ["is missing", (route: Route) => route.fulfill({ status: 503, json: {} })],
   ] as const) {
-    test(`is read from the calls if the proof ${name}`, async () => {
+    test(`the flow is based on the calls if the proof ${name}`, async () => {
       await page.route("**/proof", answer);
       await page.goto(urlOf(executed));
       await flowOf(page).getByText("Used by the steps").waitFor();
@@ -168,7 +168,7 @@ describe("where the money went", () => {
 });
 
 describe("the receipt on paper", () => {
-  test("has the mark, the payers, both transactions, and the charts", async () => {
+  test("the printed receipt has the mark, payers, both transactions, and charts", async () => {
     const record = await createOrder(service);
     const paid = await payFrom(service, payerAccount, record.address, 30_000_000n);
     const executed = await execute(service, record);

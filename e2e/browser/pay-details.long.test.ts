@@ -29,14 +29,14 @@ import {
 const { service, site, open, page, honest, hostile, partly, stuck, executed } =
   await servePayPage();
 
-describe("what happens if something goes wrong", () => {
+describe("explanations of mistakes", () => {
   const card = () => page.locator("#returns");
   const rowsOf = () =>
     card()
       .locator("dl > div")
       .evaluateAll((rows) => rows.map((row) => [...row.children].map((each) => each.textContent)));
 
-  test("is shown for each mistake according to the verified record", async () => {
+  test("the payment page explains each mistake according to the verified record", async () => {
     const policy = { confirmations: 12, paymentConfirmations: 0, amountMin: "10000" };
     const promised = deriveReturns(honest, policy);
     const lie = promised.returns.map((row) => ({ ...row, to: shopAddress as Hex }));
@@ -59,7 +59,7 @@ describe("what happens if something goes wrong", () => {
     await assertSoundInAll(page, "returns");
   });
 
-  test("names no executor if the server does not report an executor", async () => {
+  test("the payment page names no executor if the server does not report one", async () => {
     await page.route("**/returns", (route) => route.fulfill({ json: { executor: "yes" } }));
     for (const { language, late } of [
       {
@@ -79,7 +79,7 @@ describe("what happens if something goes wrong", () => {
   });
 });
 
-describe("something else that a payer sent", () => {
+describe("money or a token that a payer sent by mistake", () => {
   const result = () => page.locator("#sent-result");
   const foreign: Hex = `0x${"6".repeat(40)}`;
   const lookUp = async (text: string) => {
@@ -92,7 +92,7 @@ describe("something else that a payer sent", () => {
     await page.getByText("I sent something else").click();
   };
 
-  test("is looked up by its contract or transaction", async () => {
+  test("the payment page looks up a mistaken payment by its contract or transaction", async () => {
     await open();
     await lookUp("0x12");
     await result().getByText("Enter a token contract").waitFor();
@@ -107,7 +107,7 @@ describe("something else that a payer sent", () => {
     await result().getByText("This counts as a payment.").waitFor();
   });
 
-  test("shows the token's name in quotes, its contract, and the return address", async () => {
+  test("the page shows a mistaken token's name in quotes and its return address", async () => {
     const { address, intent } = honest;
     const { chainId, expirationTimestamp } = intent;
     const lie = {
@@ -140,7 +140,7 @@ describe("something else that a payer sent", () => {
 });
 
 describe("the status and its age", () => {
-  test("shows why a paid address cannot run, and the date of the return", async () => {
+  test("the status shows why a paid address cannot run, and the date of the return", async () => {
     await page.goto(`${site}/a/${stuck.address}`);
     await page
       .getByText("can’t complete right now: step 2: “there is no contract at this address”")
@@ -154,7 +154,7 @@ describe("the status and its age", () => {
     assert.equal(await copies.count(), 0, "nothing is to pay, so no amount is to be typed");
   });
 
-  test("uses the chain's clock, not the payer's clock", async () => {
+  test("the status uses the chain's clock, not the payer's clock", async () => {
     const page = await open();
     for (const days of [-400, 400]) {
       await page.clock.setSystemTime(Date.now() + days * 86_400_000);
@@ -168,7 +168,7 @@ describe("the status and its age", () => {
     await page.context().close();
   });
 
-  test("shows within 30 s that a server is silent or that the server responds again", async () => {
+  test("the status shows within 30 s whether the server still responds", async () => {
     const page = await open();
     await page.clock.install();
     await page.goto(`${site}/a/${honest.address}`);
@@ -191,7 +191,7 @@ describe("the status and its age", () => {
     await page.context().close();
   });
 
-  test("shows an excess amount and its destination", async () => {
+  test("the status shows an excess amount and where it goes", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText(/, \d{4}, \d+:\d\d\s[AP]M\s.* · block \d+/).waitFor();
     await page
@@ -203,7 +203,7 @@ describe("the status and its age", () => {
 });
 
 describe("money that does not count", () => {
-  test("names the coin and shows an unlisted token in base units", async () => {
+  test("the page names native coin, and shows an unlisted token in base units", async () => {
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));
     await page.route("**/status", async (route) => {
       const status = await (await route.fetch()).json();
@@ -225,7 +225,7 @@ describe("a look-alike of the requested token", () => {
     await page.goto(`${site}/a/${record.address}?lang=${language}`);
   };
 
-  test("is named in every language, and the page shows where and when it returns", async () => {
+  test("every language names a look-alike, and where and when it is returned", async () => {
     const named = {
       en: "You sent Bridged USDC (USDC.e). This shop asked for",
       es: "Usted envió Bridged USDC (USDC.e). Esta tienda pidió",
@@ -244,20 +244,20 @@ describe("a look-alike of the requested token", () => {
     }
   });
 
-  test("waits at an open address until the expiry, and still allows the payment", async () => {
+  test("a look-alike stays at an open address until expiry; payment is offered", async () => {
     await showIn(honest, "en");
     await page.getByText(/^25 USDC\.e will be returned to 0x5555.*5555 after \w+ \d+, /).waitFor();
     await page.locator(".qr").waitFor();
     await assertSound(page, "a look-alike");
   });
 
-  test("is being returned from an executed address", async () => {
+  test("the page shows that an executed address is returning a look-alike", async () => {
     await showIn(executed, "en");
     await page.getByText(/^25 USDC\.e is being returned to 0x5555/).waitFor();
   });
 });
 
-describe("the shop in a link", () => {
+describe("the shop that a payment link names", () => {
   const keys = generateKeyPairSync("ed25519");
   const privateKey = keys.privateKey.export({ type: "pkcs8", format: "der" }).toString("base64");
   const { x } = keys.publicKey.export({ format: "jwk" });
@@ -283,7 +283,7 @@ describe("the shop in a link", () => {
   const linkOf = ({ address }: AddressRecord) =>
     signShopLink(`${site}/a/${address}`, { shop, order: "No. 77", privateKey });
 
-  test("warns if the shop does not confirm the link, and does not show its name", async () => {
+  test("the page warns of a shop that does not confirm the link, and omits its name", async () => {
     const stolen = new URL(await linkOf(honest));
     stolen.pathname = `/a/${hostile.address}`;
     await page.goto(stolen.href);
@@ -291,14 +291,14 @@ describe("the shop in a link", () => {
     assert.equal(await page.getByText("Ada's Shoes").count(), 0);
   });
 
-  test("shows a confirmed shop with its domain, name, logo, and order", async () => {
+  test("the page shows a confirmed shop with its domain, name, logo, and order", async () => {
     await page.goto(await linkOf(honest));
     await page.locator(".shop", { hasText: `${shop} · Ada's Shoes · order No. 77` }).waitFor();
     assert.match((await page.locator(".shop img").getAttribute("src")) ?? "", /^data:image\/svg/);
     await assertSound(page, "a named shop");
   });
 
-  test("ignores a shop that does not respond", async () => {
+  test("the page ignores a shop that does not respond", async () => {
     await page.goto((await linkOf(honest)).replace(shop.replace(":", "%3A"), "localhost%3A9"));
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     assert.equal(await readCode(page), honest.address);
@@ -320,8 +320,8 @@ const fixed = (amount: string) =>
     recovery: stranger,
     salt: `0x${"07".repeat(32)}`,
   });
-describe("values that a payer compares or types are unambiguous", () => {
-  test("shows the ends and the middle of the address, like the wallet", async () => {
+describe("values that a payer compares or types", () => {
+  test("the page shows both ends and the middle of the address, as wallets do", async () => {
     const record = fixed("25000000");
     assert.equal(record.address, "0xa08C0901eeEe88e4298912ECC00506bDF6Cc12e6");
     await page.goto(`${site}/a/#terms=${record.terms}`);
@@ -333,7 +333,7 @@ describe("values that a payer compares or types are unambiguous", () => {
     ["1234000", "1.2340 DUSD"],
     ["1500000000", "1\u202f500 DUSD"],
   ] as const) {
-    test(`${amount} base units are ${said}`, async () => {
+    test(`the page shows ${amount} base units as ${said}`, async () => {
       await page.goto(`${site}/a/#terms=${fixed(amount).terms}`);
       await showAnyway(page).click();
       await page.getByText("Your wallet should show:").waitFor();
@@ -346,7 +346,7 @@ describe("values that a payer compares or types are unambiguous", () => {
 });
 
 describe("the return address", () => {
-  test("is above the QR code on a phone or beside it on a desktop, and is read first", async () => {
+  test("the return address comes before the QR code, or beside it on a desktop", async () => {
     for (const width of [360, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       await page.goto(`${site}/a/${honest.address}`);
@@ -363,7 +363,7 @@ describe("the return address", () => {
     }
   });
 
-  test("is named by a label or an address, not by a role", async () => {
+  test("the page names the return address by a label or address, not by its role", async () => {
     const gift = await create(service, [transferTo(stranger)]);
     await page.goto(`${site}/a/${gift.address}`);
     const short = shortAddress(stranger);
@@ -375,7 +375,7 @@ describe("the return address", () => {
       .waitFor();
   });
 
-  test("is hidden if it is the address of the payer's wallet", async () => {
+  test("the page hides the return address if it is the address of the payer's wallet", async () => {
     const page = await open();
     await announceWallet(page, service.anvil.rpcUrl, stranger);
     await page.goto(`${site}/a/${honest.address}`);
@@ -384,7 +384,7 @@ describe("the return address", () => {
     await page.context().close();
   });
 
-  test("names the networks on which money from an exchange is lost", async () => {
+  test("the page names the networks on which money from an exchange is lost", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();
     await page.getByText("On zkSync, related networks, and Tron").waitFor();
@@ -392,7 +392,7 @@ describe("the return address", () => {
 });
 
 describe("an unusual browser", () => {
-  test("works if storage is blocked", async () => {
+  test("the payment page works if storage is blocked", async () => {
     const page = await open();
     const faults = listenForFaults(page);
     await page.addInitScript(`for (const name of ["localStorage", "sessionStorage", "indexedDB"])
@@ -407,7 +407,7 @@ describe("an unusual browser", () => {
     await page.context().close();
   });
 
-  test("supports a wallet that is only window.ethereum", async () => {
+  test("the payment page supports a wallet that is only window.ethereum", async () => {
     const page = await open();
     await page.addInitScript(`window.ethereum = { request: async ({ method }) =>
       method === "eth_accounts" ? [] : "0x7a69" };`);
@@ -418,7 +418,7 @@ describe("an unusual browser", () => {
 });
 
 describe("the block explorer", () => {
-  test("is linked for the address and the transaction unless the URL is unsafe", async () => {
+  test("the page links to the block explorer unless the explorer's URL is unsafe", async () => {
     let explorer = "https://explorer.example?redirect=evil.example";
     let hash = "";
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));

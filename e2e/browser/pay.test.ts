@@ -51,7 +51,7 @@ describe("unverified data is never shown", () => {
   for (const [name, forge] of forgeries) {
     const isVariant = !["another recovery", "no JSON object"].includes(name);
     const options = isVariant ? onlyLong : {};
-    test(`rejects ${name} from a server: shows a warning, and no data`, options, async () => {
+    test(`the page shows a warning and no data if a server sends ${name}`, options, async () => {
       await page.route(`**/v1/address/${honest.address}`, (route) =>
         route.fulfill({ json: forge(honest) }),
       );
@@ -63,14 +63,14 @@ describe("unverified data is never shown", () => {
     });
   }
 
-  test("reports an address that the service does not know", async () => {
+  test("the page reports an address that the service does not know", async () => {
     await page.goto(`${site}/a/${stranger}`);
     await page.getByText("Payment not found").waitFor();
     await page.goto(`${site}/a/0x1234`);
     await page.getByText("This link isn’t valid").waitFor();
   });
 
-  test("does not offer payment if the server does not respond", async () => {
+  test("the page offers no payment if the server does not respond", async () => {
     await page.route("**/v1/address/**", (route) => route.abort());
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("Couldn’t load this payment").waitFor();
@@ -81,7 +81,7 @@ describe("unverified data is never shown", () => {
 });
 
 describe("a hostile intent cannot mislead", () => {
-  test("shows inert text, escapes hidden characters, and warns of permissions", async () => {
+  test("the page shows hostile text inert, escapes hidden characters, and warns", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await page.getByText("Step 1 allows unlimited spending").waitFor();
     await page.getByText("Step 2 contains hidden characters").waitFor();
@@ -92,7 +92,7 @@ describe("a hostile intent cannot mislead", () => {
     await page.getByText("in an unknown contract").waitFor();
   });
 
-  test("shows an unlisted token as unknown, and its amounts in base units", async () => {
+  test("the page shows an unlisted token as unknown and its amounts in base units", async () => {
     await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("Unknown token").waitFor();
@@ -103,7 +103,7 @@ describe("a hostile intent cannot mislead", () => {
   });
 });
 
-describe("the link, the QR code, and the page's text name the same address", () => {
+describe("the address in the link, the QR code, and the page's text", () => {
   const mustShow = (amount: string, { address }: AddressRecord) =>
     page
       .getByText(`Your wallet should show: ${amount} to ${shortAddress(address)} on Local`)
@@ -111,7 +111,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
   const linkOf = ({ address }: AddressRecord, amount: string) =>
     `ethereum:${token.address}@${localChainId}/transfer?address=${address}&uint256=${amount}`;
 
-  test("waiting for payment: shows the QR code, and shows the link only if selected", async () => {
+  test("an unpaid address shows its QR code, and shows the link only if selected", async () => {
     await page.goto(`${site}/a/${honest.address.toLowerCase()}`);
     assert.equal(await readCode(page), honest.address);
     assert.equal(naively(await readCode(page)), honest.address);
@@ -127,7 +127,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
     assert.equal(await link.getAttribute("href"), linkOf(honest, "25000000"));
   });
 
-  test("underpaid: the headline and the payment link show the remaining amount", async () => {
+  test("the headline and the payment link of an underpaid address show the rest", async () => {
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("heading", { name: `15 ${token.symbol}` }).waitFor();
     await page.getByText(`10 of 25 ${token.symbol} received`).waitFor();
@@ -137,7 +137,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
     assert.equal(await readCode(page), linkOf(partly, "15000000"));
   });
 
-  test("without a server: shows the address", async () => {
+  test("the page shows the address if there is no server", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
     // Without a server, the page cannot know whether the address is paid.
@@ -149,7 +149,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
     assert.equal(naively(await atTop(page).innerText()), honest.address);
   });
 
-  test("does not offer payment for an executed address if the chain does not respond", async () => {
+  test("the page offers no payment for an executed address if the chain is silent", async () => {
     for (const path of ["status*", "events*"])
       await page.route(`**/v1/address/*/${path}`, (route) =>
         route.fulfill({ status: 503, json: { error: { code: "chain_unavailable" } } }),
@@ -162,7 +162,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
     assert.equal(await page.locator(".qr").count(), 0);
   });
 
-  test("offers no payment after a sleep until a new status arrives", async () => {
+  test("the page offers no payment after a sleep until a new status arrives", async () => {
     const page = await open();
     await page.addInitScript(`
       const now = Date.now.bind(Date);
@@ -185,7 +185,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
     await page.context().close();
   });
 
-  test("after a wake-up, offers no payment until a new status arrives", async () => {
+  test("a page that wakes up offers no payment until a new status arrives", async () => {
     const page = await open();
     await page.clock.install();
     await page.goto(`${site}/a/${honest.address}`);
@@ -203,7 +203,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
     await page.context().close();
   });
 
-  test("does not split a value across lines in right-to-left languages", async () => {
+  test("right-to-left pages do not split a value across lines", async () => {
     for (const width of isLong ? [360, 1280] : [360]) {
       const arabic = await open({ locale: "ar", viewport: { width, height: 800 } });
       for (const { address } of [honest, hostile, executed]) {
@@ -218,7 +218,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
     }
   });
 
-  test("executed with an excess: shows the amount paid without ambiguity", async () => {
+  test("an executed address with an excess shows the amount paid without ambiguity", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("There’s nothing more to do.").waitFor();
     const paid = page
@@ -227,7 +227,7 @@ describe("the link, the QR code, and the page's text name the same address", () 
     assert.equal(await paid.innerText(), `30 ${token.symbol}`);
   });
 
-  test("executed: offers no way to pay in any section of the page", async () => {
+  test("an executed address offers no way to pay in any section of the page", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("There’s nothing more to do.").waitFor();
     for (const folded of await page.locator("details").all())
@@ -245,11 +245,11 @@ describe("the link, the QR code, and the page's text name the same address", () 
       /This payment can’t complete right now: step 2: “there is no contract at this address”/,
     ],
     ["little time left", () => soon, /This expires in [78] min/],
-    ["enough there", () => paid, "The full amount has already arrived"],
-    ["paid and unable to run", () => stuck, "The full amount has already arrived"],
+    ["the full amount received", () => paid, "The full amount has already arrived"],
+    ["the full amount and failing calls", () => stuck, "The full amount has already arrived"],
   ];
   for (const [name, record, text] of doubtful) {
-    test(`${name}: explains it, and hides payment options behind a button`, async () => {
+    test(`with ${name}, the page explains why and hides ways to pay behind a button`, async () => {
       await page.goto(`${site}/a/${record().address}`);
       await page.getByText(text).waitFor();
       assert.equal(await page.locator(".qr").count(), 0);
@@ -272,7 +272,7 @@ describe("the expected result", () => {
     page.locator("details", { has: page.getByRole("heading", { name: "Expected result" }) });
   const simulated = "**/v1/address/*/simulation";
 
-  test("is unknown if the server cannot simulate, and can be requested again", async () => {
+  test("the expected result is unknown if the server cannot simulate, until a retry", async () => {
     const error = { code: "chain_unavailable", message: "away", issues: [] };
     await page.route(simulated, (route) => route.fulfill({ status: 503, json: { error } }));
     await page.goto(`${site}/a/${honest.address}`);
@@ -284,7 +284,7 @@ describe("the expected result", () => {
     await card.getByText("with these balance changes").waitFor();
   });
 
-  test("omits a different address's simulation and malformed data", async () => {
+  test("the expected result omits malformed data and another address's simulation", async () => {
     await page.route(simulated, async (route) => {
       const other = route.request().url().replace(honest.address, hostile.address);
       return route.fulfill({ response: await route.fetch({ url: other }) });
@@ -294,7 +294,7 @@ describe("the expected result", () => {
     await section().getByText("The result couldn’t be tested").waitFor();
   });
 
-  test("is open if a call fails, and shows the reason as inert text", async () => {
+  test("the expected result is open if a call fails, and shows the reason as text", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await section().getByText("Step 2 fails: “there is no contract at this address”").waitFor();
     await page.route(simulated, async (route) => {
@@ -308,7 +308,7 @@ describe("the expected result", () => {
     assert.equal(await page.locator("main b", { hasText: "paid" }).count(), 0);
   });
 
-  test("before payment: shows the changes, the block, and that a payment is assumed", async () => {
+  test("the expected result of an unpaid address says that a payment is assumed", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
     const card = section();
@@ -324,7 +324,7 @@ describe("the expected result", () => {
 describe("the requester", () => {
   const headOf = async (path: string) => (await fetch(`${site}/a/${path}`)).text();
 
-  test("shows a contract's label only if the contract receives all the money", async () => {
+  test("the page names no requester for a hostile intent or for terms in the link", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await page.locator("h1.amount").waitFor();
     assert.equal(await page.locator(".payee").count(), 0);
@@ -333,7 +333,7 @@ describe("the requester", () => {
     assert.equal(await page.locator(".payee").count(), 0);
   });
 
-  test("names a confirmed account unless its client ID created the address", async () => {
+  test("the page names a confirmed account unless its client ID created the address", async () => {
     const account = ["--email", "shop@example.com"];
     const origin = "https://shop.example.com";
     await admin(service.env, "origins", "set", "--account", service.accountId, origin);
@@ -363,7 +363,7 @@ describe("the requester", () => {
     assert.equal(await page.locator(".payee").count(), 0);
   });
 
-  test("appears in link previews with amount and status even if no script runs", async () => {
+  test("a link preview has the amount and status even if no script runs", async () => {
     const text = await headOf(honest.address.toLowerCase());
     assert.match(text, /<title>25 DUSD on Local<\/title>/);
     assert.match(text, /og:description" content="Demo Shop · Waiting for payment"/);
@@ -373,7 +373,7 @@ describe("the requester", () => {
 });
 
 describe("an honest intent", () => {
-  test("describes the payment in words, and describes each call when opened", async () => {
+  test("the page describes the payment in words, and each call when opened", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     await page.locator(".payee", { hasText: "Demo Shop" }).waitFor();
@@ -382,7 +382,7 @@ describe("an honest intent", () => {
     await page.getByText(`spend up to 25 ${token.symbol} from this address`).waitFor();
   });
 
-  test("opens from the terms without an API, unless the terms are invalid", async () => {
+  test("the page opens from the terms without an API, unless the terms are invalid", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
     await page.getByText("Address verified").waitFor();
@@ -390,7 +390,7 @@ describe("an honest intent", () => {
     await page.getByText("Don’t pay this address").waitFor();
   });
 
-  test("shows the minimum amount and values to copy for a payment from an exchange", async () => {
+  test("the page shows the minimum amount and values to copy for an exchange", async () => {
     const page = await open({ permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();
@@ -407,7 +407,7 @@ describe("an honest intent", () => {
   });
 });
 
-test("every state of the page passes the checks", async () => {
+test("every state of the payment page passes the accessibility checks", async () => {
   const records = isLong
     ? [honest, hostile, partly, soon, paid, stuck, executed]
     : [hostile, executed];
@@ -434,7 +434,7 @@ async function assertSoundAt(page: Page, path: string) {
 describe("an address that expired or was returned", () => {
   before(() => expire(service, 600, [returned]));
 
-  test("explains its state, offers no payment, and passes the checks in both themes", async () => {
+  test("an expired or returned address explains its state and offers no payment", async () => {
     for (const [record, sentence] of [
       [soon, "This payment expired before it completed."],
       [returned, "so the money was sent to the return address"],

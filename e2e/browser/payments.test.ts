@@ -64,20 +64,20 @@ async function make(reference: string): Promise<Hex> {
   return made.address;
 }
 
-describe("an address has its own page", () => {
+describe("an address's own page in the dashboard", () => {
   let address: Hex;
   before(async () => {
     address = await make("order 42, table 7");
   });
 
-  test("reports text that is not an address of this account", async () => {
+  test("the page of an address reports an address that the account does not have", async () => {
     await page.goto(`${site}/addresses/0x12`);
     await page.getByText("No address of this account matches").waitFor();
     await page.goto(`${site}/addresses/${stranger}`);
     await page.getByText("No address of this account matches").waitFor();
   });
 
-  test("opens from the list; going back restores the list", async () => {
+  test("the page of an address opens from the list, and going back restores the list", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByLabel("Address or reference").fill("order 42, table 7");
     await page.getByRole("link", { name: address, exact: true }).click();
@@ -91,7 +91,7 @@ describe("an address has its own page", () => {
     assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
   });
 
-  test("shows calls in token units, times in order, and the expected flow of money", async () => {
+  test("an address's page shows calls in token units, times, and the expected flow", async () => {
     await mint(service, address, 5_000_000n);
     await openPage(page, `${site}/addresses/${address}`);
     await page.getByText("Address verified").waitFor();
@@ -108,7 +108,7 @@ describe("an address has its own page", () => {
     await page.getByText("Underpaid").waitFor();
   });
 
-  test("updates automatically when money arrives and leaves", async () => {
+  test("the page of an address updates when money arrives and leaves", async () => {
     await page.getByText("Underpaid").waitFor();
     await mint(service, address, 20_000_000n);
     await page.getByText("Paid", { exact: true }).waitFor();
@@ -125,11 +125,11 @@ describe("an address has its own page", () => {
     await flow.getByText(shortAddress(receiver)).waitFor();
   });
 
-  test("passes the checks in both color schemes and widths", async () => {
+  test("the page of an address passes the accessibility checks", async () => {
     await openPage(page, `${site}/addresses/${address}`);
     await page.getByRole("list", { name: "When" }).waitFor();
     await assertSoundInAll(page, "an address");
   });
 });
 
-test("no page violated the policy or threw", () => assert.deepEqual(faults, []));
+test("no page violated the content security policy or threw", () => assert.deepEqual(faults, []));

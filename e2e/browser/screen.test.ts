@@ -98,7 +98,7 @@ describe("everything needed to pay is on one screen", () => {
   for (const language of languages) {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
-    test(`fits on 1280 x 800 and 360 x 740 (${language}, ${calls})`, async () => {
+    test(`everything to pay fits on 1280 x 800 and 360 x 740 (${language}, ${calls})`, async () => {
       // Tests 32 calls only in English, because the page unfolds at most three calls in every
       // language.
       for (const record of isEnglish ? [many, order] : [order]) {
@@ -135,7 +135,7 @@ describe("everything needed to pay is on one screen", () => {
   }
 });
 
-test("reserves space for the flow at the start, so late content does not move others", async () => {
+test("the page reserves space for the flow, so late content moves nothing else", async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
   const held = Promise.withResolvers<void>();
   await page.route("**/v1/address/*/simulation*", async (route) => {
@@ -163,7 +163,7 @@ const shiftOf = (page: Page) =>
   })`);
 
 describe("the first view", () => {
-  test("does not move when more content loads later", async () => {
+  test("the first view of the page does not move when more content loads later", async () => {
     const page = await openFresh(browser);
     await announceWallet(page, service.anvil.rpcUrl, payer);
     // Makes the parts that load later arrive one after another.
@@ -193,7 +193,7 @@ describe("the first view", () => {
     await page.context().close();
   });
 
-  test("keeps details that were opened and closed again, so that a search finds them", async () => {
+  test("the page keeps closed details that were opened, so a search finds them", async () => {
     const page = await openFresh(browser, { viewport: screens[1]! });
     await page.goto(urlOf(order));
     await page.locator(".qr").waitFor();
@@ -214,7 +214,7 @@ describe("the first view", () => {
   });
 });
 
-test("can be used to pay before the charts load", async () => {
+test("the page shows the address to pay even if the charts do not load", async () => {
   await page.route("**/money-flow-*.js", (route) => route.abort());
   await page.goto(urlOf(order));
   assert.equal(await readCode(page), order.address);
@@ -226,7 +226,7 @@ describe("32 calls", () => {
   const callsOf = (page: Page) => page.locator("details.details");
   const narrow = { width: 360, height: 740 };
 
-  test("are folded after the third call, counted, and listed in order", async () => {
+  test("32 calls are folded after the third call, counted, and listed in order", async () => {
     await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     const calls = callsOf(page);
@@ -247,7 +247,7 @@ describe("32 calls", () => {
     await assertSound(page, "32 calls");
   });
 
-  test("are all unfolded if the last call is hazardous, and a notice names this call", async () => {
+  test("32 calls are unfolded if the last is hazardous, and a notice names it", async () => {
     const unlimited = approve(String(2n ** 256n - 1n));
     const record = await create(service, [...transfers(31), unlimited]);
     await page.goto(urlOf(record));
@@ -255,7 +255,7 @@ describe("32 calls", () => {
     assert.equal(await callsOf(page).locator("li:has(dl)").filter({ visible: true }).count(), 32);
   });
 
-  test("stay folded if no call is hazardous", async () => {
+  test("32 calls stay folded if no call is hazardous", async () => {
     await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     await readCode(page);
@@ -264,9 +264,9 @@ describe("32 calls", () => {
   });
 });
 
-describe("a narrow screen with text of double size", () => {
+describe("a narrow screen with text of twice the size", () => {
   for (const language of isLong ? ["en", "de", "ar"] : ["de", "ar"]) {
-    test(`does not scroll sideways (${language})`, async () => {
+    test(`a page with text of twice the size does not scroll sideways (${language})`, async () => {
       await pageWithWallet.setViewportSize({ width: 360, height: 740 });
       for (const record of [order, executed]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
@@ -280,7 +280,7 @@ describe("a narrow screen with text of double size", () => {
 });
 
 describe("the identicon", () => {
-  test("depends only on the address and is symmetric", async () => {
+  test("the identicon depends only on the address and is symmetric", async () => {
     const picture = async (record: AddressRecord) => {
       await page.goto(urlOf(record));
       await page.locator(".ask-words .identicon").waitFor();
@@ -309,7 +309,7 @@ const bare = `[...document.querySelectorAll("main code")]
   .filter(([text, before]) => /^0x[0-9a-f]{40}$/i.test(text) && !before?.matches(".identicon"))
   .map(([text]) => text)`;
 
-test("appears beside every full address: recipients, recovery, token, and factory", async () => {
+test("an identicon appears beside every full address on the page", async () => {
   for (const record of [order, executed]) {
     await page.goto(urlOf(record));
     await page.locator("figure.flow").waitFor();
@@ -322,7 +322,7 @@ test("appears beside every full address: recipients, recovery, token, and factor
 });
 
 describe("the rail of four steps", () => {
-  test("is visible from the start if there is space, and shows the time of each step", async () => {
+  test("the rail shows all steps from the start if there is space, and their times", async () => {
     const record = await createOrder(service);
     const page = await openFresh(browser, { viewport: { width: 1280, height: 800 } });
     const startMs = Date.now();
@@ -351,7 +351,7 @@ describe("the rail of four steps", () => {
 });
 
 describe("the language", () => {
-  test("is the browser's language at first, can be chosen, and stays chosen", async () => {
+  test("the page starts in the browser's language, and keeps a chosen language", async () => {
     const page = await openFresh(browser, { locale: "fr-CA" });
     await page.goto(urlOf(order));
     await page.getByText("En attente du paiement").waitFor();
@@ -365,7 +365,7 @@ describe("the language", () => {
 });
 
 describe("the receipt", () => {
-  test("uses the browser's share dialog if there is one", async () => {
+  test("the receipt uses the browser's share dialog if there is one", async () => {
     const page = await openFresh(browser);
     await page.addInitScript("navigator.share = async (what) => { window.shared = what; };");
     await page.goto(urlOf(executed));
@@ -375,7 +375,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("shows amount, recipient, time, zone, transaction, proof, and no countdown", async () => {
+  test("the receipt shows amount, recipient, time, transaction, and proof", async () => {
     const page = await openFresh(browser, { timezoneId: "America/New_York" });
     await page.goto(urlOf(executed));
     await page.getByText("There’s nothing more to do.").waitFor();
@@ -389,7 +389,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("is printed without buttons and other content of the page", async () => {
+  test("the receipt is printed without the page's buttons and other content", async () => {
     const page = await openFresh(browser, { colorScheme: "dark" });
     await page.goto(urlOf(executed));
     await page.getByText("There’s nothing more to do.").waitFor();
@@ -406,7 +406,7 @@ describe("the receipt", () => {
 describe("return_to", () => {
   const shop = encodeURIComponent("https://shop.example/orders/7?paid=1");
 
-  test("opens only in a final state after a press, and the button shows the host", async () => {
+  test("a link back to the shop's host appears only in a final state", async () => {
     await page.goto(urlOf(order, `return_to=${shop}`));
     await page.getByText("After you pay, you can go back to shop.example.").waitFor();
     assert.equal(await page.getByRole("link", { name: /shop\.example/ }).count(), 0);
@@ -416,7 +416,7 @@ describe("return_to", () => {
     assert.equal(await back.getAttribute("rel"), "noreferrer");
   });
 
-  test("is ignored unless the value is an https URL without credentials", async () => {
+  test("return_to is ignored unless the value is an https URL without credentials", async () => {
     for (const wrong of [
       "javascript:alert(1)",
       "http://shop.example/",

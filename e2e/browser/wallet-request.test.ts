@@ -13,7 +13,7 @@ import { execute, mint, token } from "./pay-page.ts";
 
 const { service, page, wallet, payButton, chain, says, gone, start } = await startPayer();
 
-describe("one payment per intention, even while the wallet request is open", () => {
+describe("payments are not sent twice, even while a wallet request is open", () => {
   let answer = () => {};
   const asks = () => {
     wallet.asking = new Promise((resolve) => {
@@ -43,7 +43,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     return resolve;
   };
 
-  test("two tabs before the connection is approved: only the first sends a request", async () => {
+  test("only the first of two tabs sends a request if the connection is pending", async () => {
     await start();
     const connect = connects(wallet);
     await payButton().click();
@@ -58,7 +58,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     assert.deepEqual([sends(), sendsOf(itsWallet)], [1, 0]);
   });
 
-  test("executed before the connection is approved: requests no payment", onlyLong, async () => {
+  test("no payment is sent if the address executes first", onlyLong, async () => {
     const record = await start();
     const connect = connects(wallet);
     await payButton().click();
@@ -71,7 +71,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     assert.equal(sends(), 0);
   });
 
-  test("executed while the request is open: the payer is asked to reject the request", async () => {
+  test("the payer is asked to reject the open request after an execution", async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -85,7 +85,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     await gone("Reject the request in your wallet");
   });
 
-  test("a reload or a second tab offers nothing and finds the payment by its sender", async () => {
+  test("a reload or a second tab offers nothing, and finds the wallet's payment", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -105,7 +105,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     await gone("Reject the request in your wallet");
   });
 
-  test("already paid without the wallet: the payer is asked to reject the request", async () => {
+  test("the payer is asked to reject the request if the full amount has arrived", async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -131,7 +131,7 @@ describe("one payment per intention, even while the wallet request is open", () 
   };
 
   test(
-    "the same account pays by QR code: the request stays until the payer answers",
+    "a warning stays until the payer answers if the same account pays by QR code",
     onlyLong,
     async () => {
       const record = await start();
@@ -165,7 +165,7 @@ describe("one payment per intention, even while the wallet request is open", () 
   );
 
   test(
-    "shows a payment of the same account and a last warning after a reload",
+    "the page shows a last warning after a reload if the same account has paid",
     onlyLong,
     async () => {
       const record = await start();
@@ -185,7 +185,7 @@ describe("one payment per intention, even while the wallet request is open", () 
   );
 
   test(
-    "the wallet's node is silent: the payer can cancel, and another tab can pay",
+    "the payer can cancel while the wallet's node is silent, and another tab can pay",
     onlyLong,
     async () => {
       await start();
@@ -203,7 +203,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     },
   );
 
-  test("the wallet's node is silent for 15 seconds: nothing is sent", onlyLong, async () => {
+  test("nothing is sent if the wallet's node is silent for 15 seconds", onlyLong, async () => {
     await start();
     wallet.isNodeSilent = true;
     await payButton().click();
@@ -214,7 +214,7 @@ describe("one payment per intention, even while the wallet request is open", () 
   });
 
   test(
-    "the wallet pays from a different account: the wallet's response ends the request",
+    "a request ends with the wallet's response even if another account pays",
     onlyLong,
     async () => {
       await mint(service, poor, 25_000_000n);
@@ -232,7 +232,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     },
   );
 
-  test("the wallet switches its chain during the request: no other chain is used", async () => {
+  test("no other chain is used if the wallet switches its chain during the request", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -242,7 +242,7 @@ describe("one payment per intention, even while the wallet request is open", () 
     assert.equal(wallet.sent, undefined);
   });
 
-  test("a partial payment changes the amount of the request after a reload", onlyLong, async () => {
+  test("a partial payment keeps the warning about the first request", onlyLong, async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -258,7 +258,7 @@ describe("one payment per intention, even while the wallet request is open", () 
 
 // This test runs last, because it advances the chain's clock.
 describe("an address that expires while the request is open", () => {
-  test("asks the payer to reject the request", async () => {
+  test("the payer is asked to reject the open request after the expiry", async () => {
     await start(rich, 900);
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.asking = promise;

@@ -15,7 +15,7 @@ const { service, browser, page, wallet, payButton, show, chain, says, gone, star
   await startPayer();
 
 describe("the outcome, according to the wallet's own node", () => {
-  test("contradicts a server that reports an execution that did not happen", async () => {
+  test("the page contradicts a server that reports an execution that did not happen", async () => {
     const record = await createOrder(service);
     const other = await createOrder(service);
     await mint(service, other.address, 25_000_000n);
@@ -31,7 +31,7 @@ describe("the outcome, according to the wallet's own node", () => {
     await says("Your wallet’s node doesn’t confirm this result");
   });
 
-  test("confirms an outcome, and is absent if the wallet is on a different chain", async () => {
+  test("the wallet's node confirms an outcome if the wallet is on that chain", async () => {
     const record = await createOrder(service);
     await mint(service, record.address, 25_000_000n);
     await execute(service, record);
@@ -51,14 +51,14 @@ describe("the outcome, according to the wallet's own node", () => {
   });
 });
 
-describe("sends nothing, and the page explains why", () => {
+describe("payments that are not sent, and the page's explanations", () => {
   const nothingSent = async (record: AddressRecord) => {
     assert.equal(wallet.sent, undefined);
     assert.equal(await readCode(page), record.address);
     await payButton().waitFor();
   };
 
-  test("if the payer rejects the request", async () => {
+  test("nothing is sent if the payer rejects the request", async () => {
     const record = await start();
     wallet.fault = "rejects";
     await payButton().click();
@@ -70,7 +70,7 @@ describe("sends nothing, and the page explains why", () => {
     await says("Paid, processing");
   });
 
-  test("if the wallet stays on a wrong chain although the wallet agreed to switch", async () => {
+  test("nothing is sent if the wallet agrees to switch chains but does not", async () => {
     const record = await start();
     Object.assign(wallet, { chainId: 1, fault: "stays" });
     await payButton().click();
@@ -78,7 +78,7 @@ describe("sends nothing, and the page explains why", () => {
     await nothingSent(record);
   });
 
-  test("if the wallet lacks the chain and the page cannot add it", onlyLong, async () => {
+  test("nothing is sent if the wallet lacks the chain and cannot add it", onlyLong, async () => {
     const record = await start();
     await page.goto(`${new URL(page.url()).origin}/a/#terms=${record.terms}`);
     Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
@@ -87,14 +87,14 @@ describe("sends nothing, and the page explains why", () => {
     await nothingSent(record);
   });
 
-  test("if the account has too little of the token", async () => {
+  test("nothing is sent if the account has too little of the token", async () => {
     const record = await start(poor);
     await payButton().click();
     await says(`This account has 0 ${token.symbol} and needs 25 ${token.symbol}.`);
     await nothingSent(record);
   });
 
-  test("if the account cannot pay the fee", onlyLong, async () => {
+  test("nothing is sent if the account cannot pay the fee", onlyLong, async () => {
     const broke = "0x00000000000000000000000000000000000b20ce";
     await mint(service, broke, 25_000_000n);
     const record = await start(broke);
@@ -103,7 +103,7 @@ describe("sends nothing, and the page explains why", () => {
     await nothingSent(record);
   });
 
-  test("if a different payer has paid a part of the amount in the meantime", async () => {
+  test("nothing is sent if another payer has paid a part in the meantime", async () => {
     const record = await start();
     let release = () => {};
     const held = new Promise<void>((resolve) => {
@@ -130,7 +130,7 @@ describe("sends nothing, and the page explains why", () => {
 });
 
 describe("a payment from start to end", () => {
-  test("adds the chain to a wallet that lacks it, pays, and shows the receipt", async () => {
+  test("the page adds the chain to a wallet that lacks it, and the wallet pays", async () => {
     const record = await start();
     Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
     const started = Date.now();
@@ -148,7 +148,7 @@ describe("a payment from start to end", () => {
     assert.ok(seconds < 30, `${seconds} s from the press to paid`);
   });
 
-  test("reports a payment that runs out of gas, and offers payment again", onlyLong, async () => {
+  test("the page reports a payment that ran out of gas, and offers another", onlyLong, async () => {
     await start();
     wallet.fault = "reverts";
     await payButton().click();
@@ -162,7 +162,7 @@ describe("a payment from start to end", () => {
 });
 
 describe("money that does not count", () => {
-  test("shows where a wrong token and native coin will go if there is no wallet", async () => {
+  test("the page shows where a wrong token and native coin will go, without a wallet", async () => {
     const record = await createOrder(service);
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
@@ -182,7 +182,7 @@ describe("money that does not count", () => {
 });
 
 describe("without a wallet", () => {
-  test("links to apps that open the page in their own browser", async () => {
+  test("without a wallet, the page links to apps that open it in their own browser", async () => {
     const page = await openFresh(browser);
     const url = `${new URL(service.baseUrl).origin}/a/${(await createOrder(service)).address}`;
     await page.goto(url);
@@ -234,7 +234,7 @@ describe("before a block contains the payment", () => {
     assert.equal(await page.getByText("Your wallet should show:").count(), 0);
   };
 
-  test("offers no second payment before a block has the first even after a reload", async () => {
+  test("the page offers no second payment before a block contains the first", async () => {
     await nothingOffered();
     await page.reload();
     await says("Payment pending");
@@ -246,14 +246,14 @@ describe("before a block contains the payment", () => {
     await gone("Payment pending");
   });
 
-  test("shows a payment with a raised fee as the same payment even after a reload", async () => {
+  test("a payment with a raised fee counts as the same payment even after a reload", async () => {
     await page.reload();
     await says("Payment pending");
     await resend({});
     await says("Paid, processing");
   });
 
-  test("a cancellation in the wallet is reported; payment is offered again", onlyLong, async () => {
+  test("the page reports a canceled payment, and offers payment again", onlyLong, async () => {
     await resend({ to: rich, data: "0x" });
     await says("The payment was canceled in your wallet. Nothing was paid.");
     await nothingOffered();
@@ -262,16 +262,12 @@ describe("before a block contains the payment", () => {
     await payButton().waitFor();
   });
 
-  test(
-    "a replacement by another transaction is reported; payment is offered again",
-    onlyLong,
-    async () => {
-      await resend({ to: poor, data: "0x" });
-      await says("Your wallet sent a different transaction instead");
-      await page.getByRole("button", { name: "Pay again" }).click();
-      await payButton().waitFor();
-    },
-  );
+  test("the page reports that another transaction replaced the payment", onlyLong, async () => {
+    await resend({ to: poor, data: "0x" });
+    await says("Your wallet sent a different transaction instead");
+    await page.getByRole("button", { name: "Pay again" }).click();
+    await payButton().waitFor();
+  });
 
   test(
     "the server confirms the payment if the wallet that sent it is missing",
@@ -305,7 +301,7 @@ describe("before a block contains the payment", () => {
   );
 
   test(
-    "says that the wallet is on a different chain until the wallet switches back",
+    "the page says that the wallet is on another chain until it switches back",
     onlyLong,
     async () => {
       wallet.chainId = 1;
@@ -320,7 +316,7 @@ describe("before a block contains the payment", () => {
   );
 
   // This test runs last, because the page keeps the fake clock.
-  test("a payment that the network dropped is reported after a minute", onlyLong, async () => {
+  test("the page reports a dropped payment after a minute", onlyLong, async () => {
     await page.clock.install();
     await page.reload();
     await says("Payment pending");

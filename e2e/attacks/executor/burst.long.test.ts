@@ -20,8 +20,8 @@ await openAddresses(world, store, open);
 describe(`${payments} payments in one block, beside ${open} open addresses`, () => {
   for (const endpoints of [1, 2]) {
     const calls = `${callsPerPaymentMax} calls per payment and ${callsPerBlockMax} per block`;
-    const what = `within ${blocksMax} blocks for at most ${calls} and endpoint`;
-    test(`are executed ${what} if there are ${endpoints} endpoints`, async (t) => {
+    const what = `within ${blocksMax} blocks with at most ${calls} and endpoint`;
+    test(`payments in one block are executed ${what} with ${endpoints} endpoints`, async (t) => {
       const records = await openAddresses(world, store, payments);
       const took = await burst(world, store, records, { endpoints });
       const perPayment = (callsIn(took) / endpoints - callsPerBlockMax * took.blocks) / payments;
@@ -37,7 +37,7 @@ describe(`${payments} payments in one block, beside ${open} open addresses`, () 
   }
 
   const few = count(100, 250);
-  test(`control: need more blocks if a pass processes only ${few} payments`, control, async (t) => {
+  test(`control: payments need more blocks if a pass handles only ${few}`, control, async (t) => {
     const records = await openAddresses(world, store, payments);
     const took = await burst(world, store, records, { tuning: { jobsPerPass: few } });
     t.diagnostic(`${took.blocks} blocks`);

@@ -77,7 +77,7 @@ async function paid(): Promise<bigint> {
 }
 
 describe("a chain that charges a fee for bytes", () => {
-  test("limits an account to its budget, and delays no other account", async (context) => {
+  test("an account stays within its budget and delays no other account", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const running = start(context);
     const hostile = await funded(30, attacker);
@@ -91,7 +91,7 @@ describe("a chain that charges a fee for bytes", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("applies the budget if one endpoint omits the fee and one is silent", async (context) => {
+  test("the budget applies if one endpoint omits the fee and one is silent", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const tells =
       (name: string, answer: Answer) =>
@@ -122,7 +122,7 @@ describe("a chain that charges a fee for bytes", () => {
     assert.ok(charged > 0n && charged <= budget, `${charged} of ${budget} wei`);
   });
 
-  test("control: if nothing reports the fee, the budget is exceeded", async (context) => {
+  test("control: an account exceeds its budget if no fee for bytes is known", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: "0x" });
     const other = "acc_bad00000000000000000000b";
     const running = start(context);
@@ -164,7 +164,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
     ["a token with a price", 0n],
     ["native coin", grain],
   ] as const) {
-    test(`is not returned if the dust is ${what}`, async (context) => {
+    test(`dust is not returned if it is ${what} and bytes cost a fee`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: oracleCode });
       const running = start(context, plenty, more);
       const record = await dust(coin);
@@ -177,7 +177,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
       await running.stop();
     });
 
-    test(`control: is returned without a fee for bytes if the dust is ${what}`, async (context) => {
+    test(`control: dust is returned if it is ${what} and bytes cost no fee`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: "0x" });
       const running = start(context, plenty, more);
       const record = await dust(coin);

@@ -167,8 +167,8 @@ const tooMany = error(-32600, "batch of too many calls");
 
 // Runs first, on an empty store, because calls for the addresses of other tests would be counted
 // too.
-describe("calls", () => {
-  test("a payment needs at most 14 calls besides the calls per block", async (context) => {
+describe("calls for one payment", () => {
+  test("a payment needs at most 14 calls to a node, besides calls per block", async (context) => {
     const { url, asked } = await honest();
     const running = startCore(store, world.chains([url]), (core) =>
       inNoTime({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
@@ -204,7 +204,7 @@ describe("calls", () => {
 const payments = count(30, 60);
 const blocksMax = 60;
 
-describe(`${payments} payments are executed within ${blocksMax} blocks if a provider`, () => {
+describe(`${payments} payments through a provider with limits, within ${blocksMax} blocks`, () => {
   const limits: Record<string, () => Parameters<typeof endpoint>> = {
     "answers 413 above 4 calls": () => [({ length }) => (length > 4 ? { status: 413 } : undefined)],
     "answers 413 above 15 kB": () => [(_, bytes) => (bytes > 15_000 ? { status: 413 } : undefined)],
@@ -247,7 +247,7 @@ describe(`${payments} payments are executed within ${blocksMax} blocks if a prov
     },
   };
   for (const [name, parts] of Object.entries(limits)) {
-    test(name, async (context) => {
+    test(`payments are executed if a provider ${name}`, async (context) => {
       const { url, troubles } = await endpoint(...parts());
       assert.ok((await blocksFor(context, [url], payments)) <= blocksMax);
       assert.ok(troubles() > 0, "it refused nothing");
@@ -279,10 +279,10 @@ const kinds: Record<string, () => Promise<{ url: string }>> = {
   "shows vaults without money": () => endpoint(() => undefined, empty),
 };
 
-describe("two endpoints are never worse than one", () => {
+describe("one faulty endpoint among two or three endpoints", () => {
   for (const [name, open] of Object.entries(kinds)) {
     for (const others of [1, 2]) {
-      test(`if one of ${others + 1} ${name}`, async (context) => {
+      test(`payments are executed if 1 of ${others + 1} endpoints ${name}`, async (context) => {
         const bad = await open();
         const good = await Promise.all(Array.from({ length: others }, honest));
         const urls = [bad.url, ...good.map(({ url }) => url)];
@@ -293,7 +293,7 @@ describe("two endpoints are never worse than one", () => {
 });
 
 describe("a WebSocket that reports new blocks", () => {
-  test("executes payments while the socket is connected and after it closes", async (context) => {
+  test("payments are executed with a WebSocket, and also with only HTTP", async (context) => {
     world.startTicking(200);
     context.after(world.stopTicking);
     const wsUrls = [world.rpcUrl.replace("http", "ws"), "ws://127.0.0.1:1"];
@@ -310,8 +310,8 @@ describe("a WebSocket that reports new blocks", () => {
 
 // This runs last, because a lying endpoint moves the executor's cursor beyond the chain's head if
 // there is no other endpoint.
-describe("control: nothing is executed in ten passes", control, () => {
-  test("if all calls are sent in one request, which is rejected", async (context) => {
+describe("controls for faulty endpoints", control, () => {
+  test("nothing is executed if the endpoint rejects the batch of all calls", async (context) => {
     const good = await honest();
     assert.equal(await executedSoon(context, [good.url], inOneRequest(good.url)), 3);
     const { url } = await endpoint(({ length }) =>
@@ -321,7 +321,7 @@ describe("control: nothing is executed in ten passes", control, () => {
   });
 
   for (const [name, open] of Object.entries(kinds)) {
-    test(`if the only endpoint ${name}`, async (context) => {
+    test(`nothing is executed in ten passes if the only endpoint ${name}`, async (context) => {
       const { url } = await open();
       assert.equal(await executedSoon(context, [url]), 0);
     });

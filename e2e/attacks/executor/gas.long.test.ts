@@ -69,7 +69,7 @@ describe("an account over its budget", () => {
    */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
-  test("waits without further charges, and delays no other account's payments", async (context) => {
+  test("an account over its budget waits, and delays no other account", async (context) => {
     const earlier = await chargedTo(attacker);
     const running = start(context, { perAccountMax: budget });
     const hostile = await funded(count(40, 120), attacker);
@@ -90,7 +90,7 @@ describe("an account over its budget", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("control: without a budget, all addresses run at the chain's expense", async (context) => {
+  test("control: without budgets, all addresses of an account are executed", async (context) => {
     const running = start(context, {});
     const hostile = await funded(count(40, 120), attacker);
     await until("all are executed", async () =>
@@ -134,7 +134,7 @@ describe("dust that must be returned", () => {
     return before;
   };
 
-  test("costs three transactions a day and does not delay late payments", async (context) => {
+  test("dust costs at most three returns a day, and delays no late payment", async (context) => {
     const running = start(context, {});
     const [record] = await funded(1, attacker, { chainId: 10 });
     const before = await sendDust(record!, 3);
@@ -151,7 +151,7 @@ describe("dust that must be returned", () => {
     await running.stop();
   });
 
-  test("control: without a limit, each payment of dust costs a transaction", async (context) => {
+  test("control: without a daily limit, each dust payment costs a transaction", async (context) => {
     const [record] = await funded(1, attacker, { chainId: 10 });
     const running = startCore(store, world.chains(), (core) => ({
       ...core,
@@ -181,7 +181,7 @@ const tippedBy = (amount: bigint, more: object = {}) => ({
 });
 
 describe("intents with tips", () => {
-  test("execute and pay the tip without a budget if the tip covers the gas", async (context) => {
+  test("an intent whose tip covers the gas is executed without a budget", async (context) => {
     const before = await world.balanceOf(executor);
     const running = start(context, { perDayMax: 0n }, { tipPrices });
     const [record] = await funded(1, attacker, tippedBy(unit));
@@ -194,7 +194,7 @@ describe("intents with tips", () => {
     await running.stop();
   });
 
-  test("wait if the tip is too small or the tip's token has no price", async (context) => {
+  test("an intent waits if its tip is too small or in a token without a price", async (context) => {
     const running = start(context, {}, { pays: "tips", tipPrices });
     const small = await funded(1, attacker, tippedBy(1n));
     await until("it waits", async () =>
@@ -209,7 +209,7 @@ describe("intents with tips", () => {
     await unpriced.stop();
   });
 
-  test("are not sent if a nonzero gas price makes the calls revert", async (context) => {
+  test("an intent is not sent if its calls revert at a nonzero gas price", async (context) => {
     // Reverts unless the gas price is 0.
     const fickle = await attack.contract("0x3a600557005b5f5ffd");
     const running = start(context, {}, { tipPrices });
@@ -251,7 +251,7 @@ describe("intents with tips", () => {
     return charges.reduce((sum, wei) => sum + wei, 0n);
   }
 
-  test("cost at most the account's limit if the intents fail on chain", async (context) => {
+  test("failing intents with tips cost at most the account's limit", async (context) => {
     const bound = 10n ** 15n;
     const cheat = "acc_c4ea7000000000000000000a";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n, perAccountMax: bound });
@@ -259,7 +259,7 @@ describe("intents with tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  test("cost at most the common limit if the intents of many accounts fail", async (context) => {
+  test("failing intents of many accounts cost at most the common limit", async (context) => {
     const bound = 8n * 10n ** 14n;
     const cheats = [1, 2, 3, 4, 5].map((n) => `acc_c4ea700000000000000000b${n}`);
     const limits = { perDayMax: bound, perAccountMax: bound };
@@ -269,7 +269,7 @@ describe("intents with tips", () => {
   });
 
   // This test runs last, because its losses exceed the daily budget of the other tests.
-  test("control: the same intents cost more if the limit is larger", async (context) => {
+  test("control: failing intents with tips cost more if the limit is higher", async (context) => {
     const cheat = "acc_c4ea7000000000000000000c";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n });
     assert.ok(lost > 10n ** 15n, `${lost} wei`);
@@ -376,7 +376,7 @@ describe("accounts that share a transaction", () => {
     return together.charged / Number(alone.gasUsed);
   }
 
-  test("an account pays at most 1.1 times its gas if a node traces", async (context) => {
+  test("an account pays at most 1.1 times its gas if the node can trace", async (context) => {
     assert.ok((await gasOfVictim(context, () => [truth])) <= 1.1);
   });
 
@@ -385,7 +385,7 @@ describe("accounts that share a transaction", () => {
     assert.ok((await gasOfVictim(context, says)) <= 1.1);
   });
 
-  test("an account pays at most 1.5 times its gas if no node supports tracing", async (context) => {
+  test("an account pays at most 1.5 times its gas if no node can trace", async (context) => {
     const times = await gasOfVictim(context, () => [refuses]);
     assert.ok(times <= 1.5, `${times}`);
   });
@@ -403,7 +403,7 @@ describe("accounts that share a transaction", () => {
 describe("the report of all transactions of these tests", () => {
   const reported = (column: string) => sumOfReport(store, column);
 
-  test("contains the exact value in wei of received tips in priced tokens", async (context) => {
+  test("the report contains the exact value of received tips in wei", async (context) => {
     const [tips, tokens] = [await reported("tipsWei"), await world.balanceOf(executor)];
     const sponsor = start(context, {});
     const returned = await funded(1, attacker);
@@ -424,6 +424,6 @@ describe("the report of all transactions of these tests", () => {
     assert.equal((await reported("tipsWei")) - tips, (received * weiOfUnit) / unit);
   });
 
-  test("contains the exact cost in wei of all receipts of the key", () =>
+  test("the report contains the exact cost of all the key's transactions in wei", () =>
     assertReportIsExact(world, store));
 });

@@ -42,8 +42,8 @@ const blocksMore = 10;
 
 const transactionGasMax = 16_777_216;
 
-describe("good payments are executed at most 10 blocks later than without an attack", () => {
-  test("measures the number of blocks without an attack", async (context) => {
+describe("good payments during an attack, at most 10 blocks later than without it", () => {
+  test("control: measures how many blocks payments take without an attack", async (context) => {
     const running = startCore(store, world.chains(), paced);
     context.after(running.stop);
     alone = Math.max(...(await goodPayments(5)));
@@ -76,7 +76,7 @@ describe("good payments are executed at most 10 blocks later than without an att
     ["27 million", burns27Million],
     ["all", burnsAll],
   ] as const) {
-    test(`if a recovery address burns ${name} gas when it receives money`, async (context) => {
+    test(`payments wait at most 10 blocks longer if refunds burn ${name} gas`, async (context) => {
       const hostile = await Promise.all(
         Array.from({ length: count(5, 20) }, async () =>
           recordOf({ chainId: 10, recovery: await contract(code) }),
@@ -96,7 +96,7 @@ describe("good payments are executed at most 10 blocks later than without an att
     });
   }
 
-  test("control: with enough gas for that address, no node accepts the transaction", async () => {
+  test("control: a node rejects a transaction with 80 million gas", async () => {
     const gas = "0x4c4b400"; // 80 million; a block's limit is 60 million
     const from = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
     const [answer] = await world.ask([
@@ -105,7 +105,7 @@ describe("good payments are executed at most 10 blocks later than without an att
     assert.match(answer?.error?.message ?? "", /gas/i);
   });
 
-  test("if intents use 36 million gas and are slow for a node", async (context) => {
+  test("good payments wait at most 10 blocks longer beside slow intents", async (context) => {
     const target = await contract(blake2f(36_000_000));
     const calls = [{ target, function: "go()", args: [] }];
     const hostile = await Promise.all(
@@ -122,7 +122,7 @@ describe("good payments are executed at most 10 blocks later than without an att
   });
 
   const skip = isHardhat && "hardhat runs no call of more gas than a transaction may have";
-  test("control: without a gas ceiling, a node runs such an intent to its end", {
+  test("control: a node runs an intent of 36 million gas if the call has no gas limit", {
     skip,
   }, async () => {
     const target = await contract(blake2f(36_000_000));
@@ -138,14 +138,14 @@ describe("good payments are executed at most 10 blocks later than without an att
     assert.equal((await run({})).error, undefined);
   });
 
-  test("if 120 recoveries of dust wait for 12 confirmations", async (context) => {
+  test("good payments wait at most 10 blocks longer beside 120 returns", async (context) => {
     const hostile = await Promise.all(Array.from({ length: 120 }, () => recordOf({ chainId: 10 })));
     await save(hostile, attacker);
     await pay(hostile, 1n);
     await survive(context, hostile, 12);
   });
 
-  test("a transaction that every node rejects releases its nonce immediately", async (context) => {
+  test("a transaction that nodes reject delays others by at most 10 blocks", async (context) => {
     let refused = 0;
     const running = startCore(store, world.chains(), (core) =>
       paced({
@@ -177,7 +177,7 @@ describe("good payments are executed at most 10 blocks later than without an att
       paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 3, batchItemsMax: 3 } });
     const many = (accountId: string) => fundedInBlock(count(50, 500), accountId);
 
-    test("do not delay addresses of a different account", async (context) => {
+    test("hundreds of due addresses do not delay another account's addresses", async (context) => {
       await many(attacker);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
@@ -188,7 +188,7 @@ describe("good payments are executed at most 10 blocks later than without an att
       await running.stop();
     });
 
-    test("control: delay addresses of the same account", control, async (context) => {
+    test("control: due addresses delay others of the same account", control, async (context) => {
       await many(victim);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
@@ -201,7 +201,7 @@ describe("good payments are executed at most 10 blocks later than without an att
 });
 
 describe("a rival that executes first", () => {
-  test("completes the address, and the execution does not count as failed", async (context) => {
+  test("an execution by a rival completes the address without a failure", async (context) => {
     const { world, store, recordOf, save, pay, jobOf } = untouched;
     const running = startCore(store, world.chains());
     context.after(running.stop);

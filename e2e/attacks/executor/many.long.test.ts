@@ -68,7 +68,7 @@ async function secondsPass(seconds: number, aPass: () => Promise<void>) {
 }
 
 describe("paid addresses of an account that has spent its budget", () => {
-  test("are simulated only a few times per hour, not every minute", async (context) => {
+  test("paid addresses over the budget are simulated at most 8 times an hour", async (context) => {
     const [many, minutes] = [count(30, 400), count(30, 60)];
     const hostile = await fundedInBlock(many, attacker);
     const { aPass, simulations, stop } = start(context, 1n);
@@ -83,7 +83,7 @@ describe("paid addresses of an account that has spent its budget", () => {
     assert.ok(each <= 8, `${each} for each`);
   });
 
-  test("are simulated again at midnight when a new budget begins", async (context) => {
+  test("a paid address over the budget is due again at midnight", async (context) => {
     const [record] = await fundedInBlock(1, attacker);
     const waiting = start(context, 1n);
     await until("it waits", async () => (await reasonsOf([record!]))[0] === "account_budget_spent");
@@ -127,7 +127,7 @@ describe("recoveries that fail because another sender made them first", () => {
     return records;
   };
 
-  test("cost no more than the account's budget", async (context) => {
+  test("recoveries that a rival sends first cost at most the account's budget", async (context) => {
     const control = start(context, plenty);
     // The other sender's fees raise the fee that the node suggests, but only in the first round, so
     // the cost is measured in the second round.

@@ -67,7 +67,7 @@ const areExecuted = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
 describe("an executor without money for gas", () => {
-  test("tries each address once, and then reads only the executor's balance", async (context) => {
+  test("an executor without money tries each address once, then only waits", async (context) => {
     await setMoney(1n);
     const { events, stop } = start(context);
     const timesOf = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
@@ -98,7 +98,7 @@ describe("an executor without money for gas", () => {
     await stop();
   });
 
-  test("executes all addresses, a few at a time, if it can pay for only a few", async (context) => {
+  test("an executor executes all addresses if it can pay for a few at a time", async (context) => {
     const records = await fundedInBlock(10, attacker);
     await passTime();
     await setMoney(moneyFor(400_000n));
@@ -109,7 +109,7 @@ describe("an executor without money for gas", () => {
     assert.ok(sent >= 3, `${sent} transactions`);
   });
 
-  test("executes the addresses that it can pay for while the others wait", async (context) => {
+  test("the executor executes a cheap address while an expensive one waits", async (context) => {
     const call = {
       target: world.token,
       function: "transfer(address to, uint256 amount)",

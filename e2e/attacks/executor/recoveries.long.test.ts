@@ -43,7 +43,7 @@ const isBack = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ held }) => held === 0n);
 
 describe("money to be returned to many addresses", () => {
-  test("needs few transactions, and recoveries that burn gas affect no others", async (context) => {
+  test("many returns need few transactions, even with hostile recipients", async (context) => {
     const good = await misplaced(count(60, 200));
     const hostile: AddressRecord[] = [];
     for (let i = 0; i < 3; i++) {
@@ -81,7 +81,7 @@ describe("money to be returned to many addresses", () => {
 describe("a block with a lower gas limit than the executor would use", () => {
   const setLimit = (gasLimit: bigint) => world.client.setBlockGasLimit({ gasLimit });
 
-  test("a recovery waits and records why, or is sent token by token", async (context) => {
+  test("a recovery over the block's gas limit is split into single tokens", async (context) => {
     const [record] = await misplaced(1);
     await save([record!], victim);
     await pay([record!], 5n);
@@ -126,7 +126,7 @@ describe("a token that is another view of the native coin", () => {
   /** balanceOf returns the native balance; all other functions return true and do nothing. */
   const coin: Hex = "0x5f3560e01c6370a082311460165760015f5260205ff35b600435315f5260205ff3";
 
-  test("is counted once: the token is returned, but not the same coin again", async (context) => {
+  test("a recovery omits the native coin if a token represents the same coin", async (context) => {
     const token = await contract(coin);
     const { timestamp } = await world.client.getBlock();
     const record = await recordOf({ token, expirationTimestamp: Number(timestamp) - 1 });

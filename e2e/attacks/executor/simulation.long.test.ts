@@ -61,7 +61,9 @@ describe("calls that succeed only in the newest block", () => {
     ["timestamp", "above", "timestamp"],
     ["baseFee", "below", "baseFeePerGas"],
   ] as const) {
-    test(`by its ${field} are not sent`, { skip }, async (context) => {
+    test(`calls that need the newest ${field} are not sent`, {
+      skip,
+    }, async (context) => {
       const target = await attack.contract("0x00");
       const [record] = await fundedInBlock(1, attacker, goTo(target));
       const newest = (await world.client.getBlock())[field]!;
@@ -71,7 +73,7 @@ describe("calls that succeed only in the newest block", () => {
     });
   }
 
-  test("control: are sent if the endpoint can simulate on no other block", async (context) => {
+  test("control: the calls are sent if only the newest block can be simulated", async (context) => {
     const proxy = await startProxy(world.rpcUrl, ({ id, method, params }, answer) => {
       if (method !== "eth_estimateGas" || params.length <= 2) return answer;
       const error = { code: -32602, message: "too many arguments, want at most 2" };
@@ -90,7 +92,7 @@ describe("calls that succeed only in the newest block", () => {
 describe("calls that succeed if gas has no price", () => {
   const fickle = refusesWhere("gasPrice", "above", 0n);
 
-  test("are not sent by a key that has little coin", { skip }, async (context) => {
+  test("calls that need a gas price of 0 are not sent by a poor key", { skip }, async (context) => {
     const { baseFeePerGas } = await world.client.getBlock();
     await setMoney(1_200_000n * 2n * (2n * baseFeePerGas! + 10n ** 9n));
     const target = await attack.contract(fickle);
@@ -98,7 +100,9 @@ describe("calls that succeed if gas has no price", () => {
     assert.equal(await isSent(context, record!), false);
   });
 
-  test("are not included in a recovery", { skip }, async (context) => {
+  test("a recovery omits coin that is accepted only at gas price 0", {
+    skip,
+  }, async (context) => {
     const recovery = await attack.contract(fickle);
     const [record] = await fundedInBlock(1, attacker, { chainId: 10, recovery });
     await world.client.sendTransaction({

@@ -56,7 +56,7 @@ describe("a check as a forecast", () => {
   });
   after(() => world?.stop());
 
-  test("has a recall and a precision of at least 0.97 in at least 40 classes", async (t) => {
+  test("a check predicts failures in 40 classes with recall and precision of 0.97", async (t) => {
     const depths = { confirmations: 12, paymentConfirmations: 0, executionGasMax: 1_000_000 };
     const check = openChecks({ ...world.chain, tokens: listed, ...depths });
     const count = { hits: 0, missed: 0, alarms: 0, clean: 0 };
