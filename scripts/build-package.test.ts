@@ -120,7 +120,7 @@ const gzipBytes = (code: string): number => gzipSync(code, { level: 9 }).length;
 
 for (const { room, name, dependencies } of packages)
   describe(`the packed ${name}`, () => {
-    test("contains its code, types, license, and README, and no tests", () => {
+    test("the package contains its code, types, license, and README, and no tests", () => {
       const unpacked = unpackedAt(name);
       const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
       assert.deepEqual(Object.keys(manifest.dependencies), dependencies);
@@ -144,12 +144,12 @@ for (const { room, name, dependencies } of packages)
       );
     });
 
-    test("packs to the same bytes each time", onlyLong, () => {
+    test("the package is packed to the same bytes each time", onlyLong, () => {
       const again = pack(room, mkdtempSync(join(project, "pack-")));
       assert.ok(readFileSync(again).equals(readFileSync(tarballs.get(name)!)));
     });
 
-    test("is imported from its sources in workspaces, so that no old build is used", () => {
+    test("workspaces import the package from its sources, so no old build is used", () => {
       const manifest = JSON.parse(readFileSync(join(root, room, "package.json"), "utf8"));
       for (const path of Object.keys(manifest.exports)) {
         const found = import.meta.resolve(path.replace(".", name));
@@ -158,7 +158,7 @@ for (const { room, name, dependencies } of packages)
       }
     });
 
-    test("uses no Node modules outside its programs and therefore runs anywhere", () => {
+    test("only the programs in the package import Node modules", () => {
       const files = readdirSync(unpackedAt(name), { recursive: true, encoding: "utf8" });
       for (const file of files.filter((each) => each.endsWith(".js"))) {
         if (room === "shop" && file.startsWith("try/")) continue;
@@ -168,7 +168,7 @@ for (const { room, name, dependencies } of packages)
       }
     });
 
-    test("has types that resolve for ES modules in Node and for bundlers", async () => {
+    test("the package's types resolve for ES modules in Node and for bundlers", async () => {
       const data = new Uint8Array(readFileSync(tarballs.get(name)!));
       const analysis = await checkPackage(createPackageFromTarballData(data));
       assert.ok(analysis.types);
@@ -181,14 +181,14 @@ for (const { room, name, dependencies } of packages)
       assert.deepEqual(problems, []);
     });
 
-    test("satisfies publint", async () => {
+    test("the package satisfies publint", async () => {
       const { messages } = await publint({ pkgDir: unpackedAt(name), strict: true, pack: false });
       assert.deepEqual(messages, []);
     });
   });
 
 describe("the packed packages", () => {
-  test("run on plain Node", () => {
+  test("the packed packages run on plain Node", () => {
     const code = `
       import { makeRecord, verifyRecord, factoryAddress } from "executable-address";
       import { createClient } from "executable-address/client";
@@ -209,7 +209,7 @@ describe("the packed packages", () => {
     assert.match(usage, /^usage: executable-address-shop try-receiver URL/);
   });
 
-  test("declare the JSX tags and the component's properties and reject others", () => {
+  test("the packed packages declare the JSX tags and reject other properties", () => {
     const app = join(project, "jsx");
     mkdirSync(app);
     writeFileSync(
@@ -247,7 +247,7 @@ describe("the packed packages", () => {
     assert.equal(stdout, "");
   });
 
-  test("have types that do not depend on the types of the DOM or Node", () => {
+  test("the packages' types do not depend on the types of the DOM or Node", () => {
     const app = join(project, "bare");
     mkdirSync(app);
     const exported = ["", "/client", "/status", "/proof", "/webhook", "/reference", "/payment"];
@@ -268,7 +268,7 @@ describe("the packed packages", () => {
     assert.equal(stdout, "");
   });
 
-  test("can be bundled, and the bundle runs", async () => {
+  test("the packed packages can be bundled, and the bundle runs", async () => {
     const code = await bundle(`
       import { makeRecord } from "executable-address";
       globalThis.made = makeRecord(${JSON.stringify(sample)});`);
@@ -276,7 +276,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { made?: unknown }).made, record);
   });
 
-  test("can be used in a Vite app, and the build runs", async () => {
+  test("the packed packages work in a Vite app", async () => {
     const app = join(project, "app");
     mkdirSync(app);
     writeFileSync(join(app, "index.html"), '<script type="module" src="/main.js"></script>');
@@ -298,7 +298,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { fromVite?: unknown }).fromVite, [record, "function"]);
   });
 
-  test("need at most 20 kB for a client, 10 kB for records, and 6 kB for proofs", async () => {
+  test("packages need at most 20 kB for a client, 10 kB for records, 6 kB for proofs", async () => {
     const only = (names: string, path = "") =>
       bundle(`export { ${names} } from "executable-address${path}";`).then(gzipBytes);
     const client = await weigh('export { createClient } from "executable-address/client";');

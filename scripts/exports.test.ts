@@ -71,7 +71,7 @@ describe("the packages export exactly these names", () => {
     const manifest = JSON.parse(readFileSync(path, "utf8"));
     const { name } = manifest;
 
-    test(`${name} exports these paths`, () => {
+    test(`${name} exports exactly the listed paths`, () => {
       const listed = Object.keys(exported).filter((each) => each.split("/")[0] === name);
       const paths = Object.keys(manifest.exports).map((each) => each.replace(".", name));
       assert.deepEqual(paths.sort(), listed.sort());
@@ -79,6 +79,6 @@ describe("the packages export exactly these names", () => {
   }
 
   for (const [specifier, names] of Object.entries(exported))
-    test(`${specifier} exports these names`, async () =>
+    test(`${specifier} exports exactly the listed names`, async () =>
       assert.deepEqual(Object.keys(await import(specifier)), names.trim().split(/\s+/)));
 });

@@ -49,7 +49,7 @@ const isFunction = /^(export )?(default )?(async )?(function\b|const \w+.*(=>|=|
 const isComment = /^\s*(\/\/\/?|\/\*\*?|\*)/;
 
 describe("files", () => {
-  test("every file with at most 60 lines and one importer has a reason in `smallFiles`", () => {
+  test("each short file with only one importer has a reason in `smallFiles`", () => {
     const small = production.filter((path) => countImporters(path) === 1 && countLines(path) <= 60);
     assert.deepEqual(small.toSorted(), Object.keys(smallFiles).toSorted());
   });
@@ -74,7 +74,7 @@ describe("files", () => {
     assert.deepEqual(long, []);
   });
 
-  test("at most three exported types share a name", () => {
+  test("at most three exported types have the same name", () => {
     const names = production.flatMap((path) =>
       [...textOf.get(path)!.matchAll(/^export (?:type|interface) (\w+)[ =<{]/gm)].map(
         ([, name]) => ({ name: name!, path }),
@@ -95,7 +95,7 @@ describe("files", () => {
     assert.ok(configuration.length <= 10, configuration.join(", "));
   });
 
-  test("no folder shows more than 25 entries", () => {
+  test("no folder contains more than 25 entries", () => {
     const shown = new Map<string, Set<string>>();
     for (const path of files) {
       const parts = path.split("/");

@@ -26,7 +26,7 @@ function find(path: string, name: string): Locked | undefined {
 describe("package-lock.json", () => {
   // When npm writes the lock file, it silently omits a platform's packages if the registry lacks
   // them. `npm ci` then cannot install the programs on that platform.
-  test("has the programs for Linux and macOS on x64 and arm64", () => {
+  test("package-lock.json has the native packages for Linux and macOS on x64 and arm64", () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)
         .filter((name) => /(linux|darwin).*-(x64|amd64|arm64)(-gnu|-musl)?$/.test(name))
@@ -61,7 +61,7 @@ describe("package-lock.json", () => {
 
   // With `--omit=dev`, `npm sbom` also omits 43 packages that some workspace lists as a
   // devDependency.
-  test("npm sbom marks packages that only tests need", () => {
+  test("npm sbom marks no dependency of the packages as needed only for tests", () => {
     for (const room of ["address", "contracts", "element", "service", "shop", "web"]) {
       const { name, dependencies = {} } = read(`${room}/package.json`);
       const options = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx", "-w", name];

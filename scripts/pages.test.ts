@@ -40,12 +40,12 @@ describe("buildPages", () => {
   });
   after(() => mock.restoreAll());
 
-  test("keeps the existing pages if the sources are missing", () => {
+  test("buildPages keeps the existing pages if the sources are missing", () => {
     buildPages();
     assert.deepEqual(said, []);
   });
 
-  test("says that only the API or old pages are served if the build tools are missing", () => {
+  test("without build tools, buildPages says that only the API or old pages are served", () => {
     write("web/index.html", "");
     buildPages();
     write("web/dist/index.html", "");
@@ -59,13 +59,13 @@ describe("buildPages", () => {
     ]);
   });
 
-  test("throws if the build fails", () => {
+  test("buildPages throws if the build fails", () => {
     write("node_modules/vite/package.json", "{}");
     write("web/build.ts", "process.exit(1);");
     assert.throws(buildPages, { message: "building the pages failed; see vite's output above" });
   });
 
-  test("builds the pages once", () => {
+  test("buildPages builds the pages once", () => {
     const build = `import { mkdirSync, writeFileSync } from "node:fs";
       mkdirSync("${join(root, "web/dist")}");
       writeFileSync("${join(root, "web/dist/index.html")}", "");`;

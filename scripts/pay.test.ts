@@ -45,18 +45,18 @@ async function refusal(
   return failed.stderr.replace(directory, "DATA").trimEnd();
 }
 
-test("reports that `npm start` has not run", async (t) =>
+test("`npm run pay` reports that `npm start` has not run", async (t) =>
   assert.equal(
     await refusal(t, undefined),
     "DATA does not contain a local chain: run npm start first.",
   ));
 
-test("reports an error of the service", async (t) => {
+test("`npm run pay` reports an error of the service", async (t) => {
   const baseUrl = await startService(t, 404, { error: { message: "no intent is held" } });
   assert.equal(await refusal(t, { baseUrl }), `${baseUrl} returned 404: no intent is held`);
 });
 
-test("rejects an address on a different chain", async (t) => {
+test("`npm run pay` rejects an address on another chain", async (t) => {
   const record = recordOn(1);
   const baseUrl = await startService(t, 200, record);
   const { methods, rpcUrl } = await startFixedNode(t, () => "0x7a69");
@@ -65,14 +65,14 @@ test("rejects an address on a different chain", async (t) => {
   assert.deepEqual(methods, []);
 });
 
-test("rejects a record of a different address", async (t) => {
+test("`npm run pay` rejects a record of another address", async (t) => {
   const baseUrl = await startService(t, 200, recordOn(1));
   const { methods, rpcUrl } = await startFixedNode(t, () => "0x7a69");
   assert.match(await refusal(t, { baseUrl, rpcUrl }), /address: expected 0x/);
   assert.deepEqual(methods, []);
 });
 
-test("reports a transaction that was mined but failed", async (t) => {
+test("`npm run pay` reports a transaction that was mined but failed", async (t) => {
   const hash = `0x${"77".repeat(32)}`;
   const zero = `0x${"00".repeat(32)}`;
   const block = { number: "0x1", hash: zero, timestamp: "0x1", baseFeePerGas: "0x1" };

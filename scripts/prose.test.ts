@@ -55,11 +55,11 @@ describe("prose", () => {
   const passage = (text: string): Passage => ({ path: "x", line: 1, kind: "docs", text });
   const found = (text: string) => findPhrases(passage(text)).map(({ found }) => found);
 
-  test("finds a phrase that is split across two lines", () => {
+  test("the prose check finds a phrase that is split across two lines", () => {
     assert.deepEqual(found("It is read a second\n time"), ["a second time"]);
   });
 
-  test("allows the same words in their usual meaning", () => {
+  test("the prose check allows the same words in their usual meaning", () => {
     const usual = [
       "The error says what is wrong.",
       "There is no receipt.",
@@ -69,7 +69,7 @@ describe("prose", () => {
     assert.deepEqual(usual.flatMap(found), []);
   });
 
-  test("reads docs, comments, test titles, messages and the words of the interface", () => {
+  test("the prose check reads docs, comments, test titles, messages, and the interface", () => {
     const passages = [...prose.values()].flat();
     const has = (kind: Kind, path: string, part: string) =>
       passages.some((each) => each.kind === kind && each.path === path && each.text.includes(part));

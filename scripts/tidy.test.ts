@@ -145,8 +145,8 @@ const importsOf = (path: string): Import[] =>
     return name === undefined ? [] : [{ room: packages[name] }];
   });
 
-describe("the direction table", () => {
-  test("no room imports a room that the table does not permit", () => {
+describe("the table of permitted imports", () => {
+  test("no folder imports a folder that the table does not permit", () => {
     const wrong = sources
       .filter((path) => !isTest(path) && roomOf(path) !== undefined)
       .flatMap((path) => {
@@ -170,7 +170,7 @@ describe("the direction table", () => {
     assert.deepEqual([...new Set(importsOf(answers).map(({ room }) => room))], ["address"]);
   });
 
-  test("every permission of the table is used", () => {
+  test("every permission of the table of imports is used", () => {
     const used = new Set(
       sources
         .filter((path) => !isTest(path))
@@ -182,7 +182,7 @@ describe("the direction table", () => {
     assert.deepEqual(unused, []);
   });
 
-  test("the files of a room import each other without cycles", () => {
+  test("source files import each other without cycles", () => {
     const done = new Set<string>();
     const visit = (path: string, above: string[]): string[] => {
       if (above.includes(path)) return [[...above.slice(above.indexOf(path)), path].join(" → ")];
@@ -201,7 +201,7 @@ describe("the direction table", () => {
     assert.deepEqual(circlesOf(folderGraph()), []);
   });
 
-  test("the service imports only viem's utilities, because clients slow down each start", () => {
+  test("the service imports only viem's utilities, because clients delay each start", () => {
     const loadsAll = /^import (?!type )[^;]*"viem";/m;
     const loading = sources.filter(
       (path) => path.startsWith("service/") && !isTest(path) && loadsAll.test(textOf.get(path)!),
@@ -279,7 +279,7 @@ const namesTable =
  */
 const homes: Record<string, string> = { "service/executor": "service/executor/ledger" };
 
-describe("tables", () => {
+describe("database tables", () => {
   test("a table is used only by its own room; the executor's tables only by the ledger", () => {
     assert.ok(ownerOf.size > 35);
     const mayUse = (path: string, owner: string) =>
@@ -299,7 +299,7 @@ describe("tables", () => {
 });
 
 describe("the tree", () => {
-  test("every source file is a test, an entry point, or imported by another file", () => {
+  test("every source file is a test or entry point, or is imported by another file", () => {
     const workspaces = ["contracts", "address", "element", "shop", "service", "web"];
     const named = ["package.json", ...workspaces.map((name) => `${name}/package.json`)]
       .concat("web/index.html", "web/pay.html", "contracts/foundry.toml", ".ci/run")
@@ -316,7 +316,7 @@ describe("the tree", () => {
     assert.deepEqual(dead, []);
   });
 
-  test("every file named in the pages for maintainers exists", () => {
+  test("every file that the pages for maintainers name exists", () => {
     const pages = files.filter((path) =>
       /(^|\/)(ARCHITECTURE|README|CONTRIBUTING|SECURITY)\.md$/.test(path),
     );
@@ -360,7 +360,7 @@ describe("the history", () => {
     assert.deepEqual(long, []);
   });
 
-  test("each commit after the first checked commit names a folder and has a body", (t) => {
+  test("each commit after the first checked one names a folder and has a body", (t) => {
     const since = "4bd0863";
     const commits = commitsAfter(since);
     if (!commits) return t.skip(skipped);
@@ -404,7 +404,7 @@ describe("the packages that npm ci installs", () => {
     }
   });
 
-  test("every package has the same version and states its folder, as npm sbom requires", () => {
+  test("every package has the same version and states its folder for npm sbom", () => {
     assert.equal(new Set(manifests.map(({ version }) => version)).size, 1);
     for (const { name, repository, version } of manifests) {
       assert.match(version, /^\d+\.\d+\.\d+$/, name);
@@ -412,12 +412,12 @@ describe("the packages that npm ci installs", () => {
     }
   });
 
-  test("the root has at most 9 commands, and a folder's own commands are in its package", () => {
+  test("the root package has at most 9 commands", () => {
     const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     assert.ok(Object.keys(scripts).length <= 9, Object.keys(scripts).join(", "));
   });
 
-  test("no package has an install script, because install scripts do not run", () => {
+  test("npm runs no install scripts of packages", () => {
     assert.match(readFileSync(join(root, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
   });
 });

@@ -39,24 +39,24 @@ const door = resolve(import.meta.dirname, "run.js");
 const hookThatEnds = "before(() => new Promise(() => setImmediate(() => process.exit(0))));";
 
 describe("a test file", () => {
-  test("fails if the process exits with 0 before its first test", () => {
+  test("a test file fails if its process exits with 0 before the first test", () => {
     const { status, stdout } = run(`${hookThatEnds} test("one", () => {});`, door);
     assert.equal(status, 1);
     assert.match(stdout, /ended before all its tests had finished/);
   });
 
-  test("fails if the process exits with 0 in a suite's hook, after tests that passed", () => {
+  test("a test file fails if its process exits with 0 in a hook after passed tests", () => {
     const late = `describe("late", () => { ${hookThatEnds} test("two", () => {}); });`;
     assert.equal(run(`test("one", () => {}); ${late}`, door).status, 1);
   });
 
-  test("fails on an unhandled rejection, and reports the rejection", () => {
+  test("a test file fails on an unhandled rejection, and reports the rejection", () => {
     const { status, stdout } = run(`test("one", () => void Promise.reject("nobody's"));`, door);
     assert.equal(status, 1);
     assert.match(stdout, /"nobody's" which triggered an unhandledRejection event/);
   });
 
-  test("runs a suite's hooks when the suite runs and after the file's own hooks", () => {
+  test("a suite's hooks run with the suite, after the file's own hooks", () => {
     const late = "before(async () => { await null; order.push('file'); });";
     const suite = (name: string) => `describe("${name}", () => {
       before(() => void order.push("hook ${name}"));
@@ -69,18 +69,18 @@ describe("a test file", () => {
 
   // Older versions of Node lack the option `trackPromises`.
   const skip = hasTrackPromises() ? false : "this Node follows all promises or nothing";
-  test("does not track promises, unlike Node's runner", { skip }, () => {
+  test("promises in a test file are not tracked, unlike in Node's runner", { skip }, () => {
     const text = `import { executionAsyncId } from "node:async_hooks";
       test("one", async () => { await null; console.log("in", executionAsyncId() > 0); });`;
     assert.match(run(text, door).stdout, /in false/);
     assert.match(run(text).stdout, /in true/);
   });
 
-  test("passes if all tests of the file run", () => {
+  test("a test file passes if all its tests run", () => {
     assert.equal(run(`test("one", () => {});`, door).status, 0);
   });
 
-  test("control: Node's runner passes a file that ends early if the check is missing", () => {
+  test("control: Node's runner passes a file that ends early", () => {
     assert.equal(run(`${hookThatEnds} test("one", () => {});`).status, 0);
   });
 });

@@ -32,7 +32,7 @@ async function open() {
 }
 
 describe("applyFact", () => {
-  test("throws and delivers no goods if the order changed during the proof", async () => {
+  test("applyFact throws and delivers no goods if the order changed during the proof", async () => {
     const { store, order, delivered, parts } = await open();
     await store.saveOrder(order);
     const message = "order-1: the order changed while its event was being proved";
@@ -40,7 +40,7 @@ describe("applyFact", () => {
     assert.deepEqual(delivered, []);
   });
 
-  test("calls `onElsewhere` for money on a different chain and keeps the order", async () => {
+  test("applyFact calls `onElsewhere` for money on another chain and keeps the order", async () => {
     const { store, order, delivered, parts } = await open();
     const place = { address, chainId: 10, transactionHash: executed.transactionHash, depth: 1 };
     const facts: ProvedEvent[] = [
@@ -58,7 +58,7 @@ describe("applyFact", () => {
     assert.deepEqual(await store.findByAddress(address), order);
   });
 
-  test("throws if the order is missing before its delivery is saved", async () => {
+  test("applyFact throws if the order is missing before its delivery is saved", async () => {
     const { store, order, delivered, parts } = await open();
     const losing: ShopStore = {
       ...store,

@@ -12,7 +12,7 @@ const record = makeRecord(sample);
 const order = newOrder("order-1", record, "made");
 
 describe("requireStored", () => {
-  test("returns the stored order and throws if the store lost the reference", async () => {
+  test("requireStored returns the stored order and throws if the store lost it", async () => {
     const store = sqliteStore(new DatabaseSync(":memory:"));
     await assert.rejects(requireStored(store, "order-1"), {
       message: "order-1: expected an order in the store, found none",
@@ -23,14 +23,14 @@ describe("requireStored", () => {
 });
 
 describe("assertSame", () => {
-  test("throws `reference_in_use` for an order with other payment terms", () => {
+  test("assertSame throws `reference_in_use` for an order with other payment terms", () => {
     const message = `${record.address} has this reference, but a different intent`;
     const issues = [{ path: ["reference"], code: "reference_in_use", message }];
     for (const other of [{ ...sample, amount: "7" }, { ...sample, recovery: shop } as const])
       assert.throws(() => assertSame(order, makeRecord(other)), { name: "InvalidError", issues });
   });
 
-  test("returns the existing order if only the expiry differs", () => {
+  test("assertSame returns the existing order if only the expiry differs", () => {
     const later = makeRecord({ ...sample, expirationTimestamp: sample.expirationTimestamp + 1 });
     assert.equal(assertSame(order, later), order);
   });

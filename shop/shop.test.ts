@@ -33,7 +33,7 @@ test("`openShop` throws `TypeError` for an unknown option", () => {
 });
 
 describeOnEach("order", () => {
-  test("throws `InvalidError` for an invalid intent and a reference in use", async () => {
+  test("`order` throws `InvalidError` for an invalid intent and a reference in use", async () => {
     const { shop } = await newShop();
     const intent = await intentFor();
     await assert.rejects(shop.order(nextName(), { ...intent, recovery: "0x12" }), InvalidError);
@@ -42,7 +42,7 @@ describeOnEach("order", () => {
     await assert.rejects(shop.order(name, { ...intent, recovery: wallet }), /reference/);
   });
 
-  test("creates one address even after a double click or a crash before the response", async () => {
+  test("`order` creates one address even after a double click or a crash", async () => {
     const store = await newStore();
     const name = nextName();
     const intent = await intentFor();
@@ -60,7 +60,7 @@ describeOnEach("order", () => {
     assert.deepEqual(await store.findMade(), []);
   });
 
-  test("keeps the progress of an order that is processed during its creation", async () => {
+  test("`order` keeps the progress of an order that is processed during its creation", async () => {
     const inner = await newStore();
     const done = { state: "executed", deliveredFor: `0x${"11".repeat(32)}` } as const;
     const { shop } = await newShop({
@@ -79,7 +79,7 @@ describeOnEach("order", () => {
     assert.equal((await inner.findByReference(name))?.deliveredFor, done.deliveredFor);
   });
 
-  test("restores an order after a loss of the database if the key proves the order", async () => {
+  test("`order` restores an order that the database lost if the key proves it", async () => {
     const name = nextName();
     const intent = await intentFor();
     const { record } = await (await newShop()).shop.order(name, intent);
@@ -94,7 +94,7 @@ describeOnEach("order", () => {
     await assert.rejects(stranger.shop.order(name, again), InvalidError);
   });
 
-  test("restores every order that the key proves, and no other order", async () => {
+  test("`restore` restores every order that the key proves, and no other order", async () => {
     const name = nextName();
     const { record } = await (await newShop()).shop.order(name, await intentFor());
     const forged = nextName();
@@ -110,14 +110,14 @@ describeOnEach("order", () => {
 });
 
 describeOnEach("receive", () => {
-  test("throws `WebhookError` for an unsigned body and stores nothing", async () => {
+  test("`receive` throws `WebhookError` for an unsigned body and stores nothing", async () => {
     const store = await newStore();
     const { shop } = await newShop({ store });
     await assert.rejects(shop.receive("{}", { "webhook-id": "evt_1" }), WebhookError);
     assert.equal(await store.claimEvent(0), undefined);
   });
 
-  test("stores the proved amount of a payment, not the reported amount", async () => {
+  test("a shop stores the proved amount of a payment, not the reported amount", async () => {
     const booked: Paid[] = [];
     const world = await newShop({ onPayment: (_, fact) => booked.push(fact) });
     const plain = await newShop();
@@ -146,7 +146,7 @@ describeOnEach("receive", () => {
     ]);
   });
 
-  test("delivers once for a proved payment even if events are repeated", async () => {
+  test("a shop delivers once for a proved payment even if events are repeated", async () => {
     const world = await newShop();
     const order = await paidOrder(world.shop);
     const event = await eventOf(order, "address.executed");
@@ -159,7 +159,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(world.delivered, [order.reference]);
   });
 
-  test("delivers nothing for a signed but forged event and notifies a person", async () => {
+  test("a shop delivers nothing for a forged event and notifies a person", async () => {
     const world = await newShop();
     const paid = await paidOrder(world.shop);
     const unpaid = await world.shop.order(nextName(), await intentFor());
@@ -172,7 +172,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(world.delivered, []);
   });
 
-  test("books returned money once for each transaction", async () => {
+  test("a shop books returned money once for each transaction", async () => {
     const store = await newStore();
     const world = await newShop({ store });
     const order = await paidOrder(world.shop, 7n);
@@ -189,7 +189,7 @@ describeOnEach("receive", () => {
     assert.deepEqual([kept?.state, Object.values(kept!.returned)], ["executed", ["7"]]);
   });
 
-  test("responds before it processes an event, so slow deliveries delay no response", async () => {
+  test("`receive` responds before it processes an event, so deliveries delay nothing", async () => {
     let open = () => {};
     const isOpen = new Promise<void>((resolve) => {
       open = resolve;
@@ -211,7 +211,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(delivered, [order.reference]);
   });
 
-  test("restores a lost order when its event arrives and marks the order as restored", async () => {
+  test("a shop restores a lost order, marked as restored, when its event arrives", async () => {
     const order = await paidOrder((await newShop()).shop);
     const orders: ShopOrder[] = [];
     const world = await newShop({ deliver: (each) => orders.push(each) });
@@ -255,7 +255,7 @@ describeOnEach("a shop without its newest orders", () => {
   };
   for (const [name, open] of Object.entries(backups))
     for (const createdBy of ["client_id", "api_key"] as const)
-      test(`${name}: delivers nothing for a forged order of ${createdBy}`, async () => {
+      test(`${name}: a shop delivers nothing for a forged order of ${createdBy}`, async () => {
         const dear = await (await newShop()).shop.order(nextName(), await intentFor("25000000"));
         const { forged, event } = await forgeOrder(dear);
         event.data.createdBy = createdBy;
@@ -271,7 +271,7 @@ describeOnEach("a shop without its newest orders", () => {
         assert.equal(record.address, dear.record.address);
       });
 
-  test("reads an order again before it processes the order's event", async () => {
+  test("a shop reads an order again before it processes the order's event", async () => {
     const order = await paidOrder((await newShop()).shop);
     const event = await eventOf(order, "address.executed");
     event.data.reference = null;
@@ -290,7 +290,7 @@ describeOnEach("a shop without its newest orders", () => {
     );
   });
 
-  test("keeps an event if the service does not find the event's record at first", async () => {
+  test("a shop keeps an event if the service does not find the record at first", async () => {
     const order = await paidOrder((await newShop()).shop);
     const client = createClient(service);
     let misses = 0;
@@ -311,7 +311,7 @@ describeOnEach("a shop without its newest orders", () => {
 });
 
 describeOnEach("start", () => {
-  test("stores missed events and moves the cursor in the same commit", async () => {
+  test("a shop stores missed events in the same commit as the cursor", async () => {
     const kept: [number, string | undefined][] = [];
     const inner = await newStore();
     const store: ShopStore = {

@@ -56,7 +56,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const hourMs = 3_600_000;
     const claimedId = async (forMs: number, by = store) => (await by.claimEvent(forMs))?.event.id;
 
-    test("finds an order by its reference and by its address in any letter case", async () => {
+    test("a store finds an order by its reference or its address in any letter case", async () => {
       const address = newAddress();
       const order = await store.saveOrder(orderAt(address));
       assert.ok(order);
@@ -67,7 +67,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await store.findByAddress(newAddress()), undefined);
     });
 
-    test("a repeated save replaces an order; another order cannot take its address", async () => {
+    test("a second save replaces an order; another order cannot take its address", async () => {
       const order = (await store.saveOrder(orderAt(newAddress())))!;
       assert.equal(order.version, 1);
       assert.deepEqual(await store.findMade(), [order]);
@@ -81,7 +81,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await store.findByAddress(order.record.address), open);
     });
 
-    test("does not save an order that was read before another save", async () => {
+    test("a store rejects an order that was read before another save", async () => {
       const read = (await store.saveOrder(orderAt(newAddress())))!;
       const { reference } = read;
       const paid = await store.saveOrder({ ...read, state: "executed", deliveredFor: "0x01" });
@@ -91,7 +91,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await store.findByReference(reference), paid);
     });
 
-    test("reports success to only one of several simultaneous saves", async () => {
+    test("a store reports success to only one of several simultaneous saves", async () => {
       const servers = dialect === "postgres" ? [store, await open(), await open()] : [store, store];
       const all = [...servers, ...servers];
       const { reference } = orderAt(newAddress());
@@ -107,7 +107,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(kept, [await store.findByReference(reference)]);
     });
 
-    test("stores an event only once, even if the event was already processed", async () => {
+    test("a store keeps an event only once, even if it was already processed", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event, event]);
       await store.keepEvents([event]);
@@ -119,7 +119,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(0), undefined);
     });
 
-    test("stores events and their cursor together, or neither", async () => {
+    test("a store saves events and their cursor together, or neither", async () => {
       assert.equal(await store.cursor(), undefined);
       const [first, second] = [eventAt(newAddress()), eventAt(newAddress())];
       await store.keepEvents([first], "5");
@@ -133,7 +133,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), undefined);
     });
 
-    test("returns events in the order of due times, one event per address at a time", async () => {
+    test("a store returns due events in order, one event per address at a time", async () => {
       const [one, other] = [newAddress(), newAddress()];
       const events = [eventAt(one), eventAt(one.toLowerCase() as Hex), eventAt(other)];
       await store.keepEvents(events);
@@ -162,7 +162,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), other.id);
     });
 
-    test("returns different events to simultaneous claims, and every event once", async () => {
+    test("simultaneous claims get different events, and every event only once", async () => {
       const events = Array.from({ length: 20 }, () => eventAt(newAddress()));
       await store.keepEvents(events);
       const servers = dialect === "postgres" ? [store, await open(), await open()] : [store, store];
@@ -178,7 +178,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(claimed.toSorted(), events.map(({ id }) => id).toSorted());
     });
 
-    test("a server can claim the events of a crashed server", async () => {
+    test("another server can claim the events of a crashed server", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event]);
       assert.equal(await claimedId(0), event.id);
@@ -190,7 +190,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(last, dialect === "postgres" ? undefined : event.id);
     });
 
-    test("a server whose claim was taken over cannot delay or end the event", async () => {
+    test("a server that lost its claim cannot delay or end the event", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event]);
       const late = (await store.claimEvent(0))!;

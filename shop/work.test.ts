@@ -111,7 +111,7 @@ describeOnEach(
         assert.deepEqual(await takeInOrder(store, [goodEvent]), { done: 1, delivered });
       });
 
-    test("delivers after a second payment if a reorganization removes the first one", async () => {
+    test("a shop delivers if a reorganization removes the first of two payments", async () => {
       const world = await newShop();
       const order = await paidOrder(world.shop);
       const { world: chain } = served;
@@ -133,7 +133,7 @@ describeOnEach(
       assert.deepEqual(world.delivered, [order.reference]);
     });
 
-    test("a delivery that ends after another server took over changes nothing", async () => {
+    test("a delivery changes nothing if another server took over its event", async () => {
       const store = await newStore();
       let calls = 0;
       let end = () => {};
@@ -176,7 +176,7 @@ describeOnEach(
       assert.deepEqual(Object.values(returned), ["7"]);
     });
 
-    test("ignores an event of a type that this version does not know", async () => {
+    test("a shop ignores an event of a type that this version does not know", async () => {
       const world = await newShop();
       const event = await eventOf(await paidOrder(world.shop), "address.executed");
       await deliverTo(world, { ...event, type: "address.later" as ServiceEvent["type"] });
@@ -184,7 +184,7 @@ describeOnEach(
       assert.deepEqual([world.delivered, world.warnings], [[], []]);
     });
 
-    test("retries failed work until it succeeds", async () => {
+    test("a shop retries failed work until it succeeds", async () => {
       const inner = await newStore();
       const delays: [attempts: number, afterMs: number][] = [];
       const store: ShopStore = {
@@ -217,7 +217,7 @@ describeOnEach(
 );
 
 describe("two servers of one shop on PostgreSQL", () => {
-  test("create one address if both receive a click, and deliver the goods once", async () => {
+  test("two servers create one address for two clicks, and deliver the goods once", async () => {
     const url = await postgres.newDatabase();
     const orders: string[] = [];
     const deliver = async ({ reference }: ShopOrder) => {

@@ -37,7 +37,7 @@ describe("the web build", () => {
   });
   after(() => rmSync(dist, { recursive: true }));
 
-  test("has the pinned sizes: the payment page below 67 kB, the dashboard below 85 kB", () => {
+  test("the payment page has less than 67 kB of scripts, the dashboard less than 85 kB", () => {
     const found = {
       dashboard: gzipBytes(scriptsOf("index.html")),
       page: gzipBytes(scriptsOf("pay.html")),
@@ -48,16 +48,16 @@ describe("the web build", () => {
       assert.ok(Math.abs(found[name as keyof typeof found] - bytes) <= 300, JSON.stringify(found));
   });
 
-  test("does not load dashboard code in the payment page", () => {
+  test("the payment page loads no dashboard code", () => {
     for (const path of scriptsOf("pay.html"))
       assert.doesNotMatch(textOf(path), /\/dashboard\/api/, path);
   });
 
-  test("puts the receipt script in one file without imports for saved receipts", () => {
+  test("the receipt script for saved receipts is one file without imports", () => {
     assert.doesNotMatch(textOf("receipt.js"), /\bimport\b|\beval\(|new Function\(/);
   });
 
-  test("has no inline code, eval, or foreign origins and works with a strict policy", () => {
+  test("the web build has no inline code, eval, or foreign origins", () => {
     for (const page of ["index.html", "pay.html", "receipt.html"]) {
       const html = textOf(page);
       assert.doesNotMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/, page);
@@ -70,13 +70,13 @@ describe("the web build", () => {
     }
   });
 
-  test("has the files that crawlers request, and excludes payment pages from indexes", () => {
+  test("the web build has files for crawlers, and excludes payment pages from indexes", () => {
     assert.match(textOf("robots.txt"), /^Disallow: \/a\/$/m);
     assert.match(textOf("llms.txt"), /POST \/v1\/address\/create/);
     assert.equal(readFileSync(join(dist, "favicon.ico")).readUInt16LE(2), 1, "an icon");
   });
 
-  test("has a hash in the name of every asset, so that assets can be cached permanently", () => {
+  test("every asset has a hash in its name, so that it can be cached permanently", () => {
     for (const name of readdirSync(join(dist, "assets"))) {
       assert.match(name, /-[\w-]{8}\.(js|css)$/);
     }

@@ -35,7 +35,7 @@ function differencesOf(listed: readonly Chain[]): string[] {
 }
 
 describe("service/chains.json", () => {
-  test("control: reports a wrong ID, a wrong address, and wrong decimals", () => {
+  test("control: the check finds a wrong chain ID, address, and number of decimals", () => {
     const [first, ...others] = structuredClone(shipped) as [Chain, ...Chain[]];
     const { address } = first.tokens[0]!;
     const change = (changed: Partial<Chain>) =>
@@ -49,30 +49,30 @@ describe("service/chains.json", () => {
     assert.match(change({ tokens: [{ ...token, decimals: 18 }] })[0]!, /states 6 decimals/);
   });
 
-  test("has the same tokens and decimals as the packages on each chain", () =>
+  test("service/chains.json has the same tokens and decimals as the packages", () =>
     assert.deepEqual(differencesOf(shipped), []));
 
-  test("is the output of `node scripts/run.js scripts/chains/generate.ts`", () => {
+  test("service/chains.json is the output of scripts/chains/generate.ts", () => {
     assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), generateChains());
     const sources = readFileSync(new URL("sources.json", import.meta.url), "utf8");
     assert.deepEqual(JSON.parse(sources), generateSources());
   });
 
-  test("has at least 30 look-alikes", () => {
+  test("service/chains.json has at least 30 look-alikes", () => {
     const lookalikes = shipped.flatMap((chain) => chain.lookalikes);
     assert.ok(lookalikes.length >= 30, `${lookalikes.length}`);
   });
 });
 
-describe("a chain on which Circle's package has USDC", () => {
+describe("the chains on which Circle's package has USDC", () => {
   const listed = new Set(chosen.map(({ chainId }) => chainId));
 
-  test("is listed or has a reason for its omission", () => {
+  test("each chain of Circle's package is listed or has a reason for its omission", () => {
     const missing = circle.filter(({ chainId }) => !listed.has(chainId) && !unlisted[chainId]);
     assert.deepEqual(missing, []);
   });
 
-  test("is not both listed and omitted, and every reason for an omission names a chain", () => {
+  test("no chain is both listed and omitted, and each omitted chain exists", () => {
     const known = new Set(circle.map(({ chainId }) => chainId));
     for (const id of Object.keys(unlisted).map(Number)) {
       assert.ok(known.has(id), `chain ${id} is not in the package`);
@@ -80,7 +80,7 @@ describe("a chain on which Circle's package has USDC", () => {
     }
   });
 
-  test("has endpoints on only one host if this is the reason for the omission", () => {
+  test('an omitted chain with the reason "one provider" has endpoints on only one host', () => {
     for (const [id, reason] of Object.entries(unlisted)) {
       if (!reason.includes("one provider")) continue;
       const urls = chains.filter(({ chainId }) => chainId === Number(id)).flatMap((c) => c.rpcUrls);

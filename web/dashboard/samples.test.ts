@@ -11,7 +11,7 @@ const payment = {
 };
 
 describe("makeIntent", () => {
-  test("transfers the amount to the receiver", () => {
+  test("makeIntent transfers the amount to the receiver", () => {
     const { amount, calls } = makeIntent(payment);
     assert.equal(amount, "25000000");
     assert.deepEqual(calls, [
@@ -23,7 +23,7 @@ describe("makeIntent", () => {
     ]);
   });
 
-  test("requests the lowest accepted amount and collects up to the full amount", () => {
+  test("makeIntent requests the lowest amount and collects up to the full amount", () => {
     const { amount, calls } = makeIntent({ ...payment, least: "24750000" });
     assert.equal(amount, "24750000");
     const [least, most] = [24_750_000n, 25_000_000n];
@@ -32,7 +32,7 @@ describe("makeIntent", () => {
     });
   });
 
-  test("has no separate field for the tolerance", () => {
+  test("makeIntent has no separate field for the tolerance", () => {
     const fields = Object.keys(makeIntent({ ...payment, least: "24750000" }));
     assert.deepEqual(fields, [
       ...["chainId", "token", "amount", "calls", "expirationTimestamp", "recovery"],

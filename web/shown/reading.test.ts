@@ -65,18 +65,18 @@ const titles = (intent: Intent, listed = chains) =>
   );
 
 describe("the hazards that a payer sees", () => {
-  test("finds an unlimited approval", () =>
+  test("a payer is warned of an unlimited approval", () =>
     assert.deepEqual(titles(intentOf(approve(unlimited))), [
       "bad: Step 1 allows unlimited spending",
     ]));
 
-  test("finds an unlimited approval with other parameter names", () =>
+  test("a payer is warned of an unlimited approval with other parameter names", () =>
     assert.deepEqual(
       titles(intentOf(call("approve(address receipt, uint256 orderNumber)", other, unlimited))),
       ["bad: Step 1 allows unlimited spending"],
     ));
 
-  test("finds an unlimited approval through Permit2", () => {
+  test("a payer is warned of an unlimited approval through Permit2", () => {
     const text = "approve(address token, address spender, uint160 amount, uint48 expiration)";
     const call: Call = {
       target: other,
@@ -86,7 +86,7 @@ describe("the hazards that a payer sees", () => {
     assert.deepEqual(titles(intentOf(call)), ["bad: Step 1 allows unlimited spending"]);
   });
 
-  test("finds a function with the selector of a well-known function", () =>
+  test("a payer is warned of a function with a well-known function's selector", () =>
     assert.deepEqual(
       titles(
         intentOf(call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"11".repeat(16)}`, "1")),
@@ -94,28 +94,28 @@ describe("the hazards that a payer sees", () => {
       ["bad: Step 1 may run a different function than shown"],
     ));
 
-  test("finds a name that is reserved in Solidity", () =>
+  test("a payer is warned of a parameter name that is reserved in Solidity", () =>
     assert.deepEqual(titles(intentOf(call("f(bool memory)", "true"))), [
       "warn: Step 1 has a misleading name",
     ]));
 
-  test("finds an approval that exceeds the payment", () =>
+  test("a payer is warned of an approval that exceeds the payment", () =>
     assert.deepEqual(titles(intentOf(approve("25000001"))), [
       "warn: Step 1 lets someone spend more than the payment",
     ]));
 
-  test("finds an approval for all tokens of a collection", () =>
+  test("a payer is warned of an approval for all tokens of a collection", () =>
     assert.deepEqual(
       titles(intentOf(call("setApprovalForAll(address operator, bool approved)", other, "true"))),
       ["bad: Step 1 gives access to an entire NFT collection"],
     ));
 
-  test("finds hidden characters", () =>
+  test("a payer is warned of hidden characters", () =>
     assert.deepEqual(titles(intentOf(call("note(string text)", "pay \u202eecila"))), [
       "warn: Step 1 contains hidden characters",
     ]));
 
-  test("finds a token or a chain that is not listed", () => {
+  test("a payer is warned of a token or a chain that is not listed", () => {
     const unlisted: Hex = "0x2222222222222222222222222222222222222222";
     const inAnother = { ...intentOf(approve("1")), token: unlisted };
     assert.deepEqual(titles(inAnother), ["warn: Unknown token"]);
@@ -123,12 +123,12 @@ describe("the hazards that a payer sees", () => {
     assert.deepEqual(titles(intentOf(approve("1")), []), ["warn: Unknown token"]);
   });
 
-  test("finds nothing in an ordinary intent", () =>
+  test("a payer gets no warning for an ordinary intent", () =>
     assert.deepEqual(titles(intentOf(approve("25000000"))), []));
 });
 
 describe("the description of a call", () => {
-  test("describes the functions of a listed token", () => {
+  test("the description of a call names the functions of a listed token", () => {
     const transfer = call("transfer(address to, uint256 amount)", other, "1500000");
     assert.deepEqual(sayCall(transfer, usdc, say), {
       as: "callSends",
@@ -140,7 +140,7 @@ describe("the description of a call", () => {
     });
   });
 
-  test("describes a tip with its recipient and its contract", () => {
+  test("the description of a tip names its recipient and its contract", () => {
     const args = [token, "250000"];
     const tip = { target: tipAddress, function: "tip(address token, uint256 amount)", args };
     assert.deepEqual(sayTip(tipOf(tip)!, usdc, say), {
@@ -155,7 +155,7 @@ describe("the description of a call", () => {
     assert.equal(sayParty(tipAddress.toLowerCase(), record, {}, say), "the tip contract");
   });
 
-  test("describes the bounds and the recipient of a payment with a tolerance", () => {
+  test("the description of a payment with a tolerance has its bounds and recipient", () => {
     const recipient: Hex = "0x1111111111111111111111111111111111111111";
     const paid = { token, recipient, least: 24_750_000n, most: 25_000_000n };
     const parts = payWithTolerance(paid);
@@ -170,7 +170,7 @@ describe("the description of a call", () => {
     assert.match(sayParty(collectorAddress, record, {}, say)!, /tolerance/);
   });
 
-  test("describes the address, token, and amount of a requirement", () => {
+  test("the description of a requirement names the address, token, and amount", () => {
     const none: Hex = "0x0000000000000000000000000000000000000000";
     const unlisted: Hex = "0x2222222222222222222222222222222222222222";
     const tokenOf = (address: Hex) => (isSame(address, token) ? usdc : undefined);
@@ -204,18 +204,18 @@ describe("the description of a call", () => {
     assert.equal(sayParty(target.toLowerCase(), record, {}, say), "the conditions contract");
   });
 
-  test("does not describe a function of an unlisted contract or with other types", () => {
+  test("a function of an unlisted contract, or with other types, is not described", () => {
     assert.equal(sayCall(approve("1"), undefined, say), undefined);
     const odd = call("transfer(address to, uint128 amount)", other, "1");
     assert.equal(sayCall(odd, usdc, say), undefined);
   });
 
-  test("shows amounts of an unknown token in base units", () => {
+  test("the description of a call has amounts of an unknown token in base units", () => {
     assert.equal(sayAmount("1500000", undefined, say), "1\u202f500\u202f000 base units");
     assert.equal(sayAmount("1", usdc, say), "0.000001 USDC");
   });
 
-  test("takes the name of a party only from the record or the operator's labels", () => {
+  test("the description names parties only from the record or the operator's labels", () => {
     const record = makeRecord(intentOf(approve("1")));
     const shop = "0x2222222222222222222222222222222222222222";
     const party = (address: string, labels = {}) => sayParty(address, record, labels, say);
@@ -232,13 +232,13 @@ describe("the summary of an intent", () => {
   const shop = "0x2222222222222222222222222222222222222222";
   const pay = { target: other, function: "pay(uint256 order)", args: ["1"] };
 
-  test("names the amount and the recipient of one transfer", () =>
+  test("the summary of one transfer names the amount and the recipient", () =>
     assert.deepEqual(sum(call("transfer(address to, uint256 amount)", shop, "25000000")), {
       as: "sumTransfer",
       values: { amount: "25 USDC", party: { address: shop } },
     }));
 
-  test("names the total of several transfers and the recipient or number of recipients", () => {
+  test("the summary of several transfers has the total and the number of recipients", () => {
     const send = (to: string) => call("transfer(address to, uint256 amount)", to, "12500000");
     assert.deepEqual(sum(send(shop), send(other)), {
       as: "sumTransfers",
@@ -251,13 +251,13 @@ describe("the summary of an intent", () => {
     assert.equal(sum(send(shop), pay).as, "sumCalls");
   });
 
-  test("names the spender and the amount of an approval that precedes the spender's call", () =>
+  test("the summary of an approval before a call names the spender and the amount", () =>
     assert.deepEqual(sum(approve("25000000"), pay), {
       as: "sumCall",
       values: { amount: "25 USDC", party: { address: other } },
     }));
 
-  test("names the number of calls and contracts for any other intent", () => {
+  test("the summary of other intents names the number of calls and contracts", () => {
     assert.deepEqual(sum(approve("1"), { ...pay, target: shop }), {
       as: "sumCalls",
       values: { calls: "2", contracts: "2" },
@@ -271,7 +271,7 @@ describe("the summary of an intent", () => {
 });
 
 describe("arrays and tuples", () => {
-  test("splits values by their types, including nested values", () => {
+  test("the shown items of an array or tuple are split by their types", () => {
     const items = itemsOf("(address to, uint256[] ids)[]", '[["0x1",["1","2"]]]');
     assert.deepEqual(items, { type: "(address to, uint256[] ids)", values: ['["0x1",["1","2"]]'] });
     assert.deepEqual(fieldsOf(items!.type, items!.values[0]!), [
@@ -284,7 +284,7 @@ describe("arrays and tuples", () => {
 });
 
 describe("the operator's data about an address", () => {
-  test("omits values that cannot be shown safely", () => {
+  test("labels of the operator that cannot be shown safely are omitted", () => {
     const shop = "0x2222222222222222222222222222222222222222";
     const facts = { requester: "A Shop", labels: { [shop]: "Shop" } };
     assert.deepEqual(readFacts(JSON.stringify(facts)), {
@@ -315,7 +315,7 @@ describe("the operator's data about an address", () => {
 });
 
 describe("the chain list of the server", () => {
-  test("keeps only complete entries and omits tokens that cannot be shown safely", () => {
+  test("the list of chains omits incomplete entries and unsafe tokens", () => {
     const tokens = [
       usdc,
       { ...usdc, decimals: -1 },
@@ -335,7 +335,7 @@ describe("the chain list of the server", () => {
 });
 
 describe("function strings", () => {
-  test("splits parameters at the outermost commas", () => {
+  test("the parameters of a function string are split at the outermost commas", () => {
     const parts = splitFunction("f((address to, uint256 amount)[] payments, bytes data)");
     assert.deepEqual(parts.parameters, [
       { type: "(address to, uint256 amount)[]", name: "payments" },

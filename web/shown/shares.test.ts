@@ -19,7 +19,7 @@ const said = (shares: Share[]) =>
   shares.map(({ who, units, isReturn }) => `${who} ${units}${isReturn ? " back" : ""}`);
 
 describe("the recipients and their amounts", () => {
-  test("lists each recipient once and attributes amounts without a log to the calls", () => {
+  test("the recipients' list shows amounts without a log as used by the calls", () => {
     const execution = {
       held: "30",
       left: "4",
@@ -33,12 +33,12 @@ describe("the recipients and their amounts", () => {
     ]);
   });
 
-  test("counts money that the same transaction recovered as a return, and only once", () => {
+  test("money that the same transaction returned is listed once, as a return", () => {
     const execution = { held: "30", left: "5", moved: [moved(shop, "25"), moved(recovery, "5")] };
     assert.deepEqual(said(sharesOut(intent, execution, 5n)), [`${shop} 25`, `${recovery} 5 back`]);
   });
 
-  test("does not count money from the calls as a return if recovery is also a recipient", () => {
+  test("money from the calls to the recovery address is not listed as a return", () => {
     const execution = { held: "30", left: "5", moved: [moved(recovery, "25")] };
     assert.deepEqual(said(sharesOut(intent, execution, 5n)), [
       `${recovery} 25`,
@@ -46,12 +46,12 @@ describe("the recipients and their amounts", () => {
     ]);
   });
 
-  test("does not add the amount of a different token", () => {
+  test("the sum of the recipients' amounts excludes another token", () => {
     const execution = { held: "25", left: "0", moved: [moved(shop, "9", other)] };
     assert.deepEqual(said(sharesOut(intent, execution, 0n)), [`${shop} 9`, "byCalls 25"]);
   });
 
-  test("lists only returns if nothing was executed", () => {
+  test("the recipients' list has only returns if nothing was executed", () => {
     assert.deepEqual(said(sharesOut(intent, null, 7n)), [`${recovery} 7 back`]);
     assert.deepEqual(sharesOut(intent, null, 0n), []);
   });
@@ -65,7 +65,7 @@ describe("the payers and their amounts", () => {
     payments: payments.map(([from, amount]) => ({ from, amount })),
   });
 
-  test("lists each payer once and the remaining amount as paid by others", () => {
+  test("the payers' list has each payer once, and the rest as paid by others", () => {
     const payments = [paid([shop, "1"], [other, "2"]), paid([shop, "4"])];
     assert.deepEqual(said(sharesIn(intent, payments, 10n)), [
       `${shop} 5`,
@@ -76,7 +76,7 @@ describe("the payers and their amounts", () => {
     assert.deepEqual(said(sharesIn(intent, [], 7n)), ["payers 7"]);
   });
 
-  test("lists the largest of hundreds of payers in a transaction and the others' total", () => {
+  test("the payers' list has the six largest of 300 payers, and the others' total", () => {
     const from = Array.from({ length: 300 }, (_, at) => `0x${`${at}`.padStart(40, "5")}` as Hex);
     const payments = [paid(...from.map((each, at): [Hex, string] => [each, `${at + 1}`]))];
     const found = sharesIn(intent, payments, 0n);

@@ -24,8 +24,8 @@ const { address, intent } = makeRecord({
   salt: `0x${"0".repeat(64)}`,
 });
 
-describe("a node of a different chain", () => {
-  test("receives only a request for its chain ID, and never a payment", async (t) => {
+describe("a local node of another chain", () => {
+  test("a node of another chain receives only a request for its chain ID", async (t) => {
     const { methods, rpcUrl: url } = await startOtherChain(t);
     await assert.rejects(payAt(url, address, intent), /is chain 1; expected 31337$/);
     await assert.rejects(spareAccount(url), /is chain 1; expected 31337$/);
@@ -41,7 +41,7 @@ describe("a payment from a local node", () => {
       return method === "eth_getTransactionReceipt" ? { status: "0x0" } : `0x${"4".repeat(64)}`;
     });
 
-  test("is not sent if the node has no account that can pay", async (t) => {
+  test("no payment is sent if the local node has no account that can pay", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver]);
     await assert.rejects(payAt(rpcUrl, address, intent), {
       message: `${rpcUrl} has no second account to pay from`,
@@ -50,7 +50,7 @@ describe("a payment from a local node", () => {
     assert.equal(await spareAccount(rpcUrl), null);
   });
 
-  test("is not sent if the first transaction failed", async (t) => {
+  test("a payment stops if its first transaction fails", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver, receiver]);
     const message = `0x${"4".repeat(64)} failed`;
     await assert.rejects(payAt(rpcUrl, address, intent), { message });

@@ -13,7 +13,7 @@ const hour = (at: string, created: number) => ({
   clientId: { created: 1, refused: 0 },
 });
 
-test("ends with the current hour, and includes hours without requests", () => {
+test("the usage bars end with the current hour, and include hours without requests", () => {
   const hours = [
     hour("2026-01-15T12:00:00.000Z", 4),
     hour("2026-01-15T07:00:00.000Z", 2),
@@ -32,7 +32,7 @@ test("ends with the current hour, and includes hours without requests", () => {
   );
 });
 
-test("has one column per UTC day with completed, returned, pending, and requested amounts", () => {
+test("the payment chart has a column with four amounts for each UTC day", () => {
   const day = (at: string, sums: Partial<MoneyDay>): MoneyDay => ({
     ...{ day: at, chainId: 1, token: "0x00", asked: "0", paid: "0", executed: "0", returned: "0" },
     ...{ askedCount: 0, paidCount: 0, executedCount: 0, returnedCount: 0 },

@@ -20,7 +20,8 @@ describe("relative times", () => {
     [3 * 86_400, "in 3 days"],
   ];
   for (const [seconds, text] of cases) {
-    test(`${seconds} s is "${text}"`, () => assert.equal(said(seconds), text));
+    test(`${seconds} s from now is shown as "${text}"`, () => assert.equal(said(seconds), text));
   }
-  test("returns the date after 30 days", () => assert.equal(said(-40 * 86_400), "Dec 6, 2025"));
+  test("a time 40 days ago is shown as a date", () =>
+    assert.equal(said(-40 * 86_400), "Dec 6, 2025"));
 });

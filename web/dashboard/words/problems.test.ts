@@ -17,12 +17,12 @@ const said = (code: string) =>
   pages.sayProblem(new Problem(400, code, "only in English"), sayWith(en));
 
 for (const code of Object.keys(signInRefusals)) {
-  test(`has a text for ${code}`, () => {
+  test(`the dashboard has a text for the error code ${code}`, () => {
     assert.notEqual(said(code), said("a_code_without_words"));
   });
 }
 
-test("uses the service's password limits in the hint and in the errors", () => {
+test("the dashboard's hint and errors have the service's password limits", () => {
   assert.equal(pages.passwordCharactersMin, passwordCharactersMin);
   assert.match(said("password_too_short"), new RegExp(`at least ${passwordCharactersMin} `));
   assert.match(said("password_too_long"), new RegExp(`at most ${passwordCharactersMax} `));

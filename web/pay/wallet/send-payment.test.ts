@@ -110,12 +110,12 @@ describe("sendPayment", () => {
   const send = (answers: Answers, changed?: Partial<Order>) => openWallet(answers).pay(changed);
 
   for (const [refusal, answers, changed] of cases)
-    test(`sends nothing, and reports ${refusal.kind}`, async () => {
+    test(`sendPayment sends nothing and reports ${refusal.kind}`, async () => {
       assert.deepEqual(await send(answers, changed), { refusal, isRequested: false });
     });
 
   const skip = navigator.locks ? false : "this Node has no locks";
-  test("reports `requested_elsewhere` if another request for the same address is open", {
+  test("sendPayment reports `requested_elsewhere` if another request is open", {
     skip,
   }, async () => {
     const connecting = Promise.withResolvers<void>();
@@ -132,7 +132,7 @@ describe("sendPayment", () => {
     assert.deepEqual(await first, sent);
   });
 
-  test("deletes a stored request after a rejection, but not after a different error", async () => {
+  test("sendPayment keeps the stored request unless the payer rejected it", async () => {
     const declined = await send({ eth_sendTransaction: refuseWith(4001) });
     assert.deepEqual(declined, { refusal: { kind: "rejected" }, isRequested: true });
     assert.equal(findKept(address), undefined);
@@ -142,7 +142,7 @@ describe("sendPayment", () => {
   });
 
   for (const { chainId, name } of listed) {
-    test(`adds ${name} to a wallet that lacks it, without data from the server`, async () => {
+    test(`sendPayment adds ${name} to a wallet that lacks it, without server data`, async () => {
       const wanted = `0x${chainId.toString(16)}`;
       let chain = "0x7a69";
       let added: Partial<Record<string, unknown>> = {};
@@ -168,12 +168,12 @@ describe("sendPayment", () => {
     });
   }
 
-  test("sends the payment and stores the request with the transaction's hash", async () => {
+  test("sendPayment sends the payment and stores the request with its hash", async () => {
     assert.deepEqual(await send({}), sent);
     assert.equal(findKept(address)?.hash, hash);
   });
 
-  test("pays from the account that the wallet offers when the payment is sent", async () => {
+  test("sendPayment uses the account that the wallet offers at the time of sending", async () => {
     const { able, pay } = openWallet({});
     const paysFrom = async (account: Hex) => {
       assert.deepEqual(await pay(), sent);

@@ -13,7 +13,7 @@ const drawn = (moments: Moment[], dir: "ltr" | "rtl" = "ltr") => {
 const open: Moment[] = [{ seconds: 0 }, { seconds: 23, is: "now" }, { seconds: 92, is: "end" }];
 
 describe("the timeline", () => {
-  test("places each moment at its time, and leaves space for late moments", () => {
+  test("the timeline places each moment at its time, and leaves space for late moments", () => {
     const at = drawn(open);
     assert.deepEqual(at("timeline-dot", "cx"), [0]);
     assert.deepEqual([at("timeline-now", "x1"), at("Now", "x")], [[23], [23]]);
@@ -22,7 +22,7 @@ describe("the timeline", () => {
     assert.deepEqual([at("timeline-late", "x"), at("timeline-late", "width")], [[92], [8]]);
   });
 
-  test("shows the current time among late moments after the end", () => {
+  test("the timeline shows the current time among late moments after the end", () => {
     const at = drawn([
       { seconds: 0 },
       { seconds: 60, is: "end" },
@@ -34,13 +34,13 @@ describe("the timeline", () => {
     assert.deepEqual([at("timeline-dot-late", "cx"), at("timeline-now", "x1")], [[80], [100]]);
   });
 
-  test("runs from right to left for right-to-left languages", () => {
+  test("the timeline runs from right to left for right-to-left languages", () => {
     const at = drawn(open, "rtl");
     assert.deepEqual([at("timeline-dot", "cx"), at("timeline-now", "x1")], [[100], [77]]);
     assert.deepEqual([at("timeline-past", "x"), at("timeline-late", "x")], [[77], [0]]);
   });
 
-  test("draws a single moment", () => {
+  test("the timeline draws a single moment", () => {
     const at = drawn([
       { seconds: 5, is: "now" },
       { seconds: 5, is: "end" },
