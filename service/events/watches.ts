@@ -40,8 +40,8 @@ export type Watch = {
   /** The number of confirmations that the account requires. */
   confirmations: number;
   /**
-   * The newest block for which the address was marked, usually because of a payment. 0 if it was
-   * marked only for other chains.
+   * The newest block of a payment or a receipt that marked the address. 0 if the address was marked
+   * only for other chains.
    */
   markedBlock: number;
   version: number;

@@ -11,6 +11,7 @@ import { deterministicDeployer } from "executable-address-contracts";
 import { anvilKeys } from "executable-address-contracts/anvil";
 import { type Hex, parseEther } from "viem";
 import { fiatTokenAbi, fiatTokenData } from "../../contracts/testing/fiat-token/place.ts";
+import { gasMargin } from "../chain/execution-gas.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, runLaunch } from "../testing/launch/run.ts";
 import type { LaunchOptions } from "./parts.ts";
@@ -105,6 +106,11 @@ describe("launch", () => {
       Number(BigInt(planned.cost.estimatedWei) - fundingWei) / Number(spent - fundingWei);
     t.diagnostic(`of the gas only: ${gasRatio}`);
     assert.ok(gasRatio > 0.9 && gasRatio < 1.1, `${gasRatio}`);
+    // A node rejects a transaction if the wallet cannot pay the whole gas limit at the highest fee.
+    const { neededWei, estimatedWei } = planned.cost;
+    const margin =
+      Number(BigInt(neededWei) - fundingWei) / Number(BigInt(estimatedWei) - fundingWei);
+    assert.ok(margin >= gasMargin * 1.2, `${margin}`);
     assert.equal(parseEther(launched.spent), spent);
     // The eight transactions are the deployer's funding, the factory, five other contracts, and the
     // execution. The payment is a transaction of the payer.

@@ -10,6 +10,7 @@ import { type EstimatedStep, estimateBring } from "../chain/bring.ts";
 import type { Chain } from "../chain/chains.ts";
 import { checkChain } from "../chain/check.ts";
 import { compareEndpoints } from "../chain/compare.ts";
+import { gasMargin } from "../chain/execution-gas.ts";
 import { type ChainRpc, openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { CallRefused, hexData } from "../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../chain/simulation/simulation.ts";
@@ -121,6 +122,12 @@ const executionGasUsual = 110_000n;
 const signature = { r: `0x${"ab".repeat(32)}`, s: `0x${"cd".repeat(32)}`, yParity: 0 } as const;
 
 /**
+ * The fee that the wallet must be able to pay, as a multiple of the expected fee. The gas limit is
+ * up to {@link gasMargin} times the estimate, and viem offers 1.2 times the base fee.
+ */
+const feeMargin = gasMargin * 1.2;
+
+/**
  * Estimates the cost of the launch's remaining steps at the current gas price.
  *
  * @param isExecuted whether the address is already executed
@@ -163,9 +170,7 @@ export async function estimateLaunch(
     })),
     gasPriceWei: `${price}`,
     estimatedWei: `${fees + values}`,
-    // The margin is 1.5, because a transaction's gas limit is above its estimate (1.375 times for
-    // an execution), and its maximum price is above the base fee (1.2 times).
-    neededWei: `${(fees * 3n) / 2n + values}`,
+    neededWei: `${(fees * BigInt(Math.ceil(feeMargin * 1_000))) / 1_000n + values}`,
     balanceWei: `${await getBalance(reader, { address: wallet })}`,
   };
 }

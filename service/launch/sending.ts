@@ -148,7 +148,10 @@ async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
   });
 }
 
-/** The number of polls before the first progress line (20 s) and between later lines (a minute). */
+/**
+ * The number of polls before the first progress line, and between later lines (one minute). The
+ * first polls follow each other faster.
+ */
 const quietPolls = 10;
 const pollsPerLine = 30;
 /** The maximum number of polls, which take one hour. */

@@ -47,9 +47,9 @@ export type NewPurpose = {
 export type Share = Payer & { address: Hex; gas: number };
 
 /**
- * `transactions` contains at least one transaction, the oldest first. Any of these transactions can
- * be mined. If a pending purpose has a `blockNumber`, it is confirmed: its jobs can continue, but
- * its cost has not been charged yet.
+ * `transactions` contains at least one transaction, and the transaction with the lowest fee comes
+ * first. Any of these transactions can be mined. If a pending purpose has a `blockNumber`, it is
+ * confirmed: its jobs can continue, but its cost has not been charged yet.
  */
 export type Purpose = NewPurpose & {
   id: string;

@@ -60,7 +60,7 @@ export type Statuses = {
   /**
    * Finds the record of an address that a path or a query contains.
    *
-   * @throws {InvalidError} if the address is invalid
+   * @throws {Refusal} 400 `invalid_request` if the address is invalid
    * @throws {Refusal} 404 if no record is stored
    */
   readRecord(address: string | undefined): Promise<{ subject: StatusSubject; terms: Uint8Array }>;
