@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fromHex } from "executable-address";
 import type { ServiceEvent } from "executable-address/webhook";
+import { AddressUnreadable } from "../chain/status/reader.ts";
 import { openEvents } from "../testing/events-world.ts";
 import { eventBytesMax } from "./changes.ts";
 import { listEvents, pruneEvents } from "./list.ts";
@@ -269,6 +270,27 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await mark(good.address, bad.address);
       await pass();
       assert.ok(faults.includes(bad.address.toLowerCase()));
+      assert.deepEqual(await types(account), ["funded"]);
+    });
+
+    test("keeps an address due that is marked while its status cannot be read", async () => {
+      const record = await world.newRecord();
+      const account = await create(record);
+      await mark(record.address);
+      const { readAt } = chain;
+      const unreadable = new AddressUnreadable("no answer");
+      chain.readAt = () => Promise.reject(unreadable);
+      await pass();
+      clock.nowMs += 15_000;
+      let paying: Promise<void> | undefined;
+      chain.readAt = async () => {
+        paying ??= world.pay(record.address, 100n).then(() => mark(record.address));
+        await paying;
+        throw unreadable;
+      };
+      await pass();
+      chain.readAt = readAt;
+      await pass();
       assert.deepEqual(await types(account), ["funded"]);
     });
 

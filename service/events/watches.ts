@@ -377,7 +377,7 @@ async function nextPosition(
 
 /**
  * Postpones watches whose status could not be read. Skips a watch if another observation was saved
- * in the meantime.
+ * in the meantime, or if the watch was marked again, which resets `looks`.
  */
 export async function postponeWatches(
   db: Kysely<Tables>,
@@ -390,6 +390,7 @@ export async function postponeWatches(
       .where("account_id", "=", watch.accountId)
       .where("address", "=", watch.address)
       .where("version", "=", watch.version)
+      .where("looks", "=", watch.readings)
       .execute();
   }
 }
