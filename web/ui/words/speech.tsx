@@ -9,6 +9,7 @@ import {
   type ReactNode,
   useContext,
   useEffect,
+  useLayoutEffect,
   useState,
 } from "react";
 import { openOutside } from "../outside.ts";
@@ -98,7 +99,8 @@ export function makeSpeaking<Key extends string>(
         isWanted = false;
       };
     }, [tag]);
-    useEffect(() => {
+    // A layout effect, so that no frame shows right-to-left text in a left-to-right layout.
+    useLayoutEffect(() => {
       if (!speech) return;
       document.documentElement.lang = speech.ui.language.tag;
       document.documentElement.dir = speech.ui.language.dir;
