@@ -148,10 +148,7 @@ async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
   });
 }
 
-/**
- * The number of polls before the first progress line, and between later lines (one minute). The
- * first polls follow each other faster.
- */
+/** The number of polls before the first progress line, and between later lines (one minute). */
 const quietPolls = 10;
 const pollsPerLine = 30;
 /** The maximum number of polls, which take one hour. */
