@@ -5,6 +5,7 @@
 import { toQuantity } from "../abi/hex.ts";
 import type { Hex } from "../intent/intent.ts";
 import { parseVaultEvents, type VaultEvent, vaultEventFilter } from "./factory-events.ts";
+import { findFirstBlock } from "./first-block.ts";
 import { parseHex, type Rpc, RpcError, StatusError } from "./rpc.ts";
 
 /** The vault whose events are searched, and an inclusive range of blocks. */
@@ -61,31 +62,6 @@ const readFirstCode = (rpc: Rpc, { vault, from, to }: Search): Promise<number> =
       throw error;
     }
   });
-
-/**
- * Finds the first block at which something permanent exists, such as a vault's code. Requires that
- * it exists at block `to`. Steps back in growing strides, because most vaults are recent, but a
- * stride is never longer than a step of a bisection.
- *
- * @param isThereAt whether it exists at a block; undefined if the node does not have the state of
- *   that block, and the result is then `from`
- */
-export async function findFirstBlock(
-  { from, to }: { readonly from: number; readonly to: number },
-  isThereAt: (block: number) => Promise<boolean | undefined>,
-): Promise<number> {
-  let without = from - 1;
-  let having = to;
-  for (let stride = 1; without + 1 < having; stride *= 4) {
-    const middle = without + Math.ceil((having - without) / 2);
-    const block = Math.max(having - stride, middle);
-    const isThere = await isThereAt(block);
-    if (isThere === undefined) return from;
-    if (isThere) having = block;
-    else without = block;
-  }
-  return having;
-}
 
 /** Reads the events in a range. Returns the error if the node refuses the range. */
 async function readRange(rpc: Rpc, search: Search): Promise<VaultEvent[] | RpcError> {

@@ -22,7 +22,6 @@ import type { AddressStatus, BlockReference } from "./shape.ts";
 
 export { fromQuantity, isSame, lowerHex, toQuantity } from "../abi/hex.ts";
 export { topicOf, transferOf, transferTopic } from "../abi/token.ts";
-export { findFirstBlock } from "./events.ts";
 export {
   decodeFactoryEvent,
   executedTopic,
@@ -33,6 +32,7 @@ export {
   type VaultEventSearch,
   vaultEventFilter,
 } from "./factory-events.ts";
+export { findFirstBlock } from "./first-block.ts";
 export {
   deriveReturns,
   type Mistake,

@@ -4,6 +4,7 @@
 // a few blocks below that anchor.
 
 import type { Hex } from "executable-address";
+import { findFirstBlock } from "executable-address/status";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { View } from "../chain/rpc/view.ts";
@@ -211,12 +212,10 @@ export async function isAncestor(
 async function startBlock({ store, tuning, view }: Turn, target: number): Promise<number> {
   const oldest = await store.findOldestCreation();
   if (oldest === undefined) return Math.max(0, target + 1 - tuning.resweepBlocks);
-  let [low, high] = [0, Math.max(0, target)];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    const [answer] = await view.read([blockCall(middle)]);
-    if (blockOf(resultOf(answer)).timestamp <= oldest - startMarginSeconds) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  const latestSeconds = oldest - startMarginSeconds;
+  const first = await findFirstBlock({ from: 1, to: Math.max(0, target) + 1 }, async (number) => {
+    const [answer] = await view.read([blockCall(number)]);
+    return blockOf(resultOf(answer)).timestamp > latestSeconds;
+  });
+  return first - 1;
 }

@@ -8,7 +8,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
-import { toQuantity } from "executable-address/status";
+import { findFirstBlock, isSame, toQuantity } from "executable-address/status";
 import { deterministicDeployer } from "executable-address-contracts";
 import { privateKeyToAccount } from "viem/accounts";
 import { formatGwei, keccak256, parseTransaction } from "viem/utils";
@@ -23,6 +23,7 @@ import {
   quantity,
 } from "../chain/rpc/json-rpc.ts";
 import { classifyError } from "../chain/rpc/node-errors.ts";
+import { nonceCall, spendersIn, transactionsCall } from "../chain/used-nonces.ts";
 import { bumpFee, type Fee, type FeePolicy, suggestFee } from "../executor/money/fees.ts";
 import type { Receipt } from "../executor/transactions/receipt.ts";
 import {
@@ -64,7 +65,7 @@ class NotSent extends StepError {}
 export function journaled(sending: Sending): ChainRpc["request"] {
   const { request, journal } = sending;
   return async (method, params) => {
-    if (method === "eth_getTransactionCount" && isText(params[0], journal.state.wallet)) {
+    if (method === "eth_getTransactionCount" && isSame(String(params[0]), journal.state.wallet)) {
       const { sent } = journal.state;
       // An endpoint that lags behind would return a nonce that is too low.
       const known = sent.reduce(
@@ -79,12 +80,9 @@ export function journaled(sending: Sending): ChainRpc["request"] {
   };
 }
 
-const isText = (value: unknown, text: string) =>
-  typeof value === "string" && value.toLowerCase() === text.toLowerCase();
-
 const readNonce = async ({ request, journal }: Sending, block: number | "latest" = "latest") => {
-  const at = block === "latest" ? block : toQuantity(block);
-  return Number(quantity(await request("eth_getTransactionCount", [journal.state.wallet, at])));
+  const { method, params } = nonceCall(journal.state.wallet, block);
+  return Number(quantity(await request(method, params)));
 };
 
 const isKnown = async ({ request }: Sending, hash: Hex) =>
@@ -354,31 +352,16 @@ async function assertNotTaken(sending: Sending, nonce: number, head: number): Pr
   );
 }
 
-/**
- * Finds the wallet's mined transaction with this nonce. Searches backward from the block `head`,
- * because an endpoint may have only the state of recent blocks.
- */
+/** Finds the wallet's mined transaction with this nonce in the blocks up to `head`. */
 async function findTaker(sending: Sending, nonce: number, head: number) {
+  const { request, journal } = sending;
   try {
     const isUsedAt = async (block: number) => (await readNonce(sending, block)) > nonce;
-    let [low, high] = [head, head];
-    for (let step = 1; await isUsedAt(low); step *= 2) {
-      if (low === 0) return undefined;
-      high = low;
-      low = Math.max(0, low - step);
-    }
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1;
-      if (await isUsedAt(middle)) high = middle;
-      else low = middle;
-    }
-    const shown = await sending.request("eth_getBlockByNumber", [toQuantity(high), true]);
-    const { transactions } = shown as { transactions: { hash: Hex; from: Hex; nonce: Hex }[] };
-    const found = transactions.find(
-      ({ from, nonce: used }) =>
-        isText(from, sending.journal.state.wallet) && Number(quantity(used)) === nonce,
-    );
-    return found && { hash: found.hash, block: high };
+    const block = await findFirstBlock({ from: 0, to: head }, isUsedAt);
+    const { method, params } = transactionsCall(block);
+    const spenders = spendersIn(await request(method, params), journal.state.wallet);
+    const taker = spenders?.find((each) => each.nonce === nonce);
+    return taker && { hash: taker.hash, block };
   } catch (error) {
     if (!(error instanceof CallRefused)) throw error;
     return undefined;

@@ -11,7 +11,7 @@ import {
   makeRecord,
   recoverSelector,
 } from "executable-address";
-import { toQuantity } from "executable-address/status";
+import { findFirstBlock } from "executable-address/status";
 import type { RpcTransaction } from "viem";
 import { formatTransaction, keccak256, recoverAddress, serializeTransaction } from "viem/utils";
 import {
@@ -19,11 +19,11 @@ import {
   blockOf,
   type Call,
   ChainUnavailable,
-  hexData,
   quantity,
   resultOf,
 } from "../../chain/rpc/json-rpc.ts";
 import { agreed } from "../../chain/rpc/view.ts";
+import { nonceCall, spendersIn, transactionsCall } from "../../chain/used-nonces.ts";
 import { dayOf, daySeconds, midnightAfter } from "../../flow/days.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
@@ -102,7 +102,7 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
       const isSpent = async (number: number) => (await readNonceAt(pass, number)) > nonce;
       // The endpoints' heads may be above the head of this pass.
       if (!(await isSpent(view.head.number))) break;
-      block = await findFirst(view.head.number, block, isSpent);
+      block = await findFirstBlock({ from: block, to: view.head.number }, isSpent);
       const found = (await readSpenders(pass, block))?.filter((each) => each.nonce >= nonce);
       if (found?.[0]?.nonce !== nonce) break;
       for (const each of found) {
@@ -124,10 +124,10 @@ async function findFirstToday(
   pass: Pass<SendMemory>,
   own: number,
 ): Promise<{ block: number; nonce: number }> {
-  const { view } = pass;
+  const { view, signer } = pass;
   const midnight = midnightAfter(view.head.timestamp) - daySeconds;
-  const block = await findFirst(view.head.number, view.head.number - 1, async (number) => {
-    const calls = [countCall(pass, number), blockCall(number)];
+  const block = await findFirstBlock({ from: 0, to: view.head.number }, async (number) => {
+    const calls = [nonceCall(signer.address, number), blockCall(number)];
     return readAgreed(view, calls, ([count, header]) => {
       return Number(quantity(count)) > own && blockOf(header).timestamp >= midnight;
     });
@@ -170,10 +170,9 @@ export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
 export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose): Promise<boolean> {
   const { view, parts, nowSeconds } = pass;
   const deepest = view.head.number - parts.chain.confirmations;
-  const signedBlock = Math.min(...purpose.transactions.map((each) => each.signedBlock));
   const isSpent = async (block: number) => (await readNonceAt(pass, block)) > purpose.nonce;
   if (deepest < 0 || !(await isSpent(deepest))) return false;
-  const block = await findFirst(deepest, signedBlock - 1, isSpent);
+  const block = await findFirstBlock({ from: 0, to: deepest }, isSpent);
   const spenders = await readSpenders(pass, block);
   const found = spenders?.find(({ nonce }) => nonce === purpose.nonce);
   if (!found || purpose.transactions.some(({ hash }) => hash === found.hash)) return false;
@@ -191,37 +190,10 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   return true;
 }
 
-/**
- * Finds the lowest block that meets a condition, by binary search. If a block meets the condition,
- * all higher blocks must meet it too.
- */
-async function findFirst(
-  high: number,
-  guess: number,
-  meets: (block: number) => Promise<boolean>,
-): Promise<number> {
-  let low = Math.max(0, Math.min(guess, high));
-  // The nonce may have been used before the guessed block, for example because the head lagged when
-  // the transaction was signed. In this case, the search continues in lower blocks.
-  for (let step = 1; low > 0 && (await meets(low)); step *= 2) {
-    high = low;
-    low = Math.max(0, low - step);
-  }
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if (await meets(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-const countCall = ({ signer }: Pass, block: number) => ({
-  method: "eth_getTransactionCount",
-  params: [signer.address, toQuantity(block)],
-});
-
 const readNonceAt = (pass: Pass<SendMemory>, block: number): Promise<number> =>
-  readAgreed(pass.view, [countCall(pass, block)], ([count]) => Number(quantity(count)));
+  readAgreed(pass.view, [nonceCall(pass.signer.address, block)], ([count]) =>
+    Number(quantity(count)),
+  );
 
 /**
  * Reads a value that a quorum of endpoints agrees on, because a single endpoint could hide
@@ -252,15 +224,11 @@ async function readAgreed<Value extends number | boolean>(
   );
 }
 
-type Spender = { nonce: number; hash: Hex; shown: unknown };
-
 /**
  * Reads the key's transactions in a block, sorted by nonce; undefined if too few endpoints agree.
  */
 async function readSpenders({ view, signer }: Pass, block: number) {
-  const lists = await view.readEach([
-    { method: "eth_getBlockByNumber", params: [toQuantity(block), true] },
-  ]);
+  const lists = await view.readEach([transactionsCall(block)]);
   const shown = lists.map((list) => {
     const answer = list?.[0];
     return answer && "result" in answer ? spendersIn(answer.result, signer.address) : undefined;
@@ -268,20 +236,6 @@ async function readSpenders({ view, signer }: Pass, block: number) {
   const votes = shown.map((each) => each && JSON.stringify(each.map(({ hash }) => hash)));
   const places = agreed(votes, view.quorum);
   return places && places.length >= view.quorum ? shown[places[0]!] : undefined;
-}
-
-function spendersIn(block: unknown, sender: Hex): Spender[] | undefined {
-  const transactions = (block as { transactions?: Record<string, unknown>[] } | null)?.transactions;
-  try {
-    return transactions
-      ?.filter(({ from }) => String(from).toLowerCase() === sender)
-      .map((shown) => {
-        return { nonce: Number(quantity(shown.nonce)), hash: hexData(shown.hash), shown };
-      })
-      .sort((a, b) => a.nonce - b.nonce);
-  } catch {
-    return undefined;
-  }
 }
 
 type Adopted = { purpose: NewPurpose; signed: SignedTransaction };
