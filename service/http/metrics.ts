@@ -42,7 +42,19 @@ export function createMetrics() {
       help: "Maximum number of simultaneous create requests, adjusted to recent latencies",
       registers,
     }),
-    countResponses: responseMetrics(registry),
+    responses: new Counter({
+      name: "http_responses_total",
+      help: "Responses, by route and status",
+      labelNames: ["route", "status"],
+      registers,
+    }),
+    responseSeconds: new Histogram({
+      name: "http_response_seconds",
+      help: "Time from the headers of a request to the end of its response",
+      labelNames: ["route"],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+      registers,
+    }),
     ...providerMetrics(registry),
   };
 }
@@ -84,35 +96,6 @@ function providerMetrics(registry: Registry) {
         }
       },
     }),
-  };
-}
-
-/**
- * Returns a function that counts the responses of a route: `countResponses("/v1/chains")(200,
- * 0.4)`.
- */
-function responseMetrics(registry: Registry) {
-  const registers = [registry];
-  const answers = new Counter({
-    name: "http_responses_total",
-    help: "Responses, by route and status",
-    labelNames: ["route", "status"],
-    registers,
-  });
-  const durations = new Histogram({
-    name: "http_response_seconds",
-    help: "Time from the headers of a request to the end of its response",
-    labelNames: ["route"],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-    registers,
-  });
-
-  return (route: string) => {
-    const duration = durations.labels({ route });
-    return (status: number, ms: number) => {
-      answers.inc({ route, status });
-      duration.observe(ms / 1000);
-    };
   };
 }
 

@@ -104,9 +104,10 @@ export const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 
 /** Returns an onResponse hook that counts the responses of a route. */
 export function countAnswers(metrics: Metrics, route: string): onResponseHookHandler {
-  const count = metrics.countResponses(route);
+  const seconds = metrics.responseSeconds.labels({ route });
   return (_request, { statusCode, elapsedTime }, done) => {
-    count(statusCode, elapsedTime);
+    metrics.responses.inc({ route, status: statusCode });
+    seconds.observe(elapsedTime / 1000);
     done();
   };
 }

@@ -89,7 +89,8 @@ const encoding = "latin1";
  */
 function refuseCreate(parts: ServerParts): RequestListener {
   const { creates, newRequestId, metrics, draining } = parts;
-  const count = metrics.countResponses(parts.createPath);
+  const route = parts.createPath;
+  const seconds = metrics.responseSeconds.labels({ route });
   const headers = Object.entries({
     ...tooMany.headers,
     ...corsHeaders,
@@ -100,7 +101,8 @@ function refuseCreate(parts: ServerParts): RequestListener {
     if (draining.aborted) own.push("connection", "close");
     response.writeHead(tooMany.status, [...own, ...headers]).end(tooMany.body, encoding);
     creates.refused();
-    count(tooMany.status, 0);
+    metrics.responses.inc({ route, status: tooMany.status });
+    seconds.observe(0);
   };
 }
 
