@@ -2,7 +2,7 @@
 // return, a simulation, and findings. Saves nothing. A check makes several calls to the chain's
 // endpoints, so checks have a separate limit per account in addition to the credential's limit.
 
-import { deriveAddress, formatAddress, type Intent, requirementOf } from "executable-address";
+import { formatAddress, type Intent, requirementOf } from "executable-address";
 import type { Finding } from "executable-address/client";
 import { policies } from "../../accounts/limits.ts";
 import { executionGasMax } from "../../chain/execution-gas.ts";
@@ -17,7 +17,7 @@ import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
-import { parseNewIntent } from "./create.ts";
+import { parseNewIntent } from "./new-intent.ts";
 
 /**
  * @param body any JSON value
@@ -33,7 +33,7 @@ export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
  * an account has one limit for both.
  */
 export function openCheck(parts: Parts): CheckIntent {
-  const { accounts, chains, factory, keccak } = parts;
+  const { accounts, chains, keccak } = parts;
   const checkOn = perChain(parts, (chain) => {
     const { confirmations, paymentConfirmations } = chains.find(chain.chainId)!;
     const rpc = metered(parts, chain, "check-calls");
@@ -42,9 +42,8 @@ export function openCheck(parts: Parts): CheckIntent {
     return openChecks({ ...chain, rpc, executionGasMax, ...depths, others });
   });
   return async (accountId, body) => {
-    const { intent, terms } = parseNewIntent(body, parts);
+    const { address, intent, terms } = parseNewIntent(body, parts);
     await spend(accounts.limiter, policies.checks, accountId, "too many checks");
-    const address = deriveAddress(terms, { factory, keccak });
     const subject = { address: formatAddress(address, keccak), intent };
     const [checked, conditions] = await Promise.all([
       checkOn(intent.chainId)(subject),

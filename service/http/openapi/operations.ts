@@ -29,7 +29,7 @@ import type { z } from "zod";
 import { describePolicy, policies } from "../../accounts/limits.ts";
 import { eventsKeptMs } from "../../events/list.ts";
 import { dayMs } from "../../flow/days.ts";
-import { createInput } from "../create/create.ts";
+import { createInput } from "../create/reference.ts";
 import { listInput } from "../lists/addresses.ts";
 import { eventsInput } from "../lists/events.ts";
 import { proofInput } from "../proof/proof.ts";

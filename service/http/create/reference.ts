@@ -1,0 +1,188 @@
+// References of create requests (spec/service.md §4.1): the query fields, the salts that are
+// derived from references, and the signatures that a bound client ID must send.
+
+import { timingSafeEqual } from "node:crypto";
+import { formatAddress } from "executable-address";
+import { saltFor, signatureFor } from "executable-address/reference";
+import { z } from "zod";
+import { findReferenceKeys } from "../../accounts/reference-keys.ts";
+import { findHolder } from "../../store/owners.ts";
+import type { SaveOutcome } from "../../store/store.ts";
+import { Refusal } from "../errors.ts";
+import type { Parts } from "../parts.ts";
+import { type NewIntent, parseNewIntent } from "./new-intent.ts";
+
+/** The account that creates an address, the kind of its credential, and the fields of the query. */
+export type Creator = {
+  accountId: string;
+  isClientId: boolean;
+  /** Whether the credential is a bound client ID, which can create only signed addresses. */
+  isBound: boolean;
+  /** Whether the account accepts references from its client ID. */
+  mayName: boolean;
+  signature: string | undefined;
+  reference: string | undefined;
+  /** Whether the reference is accepted even if another address of the account already has it. */
+  isAgain: boolean;
+};
+
+/**
+ * Parses a create request that has a reference or a signature, or whose client ID is bound.
+ *
+ * @param body any JSON value
+ * @throws {InvalidError} with every fault of the intent
+ * @throws {Refusal} 403 `forbidden` or `not_signed`
+ */
+export async function parseReferenced(
+  body: unknown,
+  by: Creator,
+  parts: Parts,
+): Promise<NewIntent> {
+  requireMayName(by);
+  const readKeys = once(() => findReferenceKeys(parts.store.db, by.accountId, parts.now()));
+  const created = await parseSalted(body, by, readKeys, parts);
+  await verifySigned(created.address, by, readKeys, parts);
+  return created;
+}
+
+type ReadKeys = () => ReturnType<typeof findReferenceKeys>;
+
+/**
+ * Returns a function that calls `read` at most once and caches the result. A create request can
+ * need the reference keys for its salt, its signature, both, or neither.
+ */
+function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let reading: Promise<Value> | undefined;
+  return () => {
+    reading ??= read();
+    return reading;
+  };
+}
+
+/**
+ * @throws {Refusal} 403 `forbidden` if the account does not accept references from its client ID
+ */
+function requireMayName({ mayName, reference }: Creator): void {
+  if (mayName || reference === undefined) return;
+  const message = "the account does not accept references from its client ID: omit the reference";
+  const issues = [{ path: ["reference"], code: "forbidden", message: "expected none" }];
+  throw new Refusal("forbidden", message, { issues });
+}
+
+/**
+ * Parses the intent. If the request has an API key and a reference but no salt, derives the salt
+ * from the reference with the account's newest reference key. If the reference already belongs to
+ * an address whose salt was derived with an older key, uses that key, so that a repeated request
+ * returns the same address.
+ *
+ * @throws {InvalidError} with every fault of the intent
+ */
+async function parseSalted(
+  body: unknown,
+  by: Creator,
+  readKeys: ReadKeys,
+  parts: Parts,
+): Promise<NewIntent> {
+  const { accountId, isClientId, isAgain, reference } = by;
+  if (reference === undefined || isClientId || isAgain || !needsSalt(body))
+    return parseNewIntent(body, parts);
+  const withKey = (key: string) =>
+    parseNewIntent({ ...body, salt: saltFor(reference, key) }, parts);
+  const [newest, ...older] = await readKeys();
+  const created = withKey(newest);
+  if (older.length === 0) return created;
+  const holder = await findHolder(parts.store.db, accountId, reference);
+  const isHeld = ({ address }: NewIntent) => holder?.equals(address);
+  return isHeld(created) ? created : (older.map(withKey).find(isHeld) ?? created);
+}
+
+const needsSalt = (body: unknown): body is object =>
+  typeof body === "object" &&
+  body !== null &&
+  !Array.isArray(body) &&
+  (body as { salt?: unknown }).salt === undefined;
+
+const noSignature = `0x${"0".repeat(64)}`;
+
+/**
+ * Verifies the signature of a create request if the request has one or the client ID is bound. The
+ * address is a hash of the whole intent, so a signature of the address covers the token, the payee,
+ * the amount, and the expiration time. Only the newest key is valid, so that a rotation makes a
+ * leaked key useless.
+ *
+ * @throws {Refusal} 403 `not_signed`
+ */
+async function verifySigned(
+  address: Uint8Array,
+  { isBound, reference, signature }: Creator,
+  readKeys: ReadKeys,
+  parts: Parts,
+): Promise<void> {
+  if (signature === undefined && !isBound) return;
+  const [key] = await readKeys();
+  const wanted = signatureFor(formatAddress(address, parts.keccak), key, reference);
+  if (timingSafeEqual(Buffer.from(wanted), Buffer.from(signature ?? noSignature))) return;
+  throw new Refusal(
+    "not_signed",
+    signature === undefined
+      ? "this client ID accepts only signed intents: send the signature from the account's " +
+          "server as &signature="
+      : "the signature does not match: expected the account's newest reference key, this " +
+          "address, and " +
+          (reference === undefined ? "no reference" : "this reference"),
+  );
+}
+
+/**
+ * Returns the refusal (409 `reference_in_use`) if the store did not save the record because of its
+ * reference.
+ */
+export function referenceInUse(
+  outcome: Exclude<SaveOutcome, "saved">,
+  { keccak }: Pick<Parts, "keccak">,
+): Refusal {
+  if (outcome === "exists") {
+    const message =
+      "this address already exists, and a client ID can set the reference only of an address " +
+      "that it creates";
+    return new Refusal("reference_in_use", message);
+  }
+  const holder = formatAddress(outcome.usedBy, keccak);
+  const message = `this reference already belongs to ${holder}: to use it again, send again=true`;
+  const issues = [{ path: ["reference"], code: "reference_in_use", message: holder }];
+  return new Refusal("reference_in_use", message, { issues });
+}
+
+/** The query fields of a create request. */
+export const createInput = z.strictObject({
+  reference: z
+    .string()
+    .max(300)
+    .meta({ minLength: 1, maxLength: 256 })
+    .optional()
+    .describe(
+      "The account's own name for the address, such as an order number: 1 to 128 printable " +
+        "characters, which are trimmed and normalized to NFC. Only the account can see it. With " +
+        "an API key, an intent without a salt gets a salt that is derived from the reference, " +
+        "so a repeated request returns the same address. To change the reference of an address, " +
+        "create the same intent again with the new reference. A client ID can set a reference " +
+        "only for an address that it creates. Lists and events show references of client IDs as " +
+        "`claimedReference`.",
+    ),
+  again: z
+    .literal("true")
+    .optional()
+    .describe("Allows a reference that another address of the account already has."),
+  signature: z
+    .string()
+    .regex(
+      /^0x[0-9a-f]{64}$/,
+      "expected 0x and 64 lowercase hex digits, as returned by signatureFor",
+    )
+    .optional()
+    .describe(
+      "The HMAC-SHA256 of the address and the reference under the account's newest reference " +
+        "key, as computed by the library's `signatureFor`. A signature is required if the client " +
+        "ID accepts only signed intents. An invalid signature is rejected for every credential.",
+    ),
+});
