@@ -62,7 +62,7 @@ describe("verifyRecord", () => {
     assert.deepEqual(refusals(theirs), ["factory factory_mismatch", "address address_mismatch"]);
   });
 
-  test("refuses other terms (`terms_mismatch`) and missing terms (`wrong_type`)", () => {
+  test("verifyRecord refuses other terms (`terms_mismatch`) or none (`wrong_type`)", () => {
     assert.deepEqual(refusals({ ...record, terms: "0x" }), ["terms terms_mismatch"]);
     assert.deepEqual(refusals({ ...record, terms: 1 }), ["terms wrong_type"]);
   });

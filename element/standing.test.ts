@@ -99,7 +99,7 @@ describe("the clock", () => {
 });
 
 describe("a paid address that cannot execute", () => {
-  test("shows why a paid address cannot execute, and which call fails", () => {
+  test("the page shows why a paid address cannot execute, and which call fails", () => {
     const status = statusOf("funded", { balance: "25" });
     const standing = stand({ status, simulated: simulation("fails", "shut") });
     assert.equal(standing.state, "stuck");
@@ -137,7 +137,7 @@ describe("the notice about look-alikes", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: null }, openStanding), []);
   });
 
-  test("says that look-alikes wait at an open address until the address expires", () => {
+  test("the page says that look-alikes wait at an open address until the address expires", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: [wrong] }, openStanding), [
       {
         token: wrong.token,
@@ -148,7 +148,7 @@ describe("the notice about look-alikes", () => {
     ]);
   });
 
-  test("says that look-alikes are being returned after the address was executed or expired", () => {
+  test("the page says that look-alikes are being returned after execution or expiry", () => {
     const over = [
       { state: "unfunded", secondsLeft: -1 },
       { state: "expired", secondsLeft: -9 },

@@ -35,7 +35,7 @@ const again = (data: Bytes) =>
   } as never);
 
 describe("calldata", () => {
-  test("throws `InvalidError` that names the path of malformed hex", () => {
+  test("calldata builders throw an `InvalidError` that names the path of malformed hex", () => {
     const bad = "0xzz" as Hex;
     const refusedAt = (...path: (string | number)[]) => ({ issues: [{ path }] });
     const issueOf = (make: () => unknown) => {
@@ -63,7 +63,7 @@ describe("calldata", () => {
 });
 
 describe("matches viem's encoder", () => {
-  test("encodes an execution", () => {
+  test("executeCalldata matches viem's encoder for an execution", () => {
     const data = executeCalldata(termsOf(2));
     assert.equal(again(data), toHex(data));
   });
@@ -83,7 +83,7 @@ describe("matches viem's encoder", () => {
     assert.deepEqual(found, terms);
   });
 
-  test("encodes the recovery of several tokens, including the native coin", () => {
+  test("recoverCalldata matches viem's encoder for several tokens and the coin", () => {
     const data = recoverCalldata(termsOf(2), [address("5"), nativeCoin]);
     assert.equal(again(data), toHex(data));
   });

@@ -60,7 +60,7 @@ describe("requirementOf", () => {
   });
 });
 
-test("encodes each call as viem does from the ABI", () => {
+test("each builder of a call matches viem's encoder", () => {
   const { conditions, guards } = periphery;
   const all: [Call, { address: Hex; abi: Abi }, string, unknown[]][] = [
     [requireExecuted(record, 1), conditions, "requireExecuted", [one]],
@@ -117,7 +117,7 @@ describe("payWithTolerance", () => {
   test("payWithTolerance throws `InvalidError` if `least` is zero", () =>
     refused({ least: 0n }, "least", "expected 1 to 25000000 (most), found 0"));
 
-  test("throws `InvalidError` if the recipient is the Collector, in any letter case", () => {
+  test("payWithTolerance throws `InvalidError` if the recipient is the Collector", () => {
     const lower = collectorAddress.toLowerCase() as Hex;
     const message = `expected an address other than the Collector's, found ${lower}`;
     refused({ recipient: lower }, "recipient", message);

@@ -46,7 +46,7 @@ describe("executable-address", () => {
     }
   });
 
-  test("exits with 2 and names a missing or wrong option before it calls a node", async () => {
+  test("the command exits with 2 and names a wrong option before it calls a node", async () => {
     const intent = JSON.stringify(sample);
     const misuses: [string[], RegExp][] = [
       [["lookup", shop], /missing --url: the base URL of the service/],
@@ -68,13 +68,13 @@ describe("executable-address", () => {
     assert.match(err, /^usage: executable-address/);
   });
 
-  test("exits with 0 and prints the package version for `--version`", async () => {
+  test("the command exits with 0 and prints the package version for `--version`", async () => {
     const file = new URL("../package.json", import.meta.url);
     const { version } = JSON.parse(readFileSync(file, "utf8"));
     assert.deepEqual(await runProgram(["--version"]), { status: 0, out: `${version}\n`, err: "" });
   });
 
-  test("exits with 0 and prints the usage to stdout for `--help` and `-h`", async () => {
+  test("the command exits with 0 and prints the usage for `--help` and `-h`", async () => {
     for (const args of [["--help"], ["-h"], ["derive", "--help"], ["verify", "{}", "-h"]]) {
       const { status, out, err } = await run(args);
       assert.deepEqual([status, err], [0, ""], args.join(" "));
@@ -95,7 +95,7 @@ describe("executable-address", () => {
     );
   });
 
-  test("exits with 1 for invalid JSON and for repeated fields", async () => {
+  test("the command exits with 1 for invalid JSON and for repeated fields", async () => {
     assert.match((await run(["derive", "{"])).err, /\(not_json\)\n$/);
     const twice = JSON.stringify(sample).replace("{", '{"amount":"5",');
     const { status, out, err } = await run(["derive"], twice);
@@ -112,7 +112,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(out), record);
   });
 
-  test("exits with 1 and prints only the message of a fault without a path", async () => {
+  test("the command exits with 1 and prints only the message of a fault without path", async () => {
     const { status, err } = await run(["decode", "0x0"]);
     assert.equal(status, 1);
     assert.match(err, /^expected 0x and an even number of hex digits \(malformed_hex\)\n$/);
@@ -211,7 +211,7 @@ describe("executable-address", () => {
     assert.equal((await run(["verify"], list)).out, list);
   });
 
-  test("prints cautions to stderr for a valid intent that `create` would refuse", async () => {
+  test("the command prints cautions for an intent that `create` would refuse", async () => {
     const intent = withCall("f(bool memory)", "true");
     const { status, err } = await run(["derive"], JSON.stringify(intent));
     assert.equal(status, 0);
@@ -226,13 +226,13 @@ describe("executable-address", () => {
   /** Matches everything except visible text, spaces, and line feeds. */
   const active = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u2800]|\ufe0f/u;
 
-  test("escapes hidden characters in an intent and does not change its JSON value", async () => {
+  test("the command escapes hidden characters in an intent, but keeps its JSON value", async () => {
     const { out } = await run(["derive"], JSON.stringify(withCall("f(string a)", hostile)));
     assert.doesNotMatch(out, active);
     assert.equal(JSON.parse(out).intent.calls[0].args[0], hostile);
   });
 
-  test("escapes hidden characters in a service's error and prints one line per fault", async () => {
+  test("the command escapes hidden characters in a service's error", async () => {
     const issues = [
       null,
       7,
@@ -254,7 +254,7 @@ describe("executable-address", () => {
     assert.equal(err.split("\n").length, 3);
   });
 
-  test("prints the salt of a failed create request, so that you can repeat it", async () => {
+  test("the command prints the salt of a failed create request for a repetition", async () => {
     const server = await serve((_, response) => {
       response.statusCode = 500;
       response.end("{}");
@@ -315,7 +315,7 @@ describe("executable-address", () => {
     await server.close();
   });
 
-  test("exits without an error if the program that reads the output stops reading", async () => {
+  test("the command exits without an error if the reader of its output stops", async () => {
     const many = JSON.stringify(Array(2000).fill(record));
     const child = spawn(process.execPath, [cli, "verify"]);
     let err = "";

@@ -201,7 +201,7 @@ describe("commands without the service while one of three nodes lies", () => {
     const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
     assert.equal(state, "executed");
   });
-  test("detects a node that lies about a transaction, and sends nothing again", async () => {
+  test("a command detects a node that lies about a transaction, and sends nothing", async () => {
     const nonce = () => world.client.getTransactionCount({ address: payer });
     const before = await nonce();
     const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);
@@ -213,7 +213,7 @@ describe("commands without the service while one of three nodes lies", () => {
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });
-  test("reports that a mined transaction failed even if there is only one node", async () => {
+  test("a command reports a mined transaction that failed even with only one node", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const all = lying;
@@ -236,7 +236,7 @@ describe("commands without the service while one of three nodes lies", () => {
     assert.deepEqual(status.recoverable, []);
     assert.equal(status.recoveries.length, 1);
   });
-  test("recovers another token that is named by its contract or by a transaction", async () => {
+  test("a command recovers another token, named by its contract or a transaction", async () => {
     for (const name of ["token", "transaction"]) {
       const token = await world.newToken();
       const { transactionHash } = await world.pay(records.done!.address, 77n, token);
@@ -304,7 +304,7 @@ describe("commands without the service while one of three nodes lies", () => {
         }
     });
 
-    test("sends transactions through a node that lies in all other responses", async () => {
+    test("a command sends transactions through a node that lies in all else", async () => {
       for (const kind of kindsOf(all.filter((method) => method !== "eth_sendTransaction")))
         for (const place of [0, 1, 2]) {
           lying = new Set(kind);

@@ -194,14 +194,14 @@ describe("lookup", () => {
     assert.equal(seen.length, 0);
   });
 
-  test("throws `ServiceError` `unexpected_answer` if the body is long or not JSON", async () => {
+  test("`lookup` throws `unexpected_answer` if the body is long or not JSON", async () => {
     once({ body: "<html>" });
     await assert.rejects(client().lookup(record.address), isService(200, "unexpected_answer"));
     once({ body: `"${"x".repeat(5 * 1024 * 1024)}"` });
     await assert.rejects(client().lookup(record.address), isService(200, "unexpected_answer"));
   });
 
-  test("throws `ServiceError` `unknown_path` for a base URL without /v1", async () => {
+  test("`lookup` throws `ServiceError` `unknown_path` for a base URL without /v1", async () => {
     const { origin } = new URL(baseUrl);
     once(refusal(404, "unknown_path"));
     await assert.rejects(
@@ -230,7 +230,7 @@ describe("lookup", () => {
 describe("lists and references", () => {
   const { apiKey } = credentials;
 
-  test("throws `ServiceError` for a refusal or `UnprovenError` for an invalid page", async () => {
+  test("a list throws `ServiceError` if refused, `UnprovenError` for an invalid page", async () => {
     const client = createClient({ baseUrl, apiKey });
     once(refusal(403, "forbidden"));
     await assert.rejects(client.events(), isService(403, "forbidden"));
@@ -282,7 +282,7 @@ describe("lists and references", () => {
     assert.equal(`${(await client.events()).items[0]?.data.payment?.kind}`, "later_kind");
   });
 
-  test("throws `UnprovenError` for a response about another endpoint or address", async () => {
+  test("the client throws `UnprovenError` for another endpoint's or address's data", async () => {
     const client = createClient({ baseUrl, apiKey });
     const createdAt = "2026-11-01T10:00:00.000Z";
     const endpoint: Endpoint = {
@@ -317,7 +317,7 @@ describe("lists and references", () => {
     });
   });
 
-  test("throws `UnprovenError` if the service does not return the generated salt", async () => {
+  test("`create` throws `UnprovenError` if the service omits the generated salt", async () => {
     const client = createClient({ baseUrl, apiKey });
     const { salt, ...rest } = sample;
     const ofSalt = (seen: unknown) => ({ ...record, intent: { ...rest, salt: seen } });
@@ -381,7 +381,7 @@ describe("check", () => {
 });
 
 describe("chains, status, and simulation", () => {
-  test("throws `UnprovenError` for a wrong factory, a wrong address, or invalid data", async () => {
+  test("the client throws `UnprovenError` for a wrong factory or address", async () => {
     const client = createClient({ baseUrl });
     const list = chainListOf(factoryAddress);
     const lists: [unknown, RegExp][] = [

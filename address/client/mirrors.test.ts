@@ -175,7 +175,7 @@ describe("findRecord", () => {
     assert.equal(found.kind, "wrong");
   });
 
-  test("returns `missing` only for a 404, and `unreachable` after an interruption", async () => {
+  test("findRecord returns `missing` only for a 404, else `unreachable`", async () => {
     assert.deepEqual(await find(say({}, 404)), { kind: "missing" });
     assert.deepEqual(await find(say({}, 503)), { kind: "unreachable" });
     assert.deepEqual(await find(breakOff), { kind: "unreachable" });

@@ -46,7 +46,7 @@ describe("saltFor", () => {
 });
 
 describe("signatureFor", () => {
-  test("returns the signatures of spec/references.json for addresses in any letter case", () => {
+  test("signatureFor returns the signatures of spec/references.json", () => {
     for (const { key, address, reference, signature } of signatures)
       assert.equal(signatureFor(address, key, reference ?? undefined), signature);
   });
@@ -106,7 +106,7 @@ describe("verifyReference", () => {
   const refusedAs = (code: string) => (error: unknown) =>
     error instanceof InvalidError && error.issues[0]!.code === code;
 
-  test("throws `reference_mismatch` for another order or key, and for a random salt", () => {
+  test("verifyReference throws `reference_mismatch` for another order, key, or salt", () => {
     for (const [made, reference, keys] of [
       [record, "order-2", key],
       [record, "order-1", other],
@@ -119,11 +119,11 @@ describe("verifyReference", () => {
         refusedAs("reference_mismatch"),
       );
   });
-  test("throws `reference_mismatch` if a changed intent has the salt of the real order", () => {
+  test("verifyReference throws `reference_mismatch` for a changed intent", () => {
     const cheap = makeRecord({ ...record.intent, amount: "1" });
     assert.throws(() => verifyReference(cheap, "order-1", key), refusedAs("reference_mismatch"));
   });
-  test("throws `reference_only` without `accepts` if the salt proves only the reference", () => {
+  test("`reference_only` is thrown if the salt proves only the reference", () => {
     assert.throws(() => verifyReference(loose, "order-1", key), refusedAs("reference_only"));
   });
   test("verifyReference throws `order_mismatch` if `accepts` returns false", () => {
@@ -144,7 +144,7 @@ describe("verifyReference", () => {
     const forged = { ...record, intent: { ...record.intent, amount: "1" } };
     assert.throws(() => verifyReference(forged, "order-1", key), InvalidError);
   });
-  test("returns the record if the current key or an old key made the salt", () => {
+  test("verifyReference returns the record if the current key or an old key made the salt", () => {
     assert.deepEqual(verifyReference(record, " order-1", key), record);
     assert.deepEqual(verifyReference(record, "order-1", [other, key]), record);
     const accepts = ({ amount }: { amount: string }) => amount === sample.amount;

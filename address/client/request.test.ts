@@ -37,7 +37,7 @@ function hasten({ mock }: TestContext, waitMs: number) {
 }
 
 describe("a refusal with Retry-After", () => {
-  test("throws `rate_limited` immediately if the wait is too long or not specified", async () => {
+  test("a call throws `rate_limited` immediately if the wait is too long or unknown", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     once(refusal(429, "rate_limited", { "Retry-After": "6" }));
     const error = await client.chains().catch((error) => error);
@@ -47,7 +47,7 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 2);
   });
 
-  test("throws `rate_limited` after the allowed number of retries", async () => {
+  test("a call throws `rate_limited` after the allowed number of retries", async () => {
     const client = createClient({ baseUrl, retriesMax: 2 });
     for (let i = 0; i < 3; i++) once(refusal(429, "rate_limited", { "Retry-After": "0" }));
     await assert.rejects(client.chains(), isService(429, "rate_limited"));
@@ -71,7 +71,7 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 3);
   });
 
-  test("accepts a date in `Retry-After` and compares it with the response's `Date`", async () => {
+  test("a call compares a date in `Retry-After` with the response's `Date`", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000).toUTCString();
     once(refusal(503, "service_unavailable", { Date: at(0), "Retry-After": at(60) }));
@@ -84,7 +84,7 @@ describe("a refusal with Retry-After", () => {
 });
 
 describe("transient failures", () => {
-  test("throws `NetworkError` `unreachable` with its cause if no server listens", async () => {
+  test("a call throws `NetworkError` `unreachable` with its cause without a server", async () => {
     const gone = await serve(() => {});
     await gone.close();
     const client = createClient({ baseUrl: `${gone.origin}/v1`, retriesMax: 1 });
@@ -94,7 +94,7 @@ describe("transient failures", () => {
     assert.ok(error.cause instanceof Error);
   });
 
-  test("throws `NetworkError` `redirected` and sends no credential to the new URL", async () => {
+  test("a call throws `NetworkError` `redirected` and sends no second request", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     for (const status of [301, 302, 303, 307, 308]) {
       once({ status, headers: { Location: "/v1/chains" }, body: "" });
@@ -124,7 +124,7 @@ describe("transient failures", () => {
     await assert.rejects(createClient({ baseUrl }).chains({ signal: controller.signal }), reason);
   });
 
-  test("retries `create` and other calls after a lost connection, 502, 503, or 504", async () => {
+  test("`create` is retried after a lost connection, 502, 503, or 504", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 4 });
     once({ body: hangUp });
     once({ status: 502, body: "bad gateway" });
@@ -190,7 +190,7 @@ describe("options", () => {
     assert.equal(seen.length, 0);
   });
 
-  test("throws `TypeError` for a reserved header or a header with a line break", async () => {
+  test("the client throws `TypeError` for a reserved header or one with a line break", async () => {
     const message = (name: string) =>
       `headers.${name}: expected printable ASCII, and a name that the client does not set`;
     const refused = {
@@ -207,7 +207,7 @@ describe("options", () => {
     }
   });
 
-  test("sends the headers of the client and of the call, and identifies the library", async () => {
+  test("a call sends its own and the client's headers, and the library's name", async () => {
     const client = open({ headers: { "X-Shop": "one", Traceparent: "00" } });
     await client.chains({ headers: { "x-shop": "two" } });
     const { headers } = seen[0]!;
@@ -215,7 +215,7 @@ describe("options", () => {
     assert.match(String(headers["user-agent"]), /^executable-address\/\d+\.\d+\.\d+$/);
   });
 
-  test("does not set `User-Agent` in a browser, where CORS would require a preflight", async () => {
+  test("in a browser, the client omits `User-Agent`, which would need a preflight", async () => {
     const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
     const value = { userAgent: "Mozilla/5.0 (X11; Linux x86_64)" };
     Object.defineProperty(globalThis, "navigator", { value, configurable: true });
@@ -241,7 +241,7 @@ describe("options", () => {
     await assert.rejects(slow.chains({ signal: AbortSignal.abort(reason) }), reason);
   });
 
-  test("throws `NetworkError` `timeout` if attempts and waits exceed `deadlineMs`", async () => {
+  test("a call throws `timeout` if attempts and waits exceed `deadlineMs`", async () => {
     const slow = open({ fetch: (_, init) => aborted(init?.signal), retriesMax: 100 });
     const message = "no answer within 30 ms";
     const timeout = { name: "NetworkError", kind: "timeout", message };
@@ -339,7 +339,7 @@ describe("options", () => {
     for await (const _ of open().webhooks.deliveries("w")) assert.fail("no item");
   });
 
-  test("accepts `Date` and `bigint` in queries, but suggests other types in intents", async () => {
+  test("queries accept `Date` and `bigint`, but intents need other types", async () => {
     once({ body: { items: [], next: null } });
     const createdFrom = new Date("2026-01-02T03:04:05Z");
     await open().addresses({ createdFrom, chainId: 8453n });

@@ -215,7 +215,7 @@ describe("waitFor", () => {
     await assert.rejects(waiting, { name: "TypeError", message });
   });
 
-  test("throws `WaitError` `timeout` if the reported status is not proved in time", async () => {
+  test("`waitFor` throws `timeout` if the reported status is not proved in time", async () => {
     turns = [
       (response, { url }) =>
         url!.endsWith("/events")

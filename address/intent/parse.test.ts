@@ -86,7 +86,7 @@ describe("parseIntent of an invalid intent", () => {
     assert.match(spelling({ ...sample, token: usdc.replace("A0b", "a0B") }), new RegExp(usdc));
   });
 
-  test("refuses arguments that are not strings and suggests each argument as a string", () => {
+  test("parseIntent refuses arguments that are not strings and suggests strings", () => {
     const tuple = "f((uint8 a, (bool b, int8 c) d, bool[] e) s)";
     const spelled: [string, unknown, string][] = [
       ["f(uint8 a)", 7, '"7"'],
@@ -157,7 +157,7 @@ describe("parseIntent of an invalid intent", () => {
     }
   });
 
-  test("refuses a decimal point and suggests nothing, because amounts are in base units", () => {
+  test("parseIntent refuses a decimal point, because amounts are in base units", () => {
     const pointed = ["25.0", "25.", "1.5", ".5", "1,000.00", "2.5e1", "25.0 USDC"];
     const values = [
       ...pointed.map((amount) => ({ ...sample, amount })),
@@ -190,21 +190,21 @@ describe("parseIntent of an invalid intent", () => {
     }
   });
 
-  test("reports `not_an_integer` for -0, `NaN`, Infinity, and half a second", () => {
+  test("parseIntent reports `not_an_integer` for -0, `NaN`, Infinity, and half a second", () => {
     for (const expirationTimestamp of [-0, Number.NaN, Number.POSITIVE_INFINITY, 0.5])
       assert.deepEqual(codesOf({ ...sample, expirationTimestamp }), [
         "expirationTimestamp not_an_integer",
       ]);
   });
 
-  test("reports `missing` for fields that only the prototype has", () => {
+  test("parseIntent reports `missing` for fields that only the prototype has", () => {
     const inherited = Object.create(sample);
     assert.equal(issuesOf(inherited).filter(({ code }) => code === "missing").length, 7);
     const { salt, ...rest } = sample;
     assert.deepEqual(codesOf(Object.assign(Object.create({ salt }), rest)), ["salt missing"]);
   });
 
-  test("reports `wrong_type` for holes, boxed strings, and objects with a `toString`", () => {
+  test("parseIntent reports `wrong_type` for holes, boxed strings, and objects", () => {
     const holes = new Array(2);
     assert.deepEqual(codesOf({ ...sample, calls: holes }), [
       "calls.0 wrong_type",
@@ -215,23 +215,23 @@ describe("parseIntent of an invalid intent", () => {
     assert.deepEqual(codesOf({ ...sample, amount: 1n }), ["amount wrong_type"]);
   });
 
-  test("reports `too_many` for an array that claims four billion calls", () => {
+  test("parseIntent reports `too_many` for an array that claims four billion calls", () => {
     const calls: unknown[] = [];
     calls.length = 4_294_967_295;
     assert.deepEqual(codesOf({ ...sample, calls }), ["calls too_many"]);
   });
 
-  test("reports `invalid_unicode` for a lone surrogate", () => {
+  test("parseIntent reports `invalid_unicode` for a lone surrogate", () => {
     for (const text of ["a\ud800b", "\udc00", "\ud800"])
       assert.deepEqual(codesOf(withCall("f(string a)", text)), ["calls.0.args.0 invalid_unicode"]);
   });
 
-  test("reports a malformed `options.factory` together with the intent's faults", () => {
+  test("parseIntent reports a malformed `options.factory` together with other faults", () => {
     const [issue] = issuesOf(sample, { factory: "0x12" });
     assert.deepEqual(issue?.path, ["factory"]);
   });
 
-  test("reports `recovery_is_factory` if recovery is `options.factory`", () => {
+  test("parseIntent reports `recovery_is_factory` if recovery is `options.factory`", () => {
     assert.doesNotThrow(() =>
       parseIntent({ ...sample, recovery: factoryAddress }, { factory: shop }),
     );
@@ -239,7 +239,7 @@ describe("parseIntent of an invalid intent", () => {
     assert.equal(issue?.code, "recovery_is_factory");
   });
 
-  test("reports `unknown_field` and `missing` for an intent inside another object", () => {
+  test("parseIntent reports `unknown_field` and `missing` for a nested intent", () => {
     const [first, ...others] = codesOf({ intent: sample });
     assert.equal(first, "intent unknown_field");
     assert.equal(others.length, 7);

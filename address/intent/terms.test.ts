@@ -37,7 +37,7 @@ const execute = paymentFactoryAbi.find(
 );
 
 describe("encodeTerms and decodeTerms", () => {
-  test("throws `malformed_terms` with the path if the layout is not canonical", () => {
+  test("decodeTerms throws `malformed_terms` with the path if the layout is not canonical", () => {
     const terms = encodeTerms(sample);
     const wordAt = (index: number) => 32 * index + 31;
     const cases: [string, Uint8Array, (string | number)[]][] = [
@@ -91,7 +91,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("throws `terms_too_long` for terms of more than 24,576 bytes", () => {
+  test("decodeTerms throws `terms_too_long` for terms of more than 24,576 bytes", () => {
     const withBytes = (count: number): Intent => ({
       ...sample,
       calls: [{ target: shop, function: "f(bytes a)", args: [`0x${"11".repeat(count)}`] }],
@@ -104,7 +104,7 @@ describe("encodeTerms and decodeTerms", () => {
     assert.throws(() => decodeTerms(new Uint8Array(24_608)), /at most 24576 bytes, found 24608/);
   });
 
-  test("decodes every intent from its terms unchanged", () => {
+  test("decodeTerms decodes every intent from its terms unchanged", () => {
     fc.assert(
       fc.property(intents, ({ intent }) => {
         assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
@@ -204,7 +204,7 @@ describe("decodeExecutions", () => {
   const bytesOf = (drawn: readonly { item: library.Hex }[]) =>
     batchOf(drawn.map(({ item }) => item));
 
-  test("throws `not_an_execution` for calldata of another function, even in a batch", () => {
+  test("decodeExecutions throws `not_an_execution` for another function's calldata", () => {
     const refused = [
       new Uint8Array(),
       fromHex("0x095ea7b3"),
@@ -257,7 +257,7 @@ describe("decodeExecutions", () => {
     );
   });
 
-  test("throws `InvalidError` if items or tokens overlap, have gaps, or change length", () => {
+  test("decodeExecutions throws `InvalidError` if parts overlap or have gaps", () => {
     const word = (value: number) => fromHex(`0x${value.toString(16).padStart(64, "0")}`);
     const [drawn] = fc.sample(intents, { numRuns: 1, seed });
     const spoilt = (calldata: Uint8Array, at: number, value: number) => {
@@ -291,7 +291,7 @@ describe("decodeExecutions", () => {
       assert.throws(() => intentsOf(bytes), InvalidError, title);
   });
 
-  test("reports the fault of an intent with the intent's index in the batch", () => {
+  test("decodeExecutions reports a fault with the intent's index in the batch", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const bad = { ...second!, intent: { ...second!.intent, amount: "0" } };
     const batch = batchOf([executionOf(first!), recoveryOf(bad, [])]);
@@ -299,7 +299,7 @@ describe("decodeExecutions", () => {
     assert.throws(() => intentsOf(batch), isPlaced);
   });
 
-  test("names each call of a batch and decodes the items beside an invalid item", () => {
+  test("decodeExecutions names each call of a batch and decodes items beside a bad one", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const target = `0x${"a1".repeat(20)}`;
     const args = [viemIntent(second!), target, 5n, "0x1234"] as never;
@@ -318,7 +318,7 @@ describe("decodeExecutions", () => {
     assert.deepEqual(places, [3, 4], "the factory takes no rescue in a batch");
   });
 
-  test("decodes the intents of viem's execute, recover, and batch calldata, in order", () => {
+  test("decodeExecutions decodes viem's execute, recover, and batch calldata in order", () => {
     fc.assert(
       fc.property(batches, (drawn) => {
         const wanted = drawn.map(({ drawn: { intent } }) => intent);

@@ -27,7 +27,7 @@ describe("the payment", () => {
     assert.equal(owed("25", "40"), "0");
   });
 
-  test("formats an address in ten groups of four digits or in a short form", () => {
+  test("addressGroups returns ten groups of four digits; shortAddress shortens them", () => {
     assert.equal(`0x${addressGroups(record.address).join("")}`, record.address);
     assert.equal(addressGroups(record.address).length, 10);
     assert.match(shortAddress(record.address), /^0x[0-9a-fA-F]{4}…[0-9a-fA-F]{4}…[0-9a-fA-F]{4}$/);

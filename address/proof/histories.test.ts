@@ -45,7 +45,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await world.mineAt(past);
     };
 
-    test("throws `no_quorum` or `wrong_chain` for a record of another chain", async () => {
+    test("another chain's record or block throws `no_quorum` or `wrong_chain`", async () => {
       const record = await world.newRecord({ chainId: 10 });
       const rpcs = [world.rpcUrl];
       await assert.rejects(proveAddress(record, { rpcs }), { code: "no_quorum" });
@@ -56,7 +56,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
     });
 
-    test("throws `unproved` for an unknown transaction or a call of another contract", async () => {
+    test("rebuild throws `unproved` for an unknown transaction or another contract", async () => {
       const rpcs = [world.rpcUrl];
       const { transactionHash } = await world.pay((await world.newRecord()).address, 1n);
       await assert.rejects(rebuild(transactionHash, { rpcs }), {
@@ -68,7 +68,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
     });
 
-    test("proves `open` if a vault is unused, has only coin, or has too few tokens", async () => {
+    test("proveAddress proves `open` for an unused or underpaid vault", async () => {
       const record = await world.newRecord();
       assert.equal((await prove(record)).outcome, "open");
       await world.payNative(record.address, 5n);
@@ -77,7 +77,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       assert.equal((await prove(record)).outcome, "open");
     });
 
-    test("proves `never` after the expiry and `closed` after a recovery", async () => {
+    test("proveAddress proves `never` after the expiry and `closed` after a recovery", async () => {
       const record = await world.newRecord();
       await world.payNative(record.address, 5n);
       await expire(record);
@@ -89,7 +89,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       assert.deepEqual(fromHex(code), closed);
     });
 
-    test("proves the same execution even after later payments and recoveries", async () => {
+    test("proveAddress proves the same execution after later payments and recoveries", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 130n);
       const { transactionHash, blockNumber } = await world.execute(record);
@@ -109,7 +109,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await check(2);
     });
 
-    test("proves an execution whose block has many transactions", async () => {
+    test("proveAddress proves an execution whose block has many transactions", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       const { client } = world;
@@ -135,7 +135,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       assert.equal(execution?.held, "100");
     });
 
-    test("proves `open` after a reorganization and rejects the old block hash", async () => {
+    test("proveAddress proves `open` after a reorganization; the old proof fails", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       await world.mine(3);
@@ -151,7 +151,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       );
     });
 
-    test("throws `unproved` if a node's proof is missing or wrong", async () => {
+    test("proveAddress throws `unproved` if a node's proof is missing or wrong", async () => {
       const record = await world.newRecord();
       const node = httpRpc(world.rpcUrl);
       const without = (method: string, answer: unknown) => [
@@ -166,7 +166,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await assert.rejects(proveAddress(record, { rpcs }), { code: "unproved" });
     });
 
-    test("throws `unproved` if a transaction is in another block or has no bytes", async () => {
+    test("`unproved` is thrown if a transaction is in another block or has no bytes", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       const { transactionHash, blockHash } = await world.execute(record);
@@ -197,7 +197,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
         );
     });
 
-    test("throws `no_quorum` with a reason if only one of two nodes responds", async () => {
+    test("readAgreed throws `no_quorum` if only one of two nodes responds", async () => {
       const record = await world.newRecord();
       const hash = (await world.client.getBlock()).hash;
       const silent: Rpc = async () => Promise.reject(new Error("is down"));

@@ -137,7 +137,7 @@ const messageOf = (receipt: unknown) => {
 
 describe("spec/receipt-vectors.json", () => {
   for (const each of tampered)
-    test(`refuses a changed ${each.path.join(".")}, and names ${each.says}`, () => {
+    test(`verifyReceipt refuses a changed ${each.path.join(".")}, and names ${each.says}`, () => {
       const message = messageOf(changed(each));
       assert.ok(message !== "accepted" && message.includes(each.says), message);
     });
@@ -172,7 +172,7 @@ describe("spec/receipt-vectors.json", () => {
       assert.throws(() => verifyReceipt(receipts[0], hashes), { code: "invalid_proof" });
   });
 
-  test("returns the payments, the moved amounts, and the blocks of a receipt", () => {
+  test("verifyReceipt returns the payments, the moved amounts, and the blocks of a receipt", () => {
     const found = verifyReceipt(receipts[0], "its own");
     assert.equal(found.outcome, "executed");
     assert.deepEqual(
@@ -187,7 +187,7 @@ describe("spec/receipt-vectors.json", () => {
     assert.equal(verifyReceipt(receipts[1], "its own").outcome, "never");
   });
 
-  test("computes an execution's depth from the headers up to a trusted block", () => {
+  test("verifyReceipt computes an execution's depth from the headers up to a trusted block", () => {
     const { proof, payments } = receipts[2]!;
     const { execution, block } = proof;
     // The last header is the outcome's block, so the execution's own block need not be trusted.
@@ -292,21 +292,21 @@ describe("makeReceipt with nodes that report different payments", () => {
       [node, (method, params) => honest(method, params)],
       [(method, params) => honest(method, params), node],
     ] satisfies Rpc[][])
-      test(`proves every payment and marks a dispute if one node ${name}`, async () => {
+      test(`makeReceipt proves every payment and marks a dispute if one node ${name}`, async () => {
         const receipt = await makeReceipt(record, { rpcs });
         assert.deepEqual(amountsOf(receipt), ["60", "70"]);
         assert.equal(receipt.paymentsDisputed, true);
         assert.equal(verifyReceipt(receipt, "its own").payments.length, 2);
       });
 
-  test("marks a receipt as disputed if no node returns its logs", async () => {
+  test("makeReceipt marks a receipt as disputed if no node returns its logs", async () => {
     const rpcs = [lying(() => Promise.reject(new Error("timeout")))];
     const receipt = await makeReceipt(record, { rpcs });
     assert.deepEqual(receipt.payments, []);
     assert.equal(receipt.paymentsDisputed, true);
   });
 
-  test("does not mark a receipt as disputed if the nodes agree", async () => {
+  test("makeReceipt does not mark a receipt as disputed if the nodes agree", async () => {
     const again: Rpc = (method, params) => honest(method, params);
     const receipt = await makeReceipt(record, { rpcs: [honest, again] });
     assert.deepEqual(amountsOf(receipt), ["60", "70"]);

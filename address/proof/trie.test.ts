@@ -82,7 +82,7 @@ describe("malformed nodes of a trie", () => {
   }
 });
 
-test("throws `invalid_proof` with both hashes if a node does not match the root", () => {
+test("proveInTrie throws `invalid_proof` with both hashes if a node is wrong", () => {
   const [bytes, root] = [Uint8Array.of(0x80), new Uint8Array(32).fill(7)];
   assert.throws(() => proveInTrie(root, Uint8Array.of(0x12), [bytes], keccak256), {
     code: "invalid_proof",
@@ -90,7 +90,7 @@ test("throws `invalid_proof` with both hashes if a node does not match the root"
   });
 });
 
-test("throws `invalid_proof` with the status for the receipt of a failed transaction", () => {
+test("readReceiptLogs throws `invalid_proof` for the receipt of a failed transaction", () => {
   for (const [status, found] of [
     [new Uint8Array(), "0x"],
     [Uint8Array.of(2), "0x02"],

@@ -69,7 +69,7 @@ describe("spec/proof-vectors.json", () => {
     assert.deepEqual(outcomes, ["executed", "open", "never", "closed"]);
   });
 
-  test("throws `TypeError` for an invalid trusted hash, `invalid_proof` for invalid hex", () => {
+  test("proveOutcome throws `TypeError` for a bad hash, `invalid_proof` for invalid hex", () => {
     const { record, trusted, proof } = vectors[1]!;
     const block = { ...trusted[0]!, hash: "0x12" as const };
     assert.throws(() => proveOutcome(record, proof.proof, block), {
@@ -97,7 +97,7 @@ describe("spec/proof-vectors.json", () => {
       assert.throws(() => prove(open, execution.proof, block), of(message));
   });
 
-  test("throws `invalid_proof` if the block has no transaction at that index", () => {
+  test("proveExecution throws `invalid_proof` if no transaction is at that index", () => {
     const { record, proof } = vectors[0]!;
     const { execution } = proof;
     assert.ok(execution);
@@ -109,7 +109,7 @@ describe("spec/proof-vectors.json", () => {
     });
   });
 
-  test("throws `invalid_proof` with the value for an invalid index or header", () => {
+  test("proveExecution throws `invalid_proof` with an invalid index or header", () => {
     const { record, proof } = vectors[0]!;
     const { execution } = proof;
     assert.ok(execution);
@@ -136,7 +136,7 @@ describe("spec/proof-vectors.json", () => {
     }
   });
 
-  test("throws `invalid_proof` if the execution and the outcome do not match", () => {
+  test("verifyAddressProof throws `invalid_proof` if execution and outcome differ", () => {
     const [executed, open] = vectors as [Vector, Vector];
     for (const [{ record, trusted, proof }, execution, found] of [
       [executed, null, "found null for the outcome executed"],
@@ -149,7 +149,7 @@ describe("spec/proof-vectors.json", () => {
       );
   });
 
-  test("throws `invalid_proof` with the field whose claim is false", () => {
+  test("verifyAddressProof throws `invalid_proof` with the field whose claim is false", () => {
     const [{ record, trusted, proof }] = vectors as [Vector];
     const { block, chainId, execution } = proof;
     for (const [changed, message] of [

@@ -35,7 +35,7 @@ describe("deriveReturns", () => {
     assert.deepEqual([...times].sort(), [...returnTimes].sort());
   });
 
-  test("names the chain and the recovery address in EIP-55 case for every mistake", () => {
+  test("deriveReturns names the chain and the recovery address for every mistake", () => {
     const lower = { ...sample, recovery: sample.recovery.toLowerCase() as typeof buyer };
     for (const { mistake, to, chainId } of deriveReturns(makeRecord(lower), policy).returns) {
       assert.equal(to, buyer, mistake);

@@ -78,7 +78,7 @@ describe("readStatus", () => {
       ));
   }
 
-  test("throws `reorganized` if the chain changes during each of three reads", async () => {
+  test("readStatus throws `reorganized` if the chain changes during three reads", async () => {
     let blocks = 0;
     const block = () => {
       const hash = `0x${(++blocks).toString(16).padStart(64, "0")}`;
@@ -94,7 +94,7 @@ describe("readStatus", () => {
     await assert.rejects(readStatus(record, { rpc }), { code: "block_unknown" });
   });
 
-  test("throws `token_unreadable` if `balanceOf` returns less than 32 bytes", async () => {
+  test("readStatus throws `token_unreadable` if `balanceOf` returns under 32 bytes", async () => {
     const block = { number: "0x1", hash: `0x${"1".repeat(64)}`, timestamp: "0x1" };
     const answers: typeof ofNothing = {
       ...ofNothing,
@@ -158,7 +158,7 @@ describe("httpRpc with a node that closes the connection", () => {
 });
 
 describe("executable-address/status", () => {
-  test("requests logs of exactly the events that the factory emits", () => {
+  test("the library's event topics match the factory's ABI", () => {
     const abi = paymentFactoryAbi;
     assert.equal(toEventSelector(getAbiItem({ abi, name: "Executed" })), executedTopic);
     assert.equal(toEventSelector(getAbiItem({ abi, name: "Recovered" })), recoveredTopic);
@@ -212,7 +212,7 @@ describe("parseVaultEvents", () => {
 });
 
 describe("readEvents", () => {
-  test("throws `evidence_unavailable` if the allowed calls do not cover the blocks", async () => {
+  test("readEvents throws `evidence_unavailable` if the calls miss some blocks", async () => {
     const rpc: status.Rpc = async (method, params) => {
       if (method !== "eth_getLogs") throw new status.RpcError(-32000, "no old state");
       const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
@@ -240,7 +240,7 @@ describe("addEvents", () => {
   } as const satisfies Parameters<typeof addEvents>[2][number];
   const message = (text: string) => ({ code: "rpc_inconsistent", message: text });
 
-  test("throws `rpc_inconsistent` for an execution with another token", () => {
+  test("addEvents throws `rpc_inconsistent` for an execution with another token", () => {
     const other: Hex = `0x${"9".repeat(40)}`;
     assert.throws(
       () => addEvents(record, noPast, [{ ...executed, token: other }]),
@@ -251,7 +251,7 @@ describe("addEvents", () => {
     );
   });
 
-  test("throws `rpc_inconsistent` for an execution of an executed or closed vault", () => {
+  test("addEvents throws `rpc_inconsistent` for an execution of a used vault", () => {
     const refusal = message(
       `${record.address}: expected the execution first, found it later in block 8`,
     );

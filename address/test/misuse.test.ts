@@ -74,7 +74,7 @@ describe("misuse", () => {
       });
     });
 
-  test("throws `TypeError` for an invalid `keccak` and if keccak256 gets no bytes", () => {
+  test("an invalid `keccak` throws `TypeError`, as does keccak256 without bytes", () => {
     for (const keccak of ["keccak", {}, null]) {
       assert.throws(() => lib.deriveAddress(terms, { keccak }), TypeError);
       assert.throws(() => lib.makeRecord(sample, { keccak }), TypeError);

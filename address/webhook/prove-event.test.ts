@@ -42,7 +42,7 @@ describe("proveEvent", () => {
   ];
 
   for (const [name, type, wanted] of truths) {
-    test(`returns a fact with proved amounts: ${type}, ${name} address`, async () => {
+    test(`proveEvent returns a fact with proved amounts: ${type}, ${name} address`, async () => {
       const record = records[name]!;
       const found = await proveEvent(await eventOf(record, type), record, options(2));
       for (const [key, value] of Object.entries(wanted))
@@ -58,7 +58,7 @@ describe("proveEvent", () => {
     });
   }
 
-  test("proves no event whose type does not match the address's history", async () => {
+  test("proveEvent proves no event whose type does not match the address's history", async () => {
     const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
     // The type address.reverted is skipped, because it reports only the current state. Both added
     // events are true: an address with a remaining balance was executed, and some money was
@@ -86,7 +86,7 @@ describe("proveEvent", () => {
     assert.ok(lies >= 60, String(lies));
   });
 
-  test("proves a payment despite an invented amount, payer, or block hash", async () => {
+  test("proveEvent proves a payment despite an invented amount, payer, or block hash", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const truth = await proveEvent(real, record, options(2));
@@ -107,7 +107,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("proves no payment if the chain shows another block, token, or transaction", async () => {
+  test("proveEvent proves no payment if the chain shows another block or token", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const elsewhere = paid[records.executed!.address]!;
@@ -132,7 +132,7 @@ describe("proveEvent", () => {
     assert.match(await resultOf(bare, record), /^(outdated|WebhookError)$/);
   });
 
-  test("proves a nonzero balance for a payment without a log", async () => {
+  test("proveEvent proves a nonzero balance for a payment without a log", async () => {
     const [record, unpaid] = [records.funded!, records.unpaid!];
     const without = { transactionHash: null, logIndex: null, payer: null, amount: "999" };
     const proveChanged = async (of: AddressRecord, change: object) => {
@@ -154,7 +154,7 @@ describe("proveEvent", () => {
     assert.equal("token" in fact && fact.token, other);
   });
 
-  test("returns `notYet` for a payment that does not have the requested depth", async () => {
+  test("proveEvent returns `notYet` for a payment without the requested depth", async () => {
     const record = await world.newRecord();
     await pay(record, 7n);
     const event = await eventOf(record, "address.payment");
@@ -163,7 +163,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, record, options(3)), "payment");
   });
 
-  test("throws `WebhookError` if an unpaid order is reported as executed", async () => {
+  test("proveEvent throws `WebhookError` if an unpaid order is reported as executed", async () => {
     const real = await eventOf(records.executed!, "address.executed");
     const lie = structuredClone(real);
     lie.data.address = records.unpaid!.address;
@@ -178,7 +178,7 @@ describe("proveEvent", () => {
       await assert.rejects(proveEvent(event, record, options()), { name, message });
   });
 
-  test("throws `TypeError` for an unknown option even if the event type is unknown", async () => {
+  test("proveEvent throws `TypeError` for an unknown option even for unknown types", async () => {
     const event = { ...(await eventOf(records.executed!, "address.executed")), type: "later" };
     const wrong = { ...options(), quorm: 2 };
     await assert.rejects(proveEvent(event as never, records.executed!, wrong), {
@@ -188,7 +188,7 @@ describe("proveEvent", () => {
     });
   });
 
-  test("returns `unknown` for a type that this version does not know", async () => {
+  test("proveEvent returns `unknown` for a type that this version does not know", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const { address } = record;
@@ -202,7 +202,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("returns `outdated` for `reverted` if the address is executed or recovered", async () => {
+  test("proveEvent returns `outdated` for `reverted` after an execution or recovery", async () => {
     for (const name of ["executed", "returned", "surplus", "closed"] as const) {
       const record = records[name]!;
       const reverted = await eventOf(record, "address.reverted");
@@ -210,13 +210,13 @@ describe("proveEvent", () => {
     }
   });
 
-  test("proves no `reverted` event if the chain shows another state", async () => {
+  test("proveEvent proves no `reverted` event if the chain shows another state", async () => {
     const lie = await eventOf(records.executed!, "address.reverted");
     lie.data.status.state = "unfunded";
     assert.equal(await resultOf(lie, records.executed!), "outdated");
   });
 
-  test("proves an event despite invented amounts, hashes, and blocks", async () => {
+  test("proveEvent proves an event despite invented amounts, hashes, and blocks", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const truth = await proveEvent(real, record, options());
@@ -239,7 +239,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("throws `WebhookError` for malformed events and events of another chain", async () => {
+  test("proveEvent throws `WebhookError` for a malformed event or another chain's", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const elsewhere = structuredClone(real);
@@ -255,7 +255,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("throws `WebhookError` if the lookup finds no record or another address", async () => {
+  test("proveEvent throws `WebhookError` if the lookup finds no matching record", async () => {
     const { address } = records.executed!;
     const event = await eventOf(records.executed!, "address.executed");
     const of = (record: AddressRecord | undefined) =>
@@ -268,7 +268,7 @@ describe("proveEvent", () => {
     await assert.rejects(of(other), { name, message });
   });
 
-  test("throws `ProofError` `unproved` if a node reports an unknown block or no logs", async () => {
+  test("proveAddress throws `unproved` if a node reports no logs or a false block", async () => {
     const record = records.executed!;
     const withLogs =
       (change: (logs: object[]) => object[]): Rpc =>
@@ -296,7 +296,7 @@ describe("proveEvent", () => {
     await assert.rejects(proof, { code: "unproved", message });
   });
 
-  test("throws `InvalidError` for a forged record or a record of another factory", async () => {
+  test("proveEvent throws `InvalidError` for a forged record or another factory's", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const theirs = makeRecord(record.intent, { factory: world.token });
@@ -307,7 +307,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(real, forged), "InvalidError");
   });
 
-  test("returns `notYet` if the event's block is too new or unknown", async () => {
+  test("proveEvent returns `notYet` if the event's block is too new or unknown", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -321,7 +321,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, records.unpaid!, options()), "notYet");
   });
 
-  test("returns `outdated` for an undone execution, and proves the `reverted` event", async () => {
+  test("proveEvent returns `outdated` for an undone execution, and proves `reverted`", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(3);
@@ -333,11 +333,11 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(await eventOf(record, "address.reverted"), record), "reverted");
   });
 
-  test("returns `outdated` for an event if the state has changed since the event", async () => {
+  test("proveEvent returns `outdated` if the state has changed since the event", async () => {
     assert.equal(await resultOf(past.funded, records.executed!), "outdated");
   });
 
-  test("proves an event even if one of three nodes lies, lags, or is silent", async () => {
+  test("proveEvent proves an event if one of three nodes lies, lags, or is silent", async () => {
     const lie: Record<string, unknown> = {
       eth_getProof: { accountProof: ["0xc0"] },
       eth_getBlockByHash: null,
@@ -373,7 +373,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("throws `ProofError` if too few nodes agree, `TypeError` for wrong options", async () => {
+  test("proveEvent throws `ProofError` if too few nodes agree", async () => {
     const record = records.executed!;
     const event = await eventOf(record, "address.executed");
     const silent: Rpc = async () => Promise.reject(new Error("silent"));

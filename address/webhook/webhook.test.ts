@@ -55,7 +55,7 @@ describe("verifyWebhook", () => {
     ],
   ];
   for (const [why, text, headers, message] of refusals) {
-    test(`throws \`WebhookError\` if ${why}`, () =>
+    test(`verifyWebhook throws \`WebhookError\` if ${why}`, () =>
       assert.rejects(verifyWebhook(text, headers, options), { name: "WebhookError", message }));
   }
 

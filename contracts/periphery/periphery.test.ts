@@ -248,7 +248,7 @@ describe("OutcomeProof", () => {
     }
   });
 
-  test("rejects proofs with omitted, repeated, swapped, short, or long nodes", async () => {
+  test("OutcomeProof rejects proofs with omitted, repeated, swapped, or cut nodes", async () => {
     const { proof } = evidence;
     const bad: Hex[][] = [[], proof.toReversed()];
     proof.forEach((node, at) => {
@@ -268,7 +268,7 @@ describe("OutcomeProof", () => {
     await assert.rejects(prove(await evidenceOf(untouched, blockNumber)), noProof);
   });
 
-  test("throws `MalformedHeader` or `MalformedAccount` if there are too few fields", async () => {
+  test("OutcomeProof rejects headers and accounts with too few fields", async () => {
     const list = toRlp(["0x01", "0x02", "0x03"]);
     const short = { ...evidence, header: list, hash: keccak256(list) };
     await assert.rejects(prove(short), /MalformedHeader/);
@@ -280,7 +280,7 @@ describe("OutcomeProof", () => {
     await assert.rejects(prove(odd), /MalformedAccount/);
   });
 
-  test("proves `executed`, `closed`, and, for an account without code, `never`", async () => {
+  test("OutcomeProof proves `executed`, `closed`, and, without code, `never`", async () => {
     const of = async (vault: Address) => prove(await evidenceOf(vault, blockNumber));
     const executed = await prove(evidence);
     assert.deepEqual([executed.fate, executed.blockNumber], [fate.executed, blockNumber]);
@@ -289,7 +289,7 @@ describe("OutcomeProof", () => {
     assert.equal((await of(coin.vault)).fate, fate.never);
   });
 
-  test("agrees with the TypeScript proof for 240 existing and 60 absent accounts", async () => {
+  test("OutcomeProof agrees with the TypeScript proof for 300 accounts", async () => {
     const codes = await Promise.all(
       [executedVault, closedVault].map((address) => client.getCode({ address })),
     );
@@ -324,14 +324,14 @@ describe("OutcomeProof", () => {
     assert.ok(depths.size > 1, "proofs of one depth alone");
   });
 
-  test("throws `BlockHashUnknown` for a block that is new or that the oracle lacks", async () => {
+  test("OutcomeProof throws `BlockHashUnknown` for a new or unknown block", async () => {
     const values = fromRlp(evidence.header, "hex") as Hex[];
     const header = toRlp(values.with(numberAt, "0x0f4240"));
     await assert.rejects(here({ ...evidence, header }), /BlockHashUnknown/);
     await assert.rejects(by(await oracleOf(zeroHash), evidence), /BlockHashUnknown/);
   });
 
-  test("proves an outcome with the chain's hash, even beyond 256 blocks (EIP-2935)", async () => {
+  test("OutcomeProof proves an outcome with the chain's hash beyond 256 blocks", async () => {
     assert.equal((await here(evidence)).fate, fate.executed);
     await client.mine({ blocks: 300 });
     assert.equal((await here(evidence)).fate, fate.executed);

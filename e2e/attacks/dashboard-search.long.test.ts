@@ -121,7 +121,7 @@ for (const kind of deployments) {
     });
 
     for (const asked of ["referenceContains=Der_", `token=${rare}`, "chainId=10"]) {
-      test(`fills every page except the last if matches are far apart: ${asked}`, async () => {
+      test(`a search fills all pages but the last if matches are rare: ${asked}`, async () => {
         const find = async (more: string) => {
           const { items, next } = (await browser.get(`${api}/addresses?${asked}${more}`)).json();
           const at = items.map(({ createdAt }: Row) => Date.parse(createdAt) - began);
@@ -161,7 +161,7 @@ for (const kind of deployments) {
       assert.deepEqual(walked, [21, 84, 2, 2]);
     });
 
-    test("returns 429 above 200 simultaneous requests, but only to this account", async () => {
+    test("an account gets 429 above 200 simultaneous searches, others do not", async () => {
       const other = openBrowser(service);
       await other.signUp("other@example.com");
       const began = performance.now();

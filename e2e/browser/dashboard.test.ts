@@ -286,7 +286,7 @@ describe("more credentials", () => {
     assert.equal((await createWithKey(service, apiKey)).status, 200);
   });
 
-  test("shows a reference key once; a bound client ID creates only signed addresses", async () => {
+  test("a bound client ID creates only signed addresses; its key is shown once", async () => {
     const card = page.getByRole("region", { name: "Reference key" });
     await card.getByRole("button", { name: "Create" }).click();
     await page.getByRole("button", { name: "Create reference key" }).click();
