@@ -210,7 +210,7 @@ for (const [name, database] of Object.entries(databases)) {
       // On SQLite, transactions run one after the other, so the second command reads the rows that
       // the first one wrote.
       const skip = name === "sqlite";
-      test("fails if another process made the change simultaneously", { skip }, async () => {
+      test("a command fails if another process makes the change first", { skip }, async () => {
         for (const [words, said] of [
           ["key create", /another key was created simultaneously: try again/],
           ["key rotate", /this key has expired or was rotated or revoked/],

@@ -32,14 +32,14 @@ function open() {
 }
 
 describe("attempts to sign in", () => {
-  test("delays the 11th sign-in to an account from one address by a minute", async () => {
+  test("the service delays an address's 11th sign-in to an account by a minute", async () => {
     const { spend, waitToTry } = open();
     assert.equal(await spend({ ip: "192.0.2.1" }), 10);
     const again = { ip: "192.0.2.1", email: "ADA@example.com ", deviceCookie: undefined };
     assert.equal(await waitToTry(again), 60_000);
   });
 
-  test("refuses the 21st sign-in from one address, whichever account is tried", async () => {
+  test("the service refuses the 21st sign-in from one address, to any account", async () => {
     const { waitToTry } = open();
     const tryNext = (i: number) =>
       waitToTry({ ip: "192.0.2.1", email: `${i}@example.com`, deviceCookie: undefined });
@@ -47,7 +47,7 @@ describe("attempts to sign in", () => {
     assert.ok((await tryNext(20)) > 0);
   });
 
-  test("refuses the 61st sign-in from one /24 or /48, whichever accounts are tried", async () => {
+  test("the service refuses the 61st sign-in from one /24 or /48, to any account", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { waitToTry } = open();
       let admitted = 0;
@@ -59,7 +59,7 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("refuses the 801st sign-in to an account, however many networks try", async () => {
+  test("the service refuses the 801st sign-in to an account, from any network", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 1_000; i++) admitted += await spend({ ip: network(i) });
@@ -74,7 +74,7 @@ describe("attempts to sign in", () => {
     assert.equal(admitted, 2 * 3 + 100);
   });
 
-  test("ignores cookies that are forged, malformed, or of another account", async () => {
+  test("the service ignores cookies that are forged, malformed, or another account's", async () => {
     const { newCookie, spend } = open();
     await spend({ ip: "192.0.2.1" });
     const other = newCookie("eve@example.com");
@@ -148,7 +148,7 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("admits one sign-in per minute even after too many attempts", async () => {
+  test("the service admits one sign-in per minute even after too many attempts", async () => {
     const { spend, wait, waitToTry } = open();
     await spend({ ip: "192.0.2.1" });
     for (let i = 0; i < 100; i++) {
@@ -160,7 +160,7 @@ describe("attempts to sign in", () => {
 });
 
 describe("attempts to sign up", () => {
-  test("refuses the 21st sign-up from an address and the 61st from one /24 or /48", async () => {
+  test("the service refuses an address's 21st sign-up, and the 61st of a /24 or /48", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { attempts } = open();
       const spend = async (from: string) => {
@@ -196,7 +196,7 @@ describe("new accounts", () => {
     ["/24 of IPv4", ["192.0.2.1", "192.0.2.99", "::ffff:192.0.2.7"], "192.0.3.1"],
     ["/48 of IPv6", ["2001:db8:1::1", "2001:db8:1:2::1", "2001:db8:1:ffff::9"], "2001:db8:2::1"],
   ] as const) {
-    test(`delays the fourth account of a day from one ${kind} by a third of a day`, async () => {
+    test(`the fourth account of a day from one ${kind} waits 8 hours`, async () => {
       const { attempts, wait } = openBound(3);
       for (const ip of inside) assert.equal(await attempts.tryNewAccount(ip), 0);
       assert.equal(await attempts.tryNewAccount(inside[0]), 8 * 3_600_000);

@@ -58,7 +58,7 @@ describe("chain bring", () => {
     assert.deepEqual(missing, ["collector", "conditions", "guards", "outcomeProof", "tip"]);
   });
 
-  test("deploys the deployer, the factory, and the periphery if they are missing", async () => {
+  test("`chain bring` deploys the deployer, the factory, and the periphery", async () => {
     const brought = await bring(chain.rpcUrl, () => key);
     assert.deepEqual(was(brought), ["brought", "brought", "brought"]);
     assert.equal(brought.chainId, 31337);
@@ -70,7 +70,7 @@ describe("chain bring", () => {
     assert.deepEqual(was(await bring(chain.rpcUrl, noKey)), ["there", "there", "there"]);
   });
 
-  test("deploys only the missing contracts if the deployer exists", async () => {
+  test("`chain bring` deploys only the missing contracts if the deployer exists", async () => {
     assert.deepEqual(was(await bring(withDeployer.rpcUrl, () => key)), [
       "there",
       "brought",

@@ -93,7 +93,7 @@ describe("a chains file", () => {
     ["with Tron", [{ ...chain, chainId: 728126428 }], /Tron.*CREATE2 addresses differently/],
   ];
   for (const [title, value, message] of refused) {
-    test(`throws \`ChainsError\` with path and reason for a file ${title}`, () => {
+    test(`parseChains throws \`ChainsError\` with path and reason for a file ${title}`, () => {
       assert.throws(
         () => parseChains(value, "chains.json"),
         (error: Error) => error instanceof ChainsError && message.test(error.message),
@@ -101,7 +101,7 @@ describe("a chains file", () => {
     });
   }
 
-  test("throws `ChainsError` with the reason for a file that is missing or not JSON", () => {
+  test("readChains throws `ChainsError` for a file that is missing or not JSON", () => {
     const file = join(directory, "chains.json");
     assert.throws(() => readChains(file), /chains\.json cannot be read: ENOENT/);
     writeFileSync(file, "[");

@@ -51,7 +51,7 @@ describe("compareEndpoints", () => {
     );
   });
 
-  test("reports both endpoints if two endpoints contradict each other", async () => {
+  test("compareEndpoints reports both endpoints if they contradict each other", async () => {
     const rpcUrls = await Promise.all([nodeAt(9, "ab"), nodeAt(9, "cd")]);
     const reports = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe("compareEndpoints", () => {
     );
   });
 
-  test("reports no differences for an endpoint that does not respond", async () => {
+  test("compareEndpoints reports no differences for an endpoint that is silent", async () => {
     const rpcUrls = [await nodeAt(9, "ab"), "http://127.0.0.1:1"];
     const [, gone] = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(gone, {
@@ -77,7 +77,7 @@ describe("compareEndpoints", () => {
     });
   });
 
-  test("reports the longest log range of each endpoint and the operator's rate limit", async () => {
+  test("compareEndpoints reports the longest log range of each endpoint", async () => {
     const server = createServer(async (request, response) => {
       let text = "";
       for await (const chunk of request) text += chunk;

@@ -101,18 +101,18 @@ test("rpcOf throws for a chain that is not in the chains file", async () => {
 });
 
 describe("listed chains", () => {
-  test("lists a chain if its RPC confirms the chains file", async () => {
+  test("the service lists a chain if its RPC confirms the chains file", async () => {
     const { ids, lines } = await open({});
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "info");
   });
 
-  test("lists a chain if its second RPC confirms the file while the first is silent", async () => {
+  test("the service lists a chain if the second RPC confirms it, the first is silent", async () => {
     const { ids } = await open({ rpcUrls: [silent, anvil.rpcUrl] });
     assert.deepEqual(ids, [31337]);
   });
 
-  test("lists a chain and logs a warning without a URL if no RPC answers", async () => {
+  test("the service lists a chain and logs a warning without a URL if no RPC answers", async () => {
     const { ids, lines } = await open({ rpcUrls: [`${silent}/secret-key`] });
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "warn");

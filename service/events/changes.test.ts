@@ -72,13 +72,13 @@ function newsOf(...seen: (readonly [AddressStatus, Paid])[]) {
 }
 
 describe("compareStatuses", () => {
-  test("returns no event for an unchanged status or an incomplete amount", () => {
+  test("compareStatuses returns no event for an unchanged status or an incomplete amount", () => {
     for (const status of [unfunded, funded, executed, expired, late, returned, recovered])
       assert.deepEqual(typesOf(status, status), typesOf(status));
     assert.deepEqual(typesOf(unfunded, part, unfunded), []);
   });
 
-  test("returns `address.reverted` and then the current state after a reorganization", () => {
+  test("compareStatuses returns `address.reverted`, then the state, after a reorg", () => {
     assert.deepEqual(typesOf(executed, funded), ["executed", "reverted", "funded"]);
     assert.deepEqual(typesOf(executed, unfunded), ["executed", "reverted"]);
     assert.deepEqual(typesOf(funded, part), ["funded", "reverted"]);
@@ -96,14 +96,14 @@ describe("compareStatuses", () => {
     assert.deepEqual(typesOf(returned, other).slice(2), ["reverted", "executed", "recovered"]);
   });
 
-  test("reports each observed state once and no state that was not observed", () => {
+  test("compareStatuses reports each observed state once, and no other state", () => {
     assert.deepEqual(typesOf(part, funded, executed), ["funded", "executed"]);
     assert.deepEqual(typesOf(executed), ["executed"]);
     assert.deepEqual(typesOf(part, expired, recovered), ["expired", "recovered"]);
     assert.deepEqual(typesOf(recovered), ["recovered"]);
   });
 
-  test("returns `surplus` for leftover and late money, but not when the money shrinks", () => {
+  test("compareStatuses returns `surplus` for leftover and late money only", () => {
     const over = statusOf({ state: "executed", execution: execution(1, "5") });
     assert.deepEqual(typesOf(over), ["executed", "surplus"]);
     assert.deepEqual(typesOf(executed, late), ["executed", "surplus"]);
@@ -115,7 +115,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(typesOf(recovered, lateAfter), ["recovered", "surplus"]);
   });
 
-  test("does not report a log if its amount was already reported as balance growth", () => {
+  test("compareStatuses omits a log whose amount was reported as balance growth", () => {
     const all = paidBy([]);
     const amountsOf = (...seen: Parameters<typeof newsOf>) =>
       newsOf(...seen).flatMap(({ payment }) => (payment ? [payment.amount] : []));
@@ -129,7 +129,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(amountsOf([funded, all], [more, both], [again, both]), ["100", "30", "100"]);
   });
 
-  test("reports a log of an equal amount if it belongs to another payment or token", () => {
+  test("compareStatuses reports a log of equal amount from another payment or token", () => {
     const twice = statusOf({ state: "funded", balance: "200" });
     const seen = newsOf([funded, paidBy([])], [twice, paidBy([payment(1, "100")])]);
     assert.deepEqual(

@@ -31,7 +31,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const kinds = async (account: string) =>
       (await payments(account)).map(({ amount, kind, isLate }) => [amount, kind, isLate]);
 
-    test("reports no payment to an unpaid address or for an intent of another chain", async () => {
+    test("an unpaid address, or an intent of another chain, gets no payment event", async () => {
       const [record, elsewhere] = [await world.newRecord(), await world.newRecord({ chainId: 10 })];
       const accounts = [await create(record), await create(elsewhere)];
       await world.pay(elsewhere.address, 100n);
@@ -40,7 +40,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const account of accounts) assert.deepEqual(await events(account), []);
     });
 
-    test("reports 32 of 1,000 payments of one unit, and then the real payment", async () => {
+    test("of 1,000 payments of one unit, 32 are reported, and then the real payment", async () => {
       const record = await world.newRecord({ amount: "1000" });
       const account = await create(record);
       await world.pay(record.address, 1n);
@@ -60,7 +60,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await kept(record.address)).length, paymentsMax + 1);
     });
 
-    test("reports a payment even if an invented log has the same index", async () => {
+    test("the service reports a payment even if an invented log has the same index", async () => {
       const record = await world.newRecord({ amount: "1000" });
       const account = await create(record);
       await world.pay(record.address, 1000n);
@@ -99,7 +99,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("reports a large payment despite dust and payments in other tokens", async () => {
+    test("a large payment is reported despite dust and payments in other tokens", async () => {
       const record = await world.newRecord({ amount: "1000000000" });
       const account = await create(record);
       await world.pay(record.address, 1n);
@@ -128,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(reported.filter((amount) => amount === "25000000").length, 2);
     });
 
-    test("reports at most 16 of 20 payments of native coin after an execution", async () => {
+    test("at most 16 of 20 payments of native coin are reported after an execution", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -146,7 +146,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(coin.map(({ isLast }) => isLast).indexOf(true), 15);
     });
 
-    test("reports payments as `partial`, `other_token`, `asked`, or `surplus`", async () => {
+    test("payments are reported as `partial`, `other_token`, `asked`, or `surplus`", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const other = await world.newToken();
@@ -180,7 +180,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
     });
 
-    test("reports a look-alike as `wrong_token` and does not count it as paid", async () => {
+    test("a look-alike is reported as `wrong_token` and does not count as paid", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const { transactionHash } = await world.pay(record.address, 100n, lookalike);
@@ -200,7 +200,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("reports the requested token despite a flood of a look-alike", async () => {
+    test("the service reports the requested token despite a flood of a look-alike", async () => {
       const [record, other] = [await world.newRecord(), await world.newRecord()];
       const [account, others] = [await create(record), await create(other)];
       await world.pay(record.address, 100n);
@@ -222,7 +222,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kinds(others), [["100", "asked", false]]);
     });
 
-    test("reports a late payment before it reports `recovered`", async () => {
+    test("the service reports a late payment before it reports `recovered`", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 300;
       const [done, over] = [
@@ -265,7 +265,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(recovered?.data.paymentsOmitted, 0);
     });
 
-    test("reports a payment that preceded the create request once, without a payer", async () => {
+    test("a payment before the create request is reported once, without a payer", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       await world.mine(8);
@@ -284,7 +284,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await factsOf(record, reported), ["held"]);
     });
 
-    test("reports `reverted` for an undone payment, and the payment in its new block", async () => {
+    test("an undone payment is reported as `reverted`, and again in its new block", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.mine(1);

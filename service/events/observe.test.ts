@@ -34,7 +34,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   } = await openEvents(dialect);
 
   describe(`events, on ${dialect}`, () => {
-    test("reports only marked addresses of this chain, and each event once", async () => {
+    test("events are reported once, and only for marked addresses of this chain", async () => {
       const record = await world.newRecord();
       const elsewhere = await world.newRecord({ chainId: 10 });
       const [a, b] = [await create(record), await create(elsewhere)];
@@ -50,7 +50,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await moved(a), [["100", "0", "0", 1, 0, 0]]);
     });
 
-    test("reports nothing if the transaction that marks the address is rolled back", async () => {
+    test("nothing is reported if the transaction that marks an address rolls back", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -63,7 +63,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("reports `funded`, `executed`, `surplus`, and `recovered` in order", async () => {
+    test("the states `funded`, `executed`, `surplus`, and `recovered` come in order", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const address = fromHex(record.address);
@@ -114,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const { id } of events) assert.ok(enqueued.includes(id));
     });
 
-    test("finds another sender's execution after 15 s without a mark", async () => {
+    test("the service finds another sender's execution after 15 s without a mark", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -128,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded", "executed"]);
     });
 
-    test("reports to each account after the confirmations that the account chose", async () => {
+    test("each account gets reports after the confirmations that it chose", async () => {
       const record = await world.newRecord();
       const first = await create(record);
       const later = await create(record);
@@ -145,7 +145,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(later), ["funded"]);
     });
 
-    test("reports `reverted` after a reorganization and then the current state", async () => {
+    test("a reorganization is reported as `reverted` and then the current state", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -179,7 +179,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return account;
     };
 
-    test("reports nothing from a block that the loop has not read", async () => {
+    test("the service reports nothing from a block that the loop has not read", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await follow();
@@ -191,7 +191,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("reports nothing if the node's block differs from the loop's block", async () => {
+    test("nothing is reported if the node's block differs from the loop's block", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;
       chain.blockAt = async (number) => ({
@@ -206,7 +206,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("reports nothing if the node has lost the block", async () => {
+    test("the service reports nothing if the node has lost the block", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;
       let asked = 0;
@@ -219,7 +219,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("reports nothing from a block that is replaced during the read", async () => {
+    test("the service reports nothing from a block that is replaced during the read", async () => {
       const account = await paidToBeRead();
       const { readAt } = chain;
       chain.readAt = async (subject, at) => {
@@ -235,7 +235,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("makes a watch due only if it was observed in a replaced block", async () => {
+    test("the service makes a watch due only if it was observed in a replaced block", async () => {
       const chainId = 7;
       const watch = (number: number) => ({
         ...{ account_id: `acc_${number % 3}`, address: Buffer.alloc(20, 7), chain_id: chainId },
@@ -273,7 +273,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("keeps an address due that is marked while its status cannot be read", async () => {
+    test("an address that is marked during a failed read of its status remains due", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await mark(record.address);
@@ -294,7 +294,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("reports `expired` by the chain's clock if the address received money", async () => {
+    test("the event `expired` follows the chain's clock if the address has money", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 600;
       const record = await world.newRecord({ expirationTimestamp });
@@ -315,7 +315,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await factsOf(record, await newsOf(account)), ["outdated", "recovered"]);
     });
 
-    test("limits the size of an event, regardless of the number of recoveries", async () => {
+    test("the size of an event is limited, regardless of the number of recoveries", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -332,7 +332,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(data.recoveriesOmitted, 10);
     });
 
-    test("deletes events after 30 days and does not reuse their positions", async () => {
+    test("events are deleted after 30 days, and their positions are not reused", async () => {
       const record = await world.newRecord({
         expirationTimestamp: Number((await world.client.getBlock()).timestamp) + 90 * 86_400,
       });

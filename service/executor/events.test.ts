@@ -64,7 +64,7 @@ describe("the log of the executor", () => {
     assert.deepEqual([line.msg, line.wei], ["the executor's balance is low", "7"]);
   });
 
-  test("logs two lines for 1,000 failures in 100 s and counts the omitted lines", () => {
+  test("the executor logs two lines for 1,000 failures and counts the omitted lines", () => {
     const failed = Array.from({ length: 1000 }, (_, index) => ({
       kind: "attempt_failed" as const,
       address: `0x${index.toString(16).padStart(40, "0")}` as Hex,
@@ -77,7 +77,7 @@ describe("the log of the executor", () => {
     );
   });
 
-  test("logs the executor's own messages despite hundreds of reasons from intents", () => {
+  test("the executor's own messages are logged despite hundreds of other reasons", () => {
     const letter = (index: number) => String.fromCharCode(97 + (index % 26));
     const words = Array.from({ length: 300 }, (_, i) => letter(i) + letter(Math.floor(i / 26)));
     const theirs = words.map((reason) => {
@@ -96,7 +96,7 @@ describe("the log of the executor", () => {
     assert.ok(lines.length < 110, `${lines.length} lines`);
   });
 
-  test("logs each distinct reason and each execution", () => {
+  test("the executor logs each distinct reason and each execution", () => {
     const address: Hex = `0x${"12".repeat(20)}`;
     const events: ExecutorEvent[] = [
       { kind: "attempt_failed", address, reason: "CallFailed" },

@@ -78,7 +78,7 @@ describe("the executor on a real chain", () => {
       .execute()
       .then((rows) => rows.find((row) => toHex(row.address) === address.toLowerCase()));
 
-  test("executes an underfunded address when the missing amount arrives", async () => {
+  test("the executor executes an underfunded address when the missing amount arrives", async () => {
     const record = await world.newRecord({ amount: 100n });
     await saveRecords(store, [record]);
     await world.pay([{ to: record.address, amount: 40n }]);
@@ -87,7 +87,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("returns a reverting intent's money after expiry and delays no other intent", async () => {
+  test("a reverting intent's money is returned after expiry; no other intent waits", async () => {
     const bad = await world.newRecord({ reverts: true, secondsLeft: 400 });
     const good = await Promise.all(Array.from({ length: 5 }, () => world.newRecord()));
     await paid(bad, ...good);
@@ -101,7 +101,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("reports the used share of the daily budget, which is 0 again on the next day", async () => {
+  test("the used share of the daily budget is reported, and is 0 on the next day", async () => {
     await executor.stop();
     executor = start({ ...testConfig, executorGasPerDayMax: String(10n ** 15n) });
     const readShare = async () =>
@@ -155,7 +155,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("sends a transaction only if the key can also pay for a replacement", async (context) => {
+  test("the executor sends nothing if the key cannot pay for a replacement", async (context) => {
     await executor.stop();
     const [address] = executor.addresses;
     const wei = await world.client.getBalance({ address: address! });
@@ -180,7 +180,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("sends no transaction whose highest cost exceeds the daily gas budget", async () => {
+  test("the executor sends nothing whose highest cost exceeds the daily budget", async () => {
     await executor.stop();
     const records = await Promise.all([1, 2, 3].map(() => world.newRecord()));
     await paid(...records);
@@ -194,7 +194,7 @@ describe("the executor on a real chain", () => {
     assert.equal(sent.length, 0, "a budget of 1 wei was exceeded");
   });
 
-  test("finds payments made while no executor was running", async () => {
+  test("the executor finds payments made while no executor was running", async () => {
     await executor.stop();
     const records = await Promise.all(Array.from({ length: 3 }, () => world.newRecord()));
     for (const record of records) {
@@ -235,7 +235,7 @@ describe("the executor on a real chain", () => {
     assert.match(JSON.stringify(status), /"recordsToLookAt":\d/);
   });
 
-  test("ignores a paid address that an operator dropped, until a retry", async () => {
+  test("the executor ignores a paid address that an operator dropped, until a retry", async () => {
     const run = (words: string, address: Hex) =>
       executorCommands
         .find((command) => command.words === words)!
@@ -278,7 +278,7 @@ describe("the executor on a real chain", () => {
     await resume.run(context, { options: { chain: "31337" }, rest: [] });
   });
 
-  test("records payments, but signs nothing, while an operator has paused the chain", async () => {
+  test("payments are recorded, but nothing is signed, while a chain is paused", async () => {
     const chainsFile = join(directory, "chains.json");
     writeFileSync(chainsFile, JSON.stringify(localChains("http://127.0.0.1:1")));
     const run = (words: string) =>
@@ -302,7 +302,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("stores an execution with the amounts of the factory's event, and counts it", async () => {
+  test("the executor stores an execution with the amounts of its event", async () => {
     const record = await world.newRecord();
     await paid(record);
     const outcome = () => store.db.selectFrom("executor_outcomes").selectAll().executeTakeFirst();

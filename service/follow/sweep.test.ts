@@ -76,13 +76,13 @@ describe("sweep", () => {
       return method === "eth_getBlockReceipts" ? receipts : blockAt(Number(params[0]), hash);
     };
 
-  test("throws `ChainUnavailable` if the logs are not a list", () =>
+  test("a sweep throws `ChainUnavailable` if the logs are not a list", () =>
     assert.rejects(sweep(turnOf([showing({ result: null })])), {
       name: "ChainUnavailable",
       message: "no endpoint returns the logs of blocks 11 to 99",
     }));
 
-  test("throws `ChainUnavailable` if two endpoints show different last blocks", () => {
+  test("a sweep throws `ChainUnavailable` if two endpoints show different last blocks", () => {
     const other = showing({ result: [] }, undefined, hashOf(7));
     const cause = "the endpoints disagree, possibly because of a reorganization";
     return assert.rejects(sweep(turnOf([showing({ result: [] }), other])), {
@@ -91,7 +91,7 @@ describe("sweep", () => {
     });
   });
 
-  test("does not advance past a block with refused logs and invalid receipts", async () => {
+  test("a sweep does not advance past a block with refused logs and invalid receipts", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: -32005, message: "too many" } };
     const turn = turnOf([showing(refused, { result: null })], kept);
@@ -106,7 +106,7 @@ describe("sweep", () => {
     "query returned more than 10000 results",
     "nothing that any table of errors has",
   ]) {
-    test(`halves the range of log queries after a refusal: ${message}`, async () => {
+    test(`a sweep halves the range of log queries after a refusal: ${message}`, async () => {
       const kept: unknown[] = [];
       const asked: number[] = [];
       const limited = (call: Call): Answer => {
@@ -141,7 +141,7 @@ describe("sweep", () => {
     };
   };
 
-  test("queries as many blocks as a refusal allows and later tries a longer range", async () => {
+  test("a sweep queries the blocks that a refusal allows, and later more", async () => {
     const asked: [number, number][] = [];
     const turn = turnOf([limitedTo(3, asked)]);
     turn.tuning = { ...turn.tuning, rangesPerPass: 20 };
@@ -150,7 +150,7 @@ describe("sweep", () => {
     assert.deepEqual(widths, [89, ...Array(17).fill(3), 4, 3]);
   });
 
-  test("calls an endpoint last if its log limit is below the range", async () => {
+  test("a sweep calls an endpoint last if its log limit is below the range", async () => {
     const [narrow, wide]: [[number, number][], [number, number][]] = [[], []];
     const turn = turnOf([limitedTo(3, narrow), limitedTo(1000, wide), limitedTo(1000, wide)]);
     turn.view.quorum = 2;
@@ -164,7 +164,7 @@ describe("sweep", () => {
     ]);
   });
 
-  test("reads the newest blocks first and makes the paid addresses due", async () => {
+  test("a sweep reads the newest blocks first and makes the paid addresses due", async () => {
     const [kept, woken, asked]: [unknown[], Hex[], [number, number][]] = [[], [], []];
     const log = transferLog(98);
     const turn = turnOf([limitedTo(10, asked, [log])], kept, woken);
@@ -182,7 +182,7 @@ describe("sweep", () => {
     assert.equal(turn.memory.tip, 99);
   });
 
-  test("saves a payment again if its block returns after a reorganization", async () => {
+  test("a sweep saves a payment again if its block returns after a reorganization", async () => {
     const kept: [Anchor, unknown[]][] = [];
     const turn = turnOf([limitedTo(1000, [], [transferLog(98)])], kept);
     turn.store.matchAddresses = async (addresses) => [...addresses];
@@ -214,7 +214,7 @@ describe("sweep", () => {
     return kept.map(([anchor]) => anchor.number);
   };
 
-  test("calls two endpoints near the head if the blocks do not fit in one query", async () => {
+  test("a sweep calls two endpoints near the head if one query is too short", async () => {
     assert.deepEqual(await catchUp(10), [20, 30, 39]);
   });
 
@@ -222,7 +222,7 @@ describe("sweep", () => {
     assert.deepEqual(await catchUp(29), []);
   });
 
-  test("ends the turn if a rate limit refuses the newest blocks", async () => {
+  test("a sweep ends the turn if a rate limit refuses the newest blocks", async () => {
     let queries = 0;
     const turn = turnOf([
       ({ method, params }) => {
@@ -236,7 +236,7 @@ describe("sweep", () => {
     assert.equal(queries, 1);
   });
 
-  test("records a gap if a rate limit refuses the logs of a block in three turns", async () => {
+  test("a sweep records a gap if a rate limit refuses a block's logs three times", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: 429, message: "Too Many Requests" } };
     const turn = turnOf([showing(refused, refused)], kept);
@@ -290,7 +290,7 @@ describe("sweep with look-alikes of the listed token", () => {
     ]);
   });
 
-  test("reads payments in the same turn if a flood of a look-alike is refused", async () => {
+  test("a sweep reads payments in the same turn if a look-alike's flood is refused", async () => {
     const kept: unknown[] = [];
     const queries: Query[] = [];
     const flooded = ({ method, params }: Call): Answer => {
@@ -353,18 +353,18 @@ describe("sweep with look-alikes whose logs exceed one query", () => {
     return kept.flatMap(([, payments]) => payments.map(({ amount }) => amount));
   };
 
-  test("finds a look-alike in a range whose results exceed one query", async () => {
+  test("a sweep finds a look-alike in a range whose results exceed one query", async () => {
     const isRefused = (tokens: string[], blocks: number) => blocks * tokens.length > 150;
     assert.deepEqual(await sweepKept([endpoint(isRefused)]), ["60"]);
   });
 
-  test("finds a look-alike at the second endpoint if the first refuses the query", async () => {
+  test("a sweep finds a look-alike at the second endpoint if the first refuses", async () => {
     const refusing = endpoint((tokens) => tokens.includes(lookalike));
     assert.deepEqual(await sweepKept([refusing, endpoint(() => false)]), ["60"]);
   });
 });
 
-test("reads the history even if one of three endpoints shows false block hashes", async () => {
+test("a sweep reads the history even if one of three endpoints lies about hashes", async () => {
   const honest = ({ method, params }: Call): Answer =>
     method === "eth_getLogs" ? { result: [] } : blockAt(Number(params[0]));
   const liar = (call: Call): Answer =>
@@ -427,7 +427,7 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
     };
   };
 
-  test("saves a transfer that one of two endpoints shows, but not as agreed", async () => {
+  test("a sweep saves a transfer that one of two endpoints shows, but not as agreed", async () => {
     for (const shown of [
       [() => [25n], () => []],
       [() => [], () => [25n]],
@@ -439,7 +439,7 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
     }
   });
 
-  test("reports a transfer once as agreed after both endpoints have shown it", async () => {
+  test("a sweep reports a transfer once as agreed after both endpoints have shown it", async () => {
     const both = await sweepTurns([() => [25n], () => [25n]], 6);
     assert.deepEqual(both, { saved: ["25"], agreed: ["25"] });
     let turns = 0;

@@ -31,13 +31,13 @@ function assertShape(answer: string, status: number, code: string): void {
 const closing = "Host: x\r\nConnection: close\r\n";
 
 describe("refusals in the form of spec §7 with CORS headers", () => {
-  test("returns 400 if the path is badly percent-encoded", async () => {
+  test("the service returns 400 if the path is badly percent-encoded", async () => {
     for (const path of ["/v1/address/%zz", "/v1/%", "/v1/address/%E0%A4%A"]) {
       assertShape(await raw(`GET ${path} HTTP/1.1\r\n${closing}\r\n`), 400, "invalid_request");
     }
   });
 
-  test("returns 404 `unknown_path` for an unknown path with any method and any body", async () => {
+  test("an unknown path returns 404 `unknown_path` for any method and any body", async () => {
     for (const path of [
       "/v1",
       "/v1/",
@@ -62,7 +62,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     }
   });
 
-  test("returns 405 `method_not_allowed` and `Allow` before any body is read", async () => {
+  test("a wrong method returns 405 `method_not_allowed` before any body is read", async () => {
     const cases = [
       ["PUT", "/v1/address/create", "POST, GET, HEAD, OPTIONS"],
       ["POST", `/v1/address/0x${"11".repeat(20)}`, "GET, HEAD, OPTIONS"],
@@ -80,7 +80,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     }
   });
 
-  test("returns 431 `headers_too_large` above 64 headers or 16 KiB", async () => {
+  test("the service returns 431 `headers_too_large` above 64 headers or 16 KiB", async () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, i) => `X-${i}: 1\r\n`).join("");
     const request = (headers: string) => `GET /v1/chains HTTP/1.1\r\n${closing}${headers}\r\n`;
@@ -92,7 +92,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     assertShape(await raw(request(many(3000))), 431, "headers_too_large");
   });
 
-  test("returns 400 for data that is not HTTP", async () => {
+  test("the service returns 400 for data that is not HTTP", async () => {
     for (const text of ["hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\x16\x03\x01\x00\xee\x01"]) {
       assertShape(await raw(text), 400, "invalid_request");
     }
@@ -101,7 +101,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     assertShape(await raw(smuggled), 400, "invalid_request");
   });
 
-  test("returns 400 for HTTP/1.1 without `Host`, but not for HTTP/1.0 without `Host`", async () => {
+  test("HTTP/1.1 without `Host` returns 400, but HTTP/1.0 without `Host` does not", async () => {
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nConnection: close\r\n\r\n");
     assertShape(answer, 400, "invalid_request");
     assert.match(await raw("GET /v1/chains HTTP/1.0\r\n\r\n"), /^HTTP\/1.1 200/);
@@ -118,7 +118,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     assert.match(await raw("hello\r\n\r\n"), /x-content-type-options: nosniff\r\n/i);
   });
 
-  test("refuses HEAD like GET and sends the length of the omitted body", async () => {
+  test("the service refuses HEAD like GET and sends the length of the omitted body", async () => {
     const digits = "11".repeat(20);
     for (const path of ["/v1/address/0x12", `/v1/address/0x${digits}`, "/v1/address/%zz", "/x"]) {
       const request = (method: string) => `${method} ${path} HTTP/1.1\r\n${closing}\r\n`;
@@ -157,7 +157,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     }
   });
 
-  test("returns 500 `internal_error` without details, which only the log contains", async () => {
+  test("a fault returns 500 `internal_error`, and only the log has the details", async () => {
     const listed = () => {
       throw new Error("the secret of the house");
     };
@@ -170,7 +170,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     await broken.close();
   });
 
-  test("returns 408 `request_timeout` if the headers are not complete in time", async () => {
+  test("a request returns 408 `request_timeout` if the headers are late", async () => {
     const strict = await startApp({ limits: { headersMsMax: 100 } });
     const port = await listen(strict);
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ", port);
@@ -178,13 +178,13 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     await strict.close();
   });
 
-  test("returns 417 `expectation_failed` for an expectation that is not 100-continue", async () => {
+  test("an expectation that is not 100-continue returns 417 `expectation_failed`", async () => {
     const answer = await raw(`GET /v1/chains HTTP/1.1\r\n${closing}Expect: wonders\r\n\r\n`);
     assertShape(answer, 417, "expectation_failed");
     assert.match(answer, /expected no Expect header or Expect: 100-continue, found \\"wonders\\"/);
   });
 
-  test("returns 503 with `Retry-After` above the limit of pending create requests", async () => {
+  test("create requests above the limit of pending ones get 503 with `Retry-After`", async () => {
     const busy = await startApp({ limits: { createsInFlightMax: 2 } });
     const busyPort = await listen(busy);
     const { apiKey } = await busy.newKey();
@@ -255,7 +255,7 @@ describe("every response", () => {
     }
   });
 
-  test("lets a page read the rate limit, the request ID, and the time of a retry", async () => {
+  test("a page can read the rate limit, the request ID, and the time of a retry", async () => {
     const { headers } = await service.app.inject({ url: "/v1/chains" });
     const exposed = String(headers["access-control-expose-headers"]);
     for (const name of ["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"]) {

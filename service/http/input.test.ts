@@ -39,7 +39,7 @@ describe("a body with one interpretation", () => {
     );
   });
 
-  test("reports `not_an_integer` with the path even if the number equals an integer", () => {
+  test("the service reports `not_an_integer` even if the number equals an integer", () => {
     for (const number of ["31337.0", "3133.7e1", "31337e0", "3.1337E4", "1E3", "-0.0"]) {
       const [issue] = issuesOf(`{"chainId":${number}}`);
       assert.deepEqual([issue?.code, issue?.path], ["not_an_integer", ["chainId"]], number);
@@ -59,7 +59,7 @@ const large: [string, string][] = [
   ["strings", `["${'","'.repeat(57_000)}"]`],
 ];
 for (const [what, text] of large) {
-  test(`refuses 170 kB of ${what} within 2 ms of processor time`, () => {
+  test(`the service refuses 170 kB of ${what} within 2 ms of processor time`, () => {
     const body = Buffer.from(text);
     assert.ok(body.length > 160_000);
     for (let warm = 0; warm < 20; warm++) issuesOf(body);
@@ -72,7 +72,7 @@ for (const [what, text] of large) {
 }
 
 describe("input of a page", () => {
-  test("refuses text with a NUL, which PostgreSQL cannot store, and names the path", () => {
+  test("the service refuses text with a NUL, which PostgreSQL cannot store", () => {
     const schema = z.strictObject({ email: z.string(), types: z.array(z.string()) });
     assert.throws(() => parseInput(schema, { email: "a\0@b.example", types: ["x", "\0"] }), {
       issues: ["email", "types.1"].map((path) => ({

@@ -7,7 +7,7 @@ import { Gauge } from "prom-client";
 import { httpEndpoint } from "../chain/rpc/endpoint.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
 
-test("returns 500 without details and logs the details if a metric cannot be read", async (t) => {
+test("/metrics returns 500 and logs the details if a metric cannot be read", async (t) => {
   const logged: string[] = [];
   const { registry } = createMetrics();
   new Gauge({

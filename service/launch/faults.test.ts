@@ -161,7 +161,7 @@ const falseReceipt = (transactionHash: Hex) => ({
 });
 
 describe("a launch with one false endpoint out of two", () => {
-  test("makes no receipt while one of two endpoints shows false block hashes", async (t) => {
+  test("a launch makes no receipt while one of two endpoints lies about hashes", async (t) => {
     const chain = await startChain(t);
     let isLying = false;
     chain.watch(async ({ method, params }, forward, index) => {

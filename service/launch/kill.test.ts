@@ -120,7 +120,7 @@ describe("a launch that is killed", () => {
     assert.equal(child.signalCode, "SIGKILL", `${point}: ${said}`);
   }
 
-  test("creates one account and one address even if it is killed", onlyLong, async (t) => {
+  test("a launch creates one account and one address even if it is killed", onlyLong, async (t) => {
     const chain = await startChain(t);
     const file = `${chain.config.dataDirectory}/service.db`;
     const points = [
@@ -150,7 +150,7 @@ describe("a launch that is killed", () => {
     assert.equal(await countSent(chain), 8);
   });
 
-  test("ends with the same proof even if it is killed while proving", onlyLong, async (t) => {
+  test("a launch that is killed while proving ends with the same proof", onlyLong, async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const first = await runLaunch(chain).done;

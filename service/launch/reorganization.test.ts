@@ -122,7 +122,7 @@ describe("a repeated launch after a reorganization", () => {
   });
 
   test(
-    "deploys the factory again if its transaction was mined before the deployer",
+    "a launch deploys the factory again if its transaction was mined before the deployer",
     onlyLong,
     async (t) => {
       const { chain, undo } = await startChain(t);

@@ -91,7 +91,7 @@ describe("a launch with two nodes", () => {
   });
 
   test(
-    "makes no receipt and repeats no execution if the second node stops",
+    "a launch makes no receipt and repeats no execution if the second node stops",
     onlyLong,
     async (t) => {
       const chain = await startChain(t, ["own", "second"]);
@@ -106,7 +106,7 @@ describe("a launch with two nodes", () => {
   );
 
   test(
-    "makes no receipt if the second node's chain does not have the execution",
+    "a launch makes no receipt if the second node's chain does not have the execution",
     onlyLong,
     async (t) => {
       const chain = await startChain(t, ["own", "second"]);
@@ -143,7 +143,7 @@ describe("a launch with a node that lies about the outcome", () => {
     }
   };
 
-  test("makes no receipt if one of two nodes lies about the outcome", async (t) => {
+  test("a launch makes no receipt if one of two nodes lies about the outcome", async (t) => {
     const chain = await startChain(t, ["own", "second"]);
     afterExecution(
       chain,
@@ -157,7 +157,7 @@ describe("a launch with a node that lies about the outcome", () => {
     });
   });
 
-  test("proves the true outcome if one of three nodes lies", onlyLong, async (t) => {
+  test("a launch proves the true outcome if one of three nodes lies", onlyLong, async (t) => {
     const chain = await startChain(t, ["own", "second", "own"]);
     afterExecution(
       chain,

@@ -77,7 +77,7 @@ function setMaxFee({ env }: BareChain, gwei: string): void {
 }
 
 describe("a launch on a chain that stops mining", () => {
-  test("reports that mining stopped, and resends a transaction that the node forgot", async (t) => {
+  test("a launch reports that mining stopped, and resends a forgotten transaction", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     const [, hash] = /^sending (0x\w+)/.exec(await run.prints(/^sending /))!;
@@ -181,7 +181,7 @@ describe("a launch whose offered fee is too low", () => {
 describe("a launch whose key another program uses", () => {
   const isExecution = (raw: Hex) => `${parseTransaction(raw).to}` === factoryAddress.toLowerCase();
 
-  test("names another program's transaction and repeats a step only when run again", async (t) => {
+  test("a launch names another program's transaction and repeats nothing itself", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     const [, own] = /^sending (0x\w+)/.exec(await run.prints(/^sending /))!;
@@ -199,7 +199,7 @@ describe("a launch whose key another program uses", () => {
   });
 
   test(
-    "names another program's transaction and repeats the execution only when run again",
+    "a launch names another program's transaction and repeats the execution only when run again",
     onlyLong,
     async (t) => {
       const chain = await startBareChain();
@@ -222,7 +222,7 @@ describe("a launch whose key another program uses", () => {
   );
 
   test(
-    "uses the next nonce if another program uses a nonce before the payment",
+    "a launch uses the next nonce if another program uses a nonce before the payment",
     onlyLong,
     async (t) => {
       const chain = await startBareChain();

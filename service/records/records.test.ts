@@ -339,7 +339,7 @@ describe("backup", () => {
 });
 
 describe("copy to-postgres", () => {
-  test("refuses a target with rows, a missing target, and a missing SQLite file", async () => {
+  test("`copy to-postgres` refuses a full or missing target, and a missing source", async () => {
     const place = await places.sqlite!();
     await addAccount(place);
     const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
@@ -355,7 +355,7 @@ describe("copy to-postgres", () => {
     );
   });
 
-  test("refuses a database file of another version and explains how to upgrade it", async () => {
+  test("`copy to-postgres` refuses a database file of another version", async () => {
     const place = await places.sqlite!();
     const store = await open(place);
     const last = store.db.selectFrom("migrations").select(({ fn }) => fn.max("name").as("name"));

@@ -201,7 +201,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("throws `UnavailableError` while a process locks SQLite, and then recovers", async () => {
+  test("the store throws `UnavailableError` while a process locks SQLite", async () => {
     const dataDirectory = mkdtempSync(join(directory, "busy-"));
     const store = await openStore({ dataDirectory });
     const other = new Database(join(dataDirectory, "service.db"));
@@ -217,7 +217,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("throws `UnavailableError` for each kind of call while PostgreSQL is down", async () => {
+  test("the store throws `UnavailableError` for every call while PostgreSQL is down", async () => {
     const own = await startPostgres();
     const store = await openStore({ dataDirectory: directory, databaseUrl: own.url });
     await own.stop();
@@ -235,7 +235,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("acknowledges no write if PostgreSQL's wait for a standby is canceled", async () => {
+  test("no write is acknowledged if PostgreSQL's wait for a standby is canceled", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -268,7 +268,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("throws `UnavailableError` if PostgreSQL connections break, and then recovers", async () => {
+  test("the store throws `UnavailableError` if connections break, then recovers", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -289,7 +289,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("throws `UnavailableError` if a connection breaks between two statements", async () => {
+  test("a connection that breaks between statements causes `UnavailableError`", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const broken = store.db.transaction().execute(async (transaction) => {
@@ -306,7 +306,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("refuses a PostgreSQL without synchronous commits at startup", async () => {
+  test("the store refuses a PostgreSQL without synchronous commits at startup", async () => {
     const databaseUrl = await postgres.newDatabase();
     const operator = new pg.Client(databaseUrl);
     await operator.connect();

@@ -87,7 +87,7 @@ for (const name of ["sqlite", "postgres"] as const) {
         .orderBy("account_id")
         .execute();
 
-    test("throws `CorruptError` only for the row whose address has other terms", async () => {
+    test("a save of other terms for an address throws `CorruptError`, others succeed", async () => {
       const first = row();
       const forged = { ...row("acc_2"), address: first.address };
       const beside = row();
@@ -105,7 +105,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("throws `CorruptError` only for a record whose terms derive a wrong address", async () => {
+    test("a lookup of wrong terms throws `CorruptError`, and other lookups succeed", async () => {
       const records = [1, 2, 3].map((number) => makeRecord(intentOf(number, 2_000_000_000)));
       const [first, forged, last] = records.map((record) => ({
         ...row(),
@@ -132,7 +132,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal(await store.findRecord(randomBytes(20)), undefined);
     });
 
-    test("stores whether the first create request used a client ID", async () => {
+    test("a record says whether the first create request used a client ID", async () => {
       const [byKey, byClient] = [row(), row()];
       await store.saveRecord(byKey);
       await store.saveRecord({ ...byClient, isClientId: true });
@@ -145,7 +145,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kindOf(byClient.address), [1]);
     });
 
-    test("finds a saved record with the same bytes and the same account", async () => {
+    test("the store finds a saved record with the same bytes and the same account", async () => {
       const saved = row();
       await store.saveRecord(saved);
       assert.deepEqual(Buffer.from((await store.findTerms(saved.address))!), saved.terms);
@@ -198,7 +198,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       return rows.map((each) => Object.values(each));
     };
 
-    test("saves a reference with the record; a repetition changes nothing", async () => {
+    test("the store saves a reference with the record; a repetition changes nothing", async () => {
       const saved = { ...row(), reference: "Order 1" };
       for (let time = 0; time < 2; time++) assert.equal(await store.saveRecord(saved), "saved");
       const name = ["acc_1", "Order 1", saved.createdAtMs, 0, 0];
@@ -209,7 +209,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(both, [name, ["acc_2", "Order 1", 7, 1, 0]]);
     });
 
-    test("returns `usedBy` and saves nothing if another address has the reference", async () => {
+    test("a save returns `usedBy` if another address has the reference", async () => {
       for (const isClientId of [false, true]) {
         const first = { ...row(), reference: "order-2", isClientId };
         const second = { ...row(), reference: "order-2", isClientId };
@@ -224,7 +224,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns `usedBy` if a save would reuse another address's reference", async () => {
+    test("a save returns `usedBy` if it would reuse another address's reference", async () => {
       const [first, second] = [row(), row()];
       await store.saveRecord({ ...first, reference: "order-3" });
       await store.saveRecord({ ...second, reference: "order-4" });
@@ -234,7 +234,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal((await namesOf(second.address))[0]![1], "order-5");
     });
 
-    test("returns `exists` if a client ID saves an address that the account has", async () => {
+    test("a client ID's save returns `exists` for an address of the account", async () => {
       for (const reference of [undefined, "order-6"]) {
         const saved = row();
         await store.saveRecord({ ...saved, reference });
@@ -253,7 +253,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await namesOf(saved.address), [name]);
     });
 
-    test("saves 3,000 simultaneous records and finds every record", async () => {
+    test("the store saves 3,000 simultaneous records and finds every record", async () => {
       const rows = Array.from({ length: 3000 }, () => row());
       await Promise.all(rows.map((each) => store.saveRecord(each)));
       const found = await Promise.all(rows.map((each) => store.findTerms(each.address)));
@@ -270,7 +270,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("saves a record while another transaction is open", async () => {
+    test("the store saves a record while another transaction is open", async () => {
       const saved = row();
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
@@ -343,7 +343,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("keeps the migrations of earlier versions", async () => {
+    test("the store keeps the migrations of earlier versions", async () => {
       const names = (await store.db.selectFrom("migrations").select("name").execute()).map(
         ({ name }) => name,
       );
@@ -353,7 +353,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("refuses a database of another version and names that version", async () => {
+    test("the store refuses a database of another version and names that version", async () => {
       await store.db
         .insertInto("migrations")
         .values({ name: "999-later", applied_at: 1 })

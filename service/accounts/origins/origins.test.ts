@@ -353,12 +353,12 @@ describe("a list of origins", () => {
     );
   });
 
-  test("accepts 20 origins and does not count other spellings of the same origin", () => {
+  test("a list accepts 20 origins and counts other spellings of an origin once", () => {
     const result = canonicalList([...many(20), "https://A0.example:443/"]);
     assert.deepEqual(result.origins, many(20));
   });
 
-  test("reports every refused origin with its index", () => {
+  test("a list of origins reports every refused origin with its index", () => {
     const result = canonicalList(["https://a.example", "https://*.com", "http://b.example"]);
     assert.deepEqual(
       result.issues?.map(({ path, code }) => [path, code]),

@@ -402,14 +402,14 @@ describe("findings", () => {
     });
   }
 
-  test("returns no finding if an approval of the Collector can remain", async () => {
+  test("a check returns no finding if an approval of the Collector can remain", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const [least, most] = [BigInt(amount), BigInt(amount) + 1n];
     const parts = payWithTolerance({ token: world.token, recipient: shop, least, most });
     assert.deepEqual(await check(await record(parts)), []);
   });
 
-  test("reports `target_may_change` as a note if a target can pause", async () => {
+  test("a check reports `target_may_change` as a note if a target can pause", async () => {
     const pausing = await fiat();
     const to = (target: Hex) =>
       record({ calls: [transfer(world.token), transfer(target, shop, "0")] });
@@ -422,13 +422,13 @@ describe("findings", () => {
     assert.deepEqual((await checkAt(await to(await odd("NoZeroApproveToken")))).notes, []);
   });
 
-  test("finds an amount that is written with more decimals than the token has", async () => {
+  test("a check finds an amount with more decimals than the token has", async () => {
     const findings = await check(await record({ amount: "25000000000000000000" }));
     const found = findings.find(({ code }) => code === "amount_decimals");
     assert.equal(found?.cure, "for 25 DMO, write 25000000");
   });
 
-  test("reports all findings except three if the node lacks `eth_simulateV1`", async () => {
+  test("a check reports all findings except three if the node lacks `eth_simulateV1`", async () => {
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
       return ask(method, params);

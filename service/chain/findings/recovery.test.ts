@@ -51,34 +51,34 @@ describe("recovery_looks_like_exchange", () => {
 });
 
 describe("recovery_without_code_on", () => {
-  test("names the chain that lacks the contract in `recovery_without_code_on`", async () => {
+  test("a check names the chain without the contract in `recovery_without_code_on`", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.match(findings[0]!.message, /not on Second, where/);
     assert.deepEqual(notes, []);
   });
 
-  test("reports nothing if the recovery contract exists on the other chain too", async () => {
+  test("a check reports nothing if the recovery contract is on the other chain too", async () => {
     const same = { name: "Same", rpc: openChainRpc([world.rpcUrl]) };
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [same]);
     assert.deepEqual([findings, notes], [[], []]);
   });
 
-  test("does not report `recovery_without_code_on` for an account that has a key", async () => {
+  test("a check does not report `recovery_without_code_on` for an account with a key", async () => {
     assert.deepEqual((await doubtsOf(accounts.other, [second])).findings, []);
     const delegating = await world.withCode(`0xef0100${world.target.slice(2).toLowerCase()}`);
     const { findings } = await doubtsOf(delegating, [second]);
     assert.ok(!codesOf(findings).includes("recovery_without_code_on"));
   });
 
-  test("adds the note `recovery_unmeasured` if another chain does not respond", async () => {
+  test("a check adds the note `recovery_unmeasured` if another chain is silent", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [silent, second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.deepEqual(codesOf(notes), ["recovery_unmeasured"]);
     assert.match(notes[0]!.message, /^Silent did not respond/);
   });
 
-  test("adds the note `recovery_unmeasured` if another chain needs more than 2 s", async () => {
+  test("a check adds the note `recovery_unmeasured` after 2 s without a response", async () => {
     const recovery = await world.withCode(walletCode);
     const slow = async (method: string, params: unknown[], ask: Ask) => {
       if (method === "eth_getCode") await sleep(4000);
@@ -92,7 +92,7 @@ describe("recovery_without_code_on", () => {
     });
   });
 
-  test("looks for the code of `recovery` on at most 16 other chains", async () => {
+  test("a check looks for the code of `recovery` on at most 16 other chains", async () => {
     const many = Array.from({ length: 20 }, (_, index) => ({ ...second, name: `C${index + 1}.` }));
     const { findings } = await doubtsOf(await world.withCode(walletCode), many);
     assert.match(findings[0]!.message, /C16\./);

@@ -12,7 +12,7 @@ import { openNetwork } from "./network.ts";
 const hash = `0x${"11".repeat(32)}`;
 const block = { number: "0x5", hash, parentHash: hash, timestamp: "0x5", baseFeePerGas: "0x1" };
 
-test("reports an endpoint that contradicts others and calls that endpoint last", async () => {
+test("the service calls an endpoint last that contradicted others, and reports it", async () => {
   const asked: string[] = [];
   const events: NetworkEvent[] = [];
   let nowMs = 0;
@@ -51,7 +51,7 @@ test("reports an endpoint that contradicts others and calls that endpoint last",
   assert.deepEqual(await whoIsAsked(), ["liar", "one", "two"], "half of its points are forgotten");
 });
 
-test("reports `rpc_wrong_chain` and reads nothing from an endpoint of another chain", async () => {
+test("the service reports `rpc_wrong_chain` and reads nothing from this endpoint", async () => {
   const events: NetworkEvent[] = [];
   const ask: Endpoint["ask"] = async (calls) =>
     calls.map(({ method }) => ({ result: method === "eth_chainId" ? "0x2" : block }));

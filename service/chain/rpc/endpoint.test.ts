@@ -57,7 +57,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   }
 
-  test("aborts an endless response at 32 MB, and records the failure", async () => {
+  test("an RPC client aborts an endless response at 32 MB, and records the failure", async () => {
     let sent = 0;
     server.removeAllListeners("request");
     server.on("request", (request, response) => {
@@ -76,7 +76,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.ok(sent < 2 ** 27, `${sent} bytes were taken`);
   });
 
-  test("sends the URL's user name and password, whether percent-encoded or not", async () => {
+  test("an RPC client sends the user name and password of a URL", async () => {
     answer = (body) => [body].flat().map(echo)[0];
     const sent: (string | undefined)[] = [];
     server.prependListener("request", ({ headers }) => sent.push(headers.authorization));
@@ -87,7 +87,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(sent, [`Basic ${Buffer.from("us@er:p:w").toString("base64")}`, undefined]);
   });
 
-  test("requests a missing answer again and fails if the answer is still missing", async () => {
+  test("an RPC client requests a missing answer again, and then fails", async () => {
     const asked: string[] = [];
     answer = (body) => {
       const batch = [body].flat();
@@ -115,7 +115,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     await assert.rejects(endpoint.ask([...calls, ...calls]), failure("b"));
   });
 
-  test("throws `ChainUnavailable` for a response of more than 32 MiB", async () => {
+  test("an RPC client throws `ChainUnavailable` for a response of more than 32 MiB", async () => {
     answer = () => "x".repeat(2 ** 25);
     await assert.rejects(httpEndpoint("one", url, { timeoutMs: 30_000 }).ask(calls), {
       name: "ChainUnavailable",
@@ -123,7 +123,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   });
 
-  test("returns the error of a call only for that call", async () => {
+  test("an RPC client returns the error of a call only for that call", async () => {
     const error = { code: 3, message: "execution reverted", data: "0x01" };
     answer = (batch) =>
       (batch as Call[]).map((call) => (call.id === 1 ? { id: 1, error } : echo(call)));
@@ -131,13 +131,13 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(answers, [{ result: "a" }, { error }, { result: "c" }]);
   });
 
-  test("returns answers in the order of the calls", async () => {
+  test("an RPC client returns answers in the order of the calls", async () => {
     answer = (batch) => (batch as Call[]).map(echo).reverse();
     const answers = await httpEndpoint("one", url, { timeoutMs: 60_000 }).ask(calls);
     assert.deepEqual(answers, [{ result: "a" }, { result: "b" }, { result: "c" }]);
   });
 
-  test("sends no further batch to an endpoint that has refused a batch", async () => {
+  test("an RPC client sends no further batch to an endpoint that has refused a batch", async () => {
     let batches = 0;
     answer = (body) => {
       if (!Array.isArray(body)) return echo(body);
@@ -244,7 +244,7 @@ describe("the rate limits of a provider", () => {
   });
 
   for (const retryAfter of ["86400", "Fri, 01 Jan 2099 00:00:00 GMT"]) {
-    test(`calls an endpoint again a minute after "Retry-After: ${retryAfter}"`, async () => {
+    test(`a client retries an endpoint a minute after "Retry-After: ${retryAfter}"`, async () => {
       let isLimited = true;
       const date = "Thu, 26 Nov 2026 00:00:00 GMT";
       const { ask, clock, pace, requests } = onVirtualClock((calls) =>
@@ -269,7 +269,7 @@ describe("the rate limits of a provider", () => {
     assert.equal(pace.read().callsPerSecond, 5);
   });
 
-  test("does not retry a refused log query and does not slow other methods", async () => {
+  test("a refused log query is not retried and does not slow other methods", async () => {
     const error = { code: -32000, message: "too many requests" };
     const { ask, clock, requests } = onVirtualClock((calls) =>
       calls.map(({ method }) => (method === "eth_getLogs" ? { error } : { result: method })),
@@ -291,7 +291,7 @@ describe("the rate limits of a provider", () => {
     assert.deepEqual([requests.length, clock.ms], [41, 41 * 3]);
   });
 
-  test("accepts responses whose IDs are strings", async () => {
+  test("an RPC client accepts responses whose IDs are strings", async () => {
     const { ask } = onVirtualClock((calls) => ({
       body: calls.map(({ method }, id) => ({ id: String(id), result: method })),
     }));
@@ -299,7 +299,7 @@ describe("the rate limits of a provider", () => {
     assert.deepEqual(await ask([call("a")]), [{ result: "a" }]);
   });
 
-  test("retries if a header is not found, because other backends may have the header", async () => {
+  test("an RPC client retries if a header is not found", async () => {
     let asked = 0;
     const { ask } = onVirtualClock((calls) =>
       calls.map(({ method }) =>

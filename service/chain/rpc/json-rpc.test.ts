@@ -12,11 +12,11 @@ describe("the responses of a node", () => {
     ["an odd number of hex digits", () => hexData("0x1"), 'wanted hex, found "0x1"'],
   ];
   for (const [name, read, message] of refusals) {
-    test(`throws \`ChainUnavailable\` for ${name}`, () =>
+    test(`the response parser throws \`ChainUnavailable\` for ${name}`, () =>
       assert.throws(read, { name: "ChainUnavailable", message }));
   }
 
-  test("accepts a block without fees and gas limits", () => {
+  test("the response parser accepts a block without fees and gas limits", () => {
     const { baseFee, gasLimit } = blockOf(block);
     assert.deepEqual([baseFee, gasLimit], [0n, 30_000_000n]);
   });

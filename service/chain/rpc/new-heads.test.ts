@@ -65,7 +65,7 @@ describe("waits that follow a chain's new heads", () => {
     await waiting;
   });
 
-  test("waits for a block end at their timeout while the socket is closed", async (context) => {
+  test("a wait for a block ends at its timeout while the socket is closed", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const before = world.opened();

@@ -165,7 +165,7 @@ describe("statedLogRange reads", () => {
     test(`${blocks} from: ${message}`, () => assert.equal(stated(message), blocks));
   }
 
-  test("prefers the suggested range to the number in the text", () =>
+  test("statedLogRange prefers the suggested range to the number in the text", () =>
     assert.equal(
       stated("with up to a 2K block range, this block range should work: [0x0, 0x9]"),
       10,

@@ -138,7 +138,7 @@ describe("the simulation of a successful execution", () => {
     assert.deepEqual(roles, ["target", "named"]);
   });
 
-  test("reports the received amount, not the sent amount, if a token takes a fee", async () => {
+  test("a simulation reports the received amount if a token takes a fee", async () => {
     const token = await world.deployOdd("FeeToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);
@@ -188,7 +188,7 @@ describe("the simulation of a successful execution", () => {
     );
   });
 
-  test("reports the number of unmeasured balances if there are too many transfers", async () => {
+  test("a simulation counts unmeasured balances if there are too many transfers", async () => {
     // PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
     const log = (_: unknown, index: number) => {
       const account = (0x7000 + index).toString(16);

@@ -78,12 +78,12 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
   };
 
   describe(`${name} reading of a faulty node`, () => {
-    test("throws if the node does not answer", async () => {
+    test("a status read throws if the node does not answer", async () => {
       const record = await world.newRecord();
       await assert.rejects(read(record, "http://127.0.0.1:9"), /ChainUnavailable|StatusError/);
     });
 
-    test("throws if the node serves another chain", async () => {
+    test("a status read throws if the node serves another chain", async () => {
       const other = await startWorld(1);
       const record = await world.newRecord();
       await assert.rejects(read(record, other.rpcUrl), /expected a node of chain 31337, found 1/);
@@ -91,7 +91,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
     });
 
     for (const broken of ["eth_getBlockByNumber", "eth_call", "eth_getLogs"]) {
-      test(`throws if the node answers ${broken} with an error`, async () => {
+      test(`a status read throws if the node answers ${broken} with an error`, async () => {
         const record = await executed();
         const manner: Manner = async (method, params, ask) => {
           if (method === broken) throw new NodeError(-32000, "out of order");
@@ -101,14 +101,14 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       });
     }
 
-    test("throws instead of returning `recovered` if an execution's logs are lost", async () => {
+    test("a status read throws, not `recovered`, if an execution's logs are lost", async () => {
       const record = await executed();
       await assert.rejects(readFrom(record, logless), /no Executed event/);
       await world.mineAt(record.intent.expirationTimestamp + 1);
       await assert.rejects(readFrom(record, logless), /no Executed event/);
     });
 
-    test("throws if the node invents an execution of a closed vault", async () => {
+    test("a status read throws if the node invents an execution of a closed vault", async () => {
       const record = await closed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -117,14 +117,14 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /an Executed event/);
     });
 
-    test("throws if the node returns code that the factory never deploys", async () => {
+    test("a status read throws if the node returns code of another contract", async () => {
       const record = await executed();
       await world.client.setCode({ address: record.address, bytecode: "0x00" });
       await assert.rejects(readFrom(record, plain), /code/);
       await assert.rejects(readFrom(record, logless), /code/);
     });
 
-    test("throws if the node returns the logs of another vault", async () => {
+    test("a status read throws if the node returns the logs of another vault", async () => {
       const other = await executed();
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
@@ -143,12 +143,12 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /expected only logs that match the filter/);
     });
 
-    test("throws if `balanceOf` returns no data", async () => {
+    test("a status read throws if `balanceOf` returns no data", async () => {
       const record = await world.newRecord({ token: "0x00000000000000000000000000000000000abcde" });
       await assert.rejects(readFrom(record, plain), /balanceOf/);
     });
 
-    test("throws if the node's chain changes during every attempt", async () => {
+    test("a status read throws if the node's chain changes during every attempt", async () => {
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -161,20 +161,20 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
   });
 
   describe(`${name} reading of a limited node`, () => {
-    test("reads the complete status from a node that does not support blocks by hash", async () => {
+    test("a status read is complete with a node that does not support blocks by hash", async () => {
       const record = await executed();
       const { status } = await readFrom(record, unhashed);
       assert.equal(status.state, "executed");
     });
 
-    test("reads the status if log queries cover 10 blocks and old state exists", async () => {
+    test("a status read works if log queries cover 10 blocks and old state exists", async () => {
       const record = await executed();
       const { status } = await readFrom(record, narrow(10));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("reads the status if log queries cover 40 blocks and old state is missing", async () => {
+    test("a status read works if log queries cover 40 blocks without old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, forgetful(narrow(40)));
       assert.equal(status.execution?.held, "130");
@@ -188,7 +188,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       assert.deepEqual([status.execution, status.recoveries], [null, []]);
     });
 
-    test("reads the correct status even if the chain reorganizes during the read", async () => {
+    test("a status read is correct even if the chain reorganizes meanwhile", async () => {
       const record = await executed();
       const { calls } = await readFrom(record, plain);
       for (let at = 0; at < calls.length; at++) {
@@ -238,7 +238,7 @@ describe("the service's reading", () => {
     ["without the logs of any block", refusing, /^no logs of block \d+: .*out of order/],
   ];
   for (const [name, manner, message] of faults) {
-    test(`throws \`ChainUnavailable\` for a response ${name}`, async () => {
+    test(`a status read throws \`ChainUnavailable\` for a response ${name}`, async () => {
       const record = await executed();
       const node = await startNode(world.rpcUrl, manner);
       await assert.rejects(theServices(record, node.rpcUrl), { name: "ChainUnavailable", message });

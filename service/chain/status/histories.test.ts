@@ -131,7 +131,7 @@ describe("random histories", () => {
     });
   }
 
-  test("covers every state", { skip: histories < 10 }, () => {
+  test("the random histories cover every state", { skip: histories < 10 }, () => {
     assert.equal(reached.size, 6, JSON.stringify([...reached]));
   });
 });

@@ -119,7 +119,7 @@ describe("admit with `EXECUTOR_PAYS=tips`", () => {
     assert.deepEqual(reasonOf("recover"), [["recovery_left_to_its_owner", 1060]]);
   });
 
-  test("postpones an execution without a tip with `tip_does_not_cover_gas`", () => {
+  test("the executor postpones an execution without a tip with `tip_does_not_cover_gas`", () => {
     assert.deepEqual(reasonOf("execute"), [["tip_does_not_cover_gas", 1060]]);
   });
 });

@@ -90,7 +90,7 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
 }
 
 describe("dispatch", () => {
-  test("postpones a job with `no_free_slot` if all slots of the only key are in use", async () => {
+  test("a job is postponed with `no_free_slot` if the key's slots are in use", async () => {
     // Transactions that fill gaps in the nonces do not need a slot, so there can be more pending
     // transactions than slots.
     for (const gapFills of [0, 1, 16]) {
@@ -99,12 +99,12 @@ describe("dispatch", () => {
     }
   });
 
-  test("waits with `earlier_nonces_unknown` if a quorum reports a higher nonce", async () => {
+  test("a job waits with `earlier_nonces_unknown` if a quorum has a higher nonce", async () => {
     const found = await dispatchOne([3, 3]);
     assert.deepEqual(found, { reason: "earlier_nonces_unknown", seconds: 5 });
   });
 
-  test("waits with `endpoints_disagree_on_nonce` if one reports a higher nonce", async () => {
+  test("a job waits with `endpoints_disagree_on_nonce` if one has a higher nonce", async () => {
     const found = await dispatchOne([3, undefined]);
     assert.deepEqual(found, { reason: "endpoints_disagree_on_nonce", seconds: 15 });
   });

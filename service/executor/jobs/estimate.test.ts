@@ -13,7 +13,7 @@ describe("estimates of several endpoints", () => {
     assert.deepEqual(judge([takes(9_000_000), takes(100_000), takes(99_000)]), takes(100_000));
   });
 
-  test("ignores a failure unless a majority of endpoints reports the failure", () => {
+  test("the executor ignores a failure unless a majority of endpoints reports the failure", () => {
     assert.deepEqual(judge([fails, takes(100_000)]), takes(100_000));
     assert.deepEqual(judge([fails, takes(100_000), takes(100_000)]), takes(100_000));
     assert.deepEqual(judge([fails, takes(100_000), fails]), fails);

@@ -100,21 +100,21 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await ledger.findPending(chainId, sender), []);
     });
 
-    test("refuses to take a lease that was renewed after it was read", async () => {
+    test("the ledger refuses to take a lease that was renewed after it was read", async () => {
       const seen = await ledger.findLease(chainId);
       await ledger.renewLease(fence);
       assert.equal(await ledger.takeLease(chainId, "b", seen), undefined);
       await ledger.renewLease(fence);
     });
 
-    test("gives the lease to only one of ten simultaneous requests", async () => {
+    test("the ledger gives the lease to only one of ten simultaneous requests", async () => {
       const seen = await ledger.findLease(chainId);
       const takers = Array.from({ length: 10 }, (_, i) => ledger.takeLease(chainId, `${i}`, seen));
       const taken = (await Promise.all(takers)).filter((each) => each !== undefined);
       assert.equal(taken.length, 1);
     });
 
-    test("rejects a second purpose for the same nonce or job and changes nothing", async () => {
+    test("the ledger rejects a second purpose for the same nonce or job", async () => {
       await ledger.openPurpose(fence, purpose(5, address(1), address(2)), signed(1));
       await assert.rejects(ledger.openPurpose(fence, purpose(5, address(3)), signed(2)));
       const conflicting = purpose(6, address(3), address(2));
@@ -127,7 +127,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readNextNonce(chainId, sender), 6);
     });
 
-    test("stores every signed transaction of a purpose even if a fee exceeds 2^53", async () => {
+    test("the ledger stores every signed transaction even if a fee exceeds 2^53", async () => {
       const transactions = [signed(1), signed(2)] as const;
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), transactions[0]);
       await ledger.addTransaction(fence, id, transactions[1]);
@@ -137,7 +137,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found?.data, "0x1234");
     });
 
-    test("releases the jobs and charges gas only once if a purpose is settled twice", async () => {
+    test("the ledger charges gas once if a purpose is settled twice", async () => {
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       const amount = 2n ** 200n;
       const settlement = {
@@ -167,7 +167,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(final?.id, id);
     });
 
-    test("charges the cost that a tip does not cover, and cancels it after a reorg", async () => {
+    test("the ledger charges the cost beyond a tip, and cancels it after a reorg", async () => {
       const tipped = purpose(0, address(1));
       const shares = tipped.shares.map((share) => ({ ...share, isTipped: true }));
       const id = await ledger.openPurpose(fence, { ...tipped, shares }, signed(1));
@@ -207,7 +207,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(!due.some((job) => job.address === address(1)));
     });
 
-    test("charges an unknown transaction once; a reorg cancels the charge", async () => {
+    test("the ledger charges an unknown transaction once; a reorg cancels the charge", async () => {
       for (let times = 0; times < 2; times++) {
         await ledger.recordForeign(fence, foreign(6, 70n));
         assert.equal(await ledger.readSpending(chainId, 5), 70n);
@@ -318,7 +318,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("gives a slow account only a tenth of a pass that other jobs could fill", async () => {
+    test("a slow account gets only a tenth of a pass that other jobs could fill", async () => {
       const more = [4, 5, 9].map((n) => paymentTo(address(n), 8));
       await ledger.savePayments(fence, found(8, more), 60);
       const due = await ledger.findDueJobs(chainId, 70, 3, (id) => (id === "slow" ? 200 : 0));
@@ -328,7 +328,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("moves the cursor back to the newest anchor that is still in the chain", async () => {
+    test("the cursor moves back to the newest anchor that is still in the chain", async () => {
       await ledger.savePayments(fence, found(9), 60);
       assert.deepEqual(await ledger.findAnchor(chainId), { number: 9, hash: hash(9) });
       assert.deepEqual(await ledger.findAnchor(chainId, 9), { number: 7, hash: hash(7) });

@@ -16,7 +16,7 @@ describe("fees", () => {
     assert.equal(neededPerGas, 8000n);
   });
 
-  test("limits a priority fee to the higher of twice the base fee and the chain's maximum", () => {
+  test("a priority fee is at most twice the base fee, or the chain's maximum if higher", () => {
     const gwei = 1_000_000_000n;
     const open = { ...policy, perGasMax: 500n * gwei, priorityMax: 3n * gwei };
     assert.equal(suggestFee(2n * gwei, 450n * gwei, open).fee.priorityFee, 4n * gwei);

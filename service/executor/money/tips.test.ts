@@ -47,15 +47,15 @@ describe("openIntentFilter with `EXECUTOR_PAYS=tips`", () => {
     assert.equal(before(intent({ calls: [tip(other)] })), false);
   });
 
-  test("rejects an intent for a chain that is not listed", () => {
+  test("the intent filter rejects an intent for a chain that is not listed", () => {
     assert.equal(before(intent({ chainId: 10 })), false);
   });
 
-  test("rejects an intent one second after its expiration time", () => {
+  test("the intent filter rejects an intent one second after its expiration time", () => {
     assert.equal(at((expirationTimestamp + 1) * 1000)(intent()), false);
   });
 
-  test("keeps an intent until the end of the second in which it expires", () => {
+  test("the intent filter keeps an intent until the end of the second in which it expires", () => {
     assert.equal(at(expirationTimestamp * 1000)(intent()), true);
     assert.equal(at(expirationTimestamp * 1000 + 999)(intent()), true);
   });

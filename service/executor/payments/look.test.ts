@@ -104,7 +104,7 @@ describe("the first read of new records", () => {
     await until("some passes are over", async () => done() >= before + count);
   };
 
-  test("reads each new, unpaid record once and creates no job for it", async (context) => {
+  test("each new, unpaid record is read once and creates no job", async (context) => {
     const asked: Hex[] = [];
     const running = start(context, {
       adapt: withRpcs((rpc) =>
@@ -124,7 +124,7 @@ describe("the first read of new records", () => {
     assert.deepEqual(await jobsOf(sqlite, records), []);
   });
 
-  test("finds no early payment if `looksPerPass` is 0", onlyLong, async (context) => {
+  test("the executor finds no early payment if `looksPerPass` is 0", onlyLong, async (context) => {
     const running = start(context, {
       adapt: (core) => ({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
     });
@@ -138,7 +138,7 @@ describe("the first read of new records", () => {
     await until("a restart with looks finds them", () => allExecuted(records));
   });
 
-  test("finds an early payment that one of two endpoints hides", async (context) => {
+  test("the executor finds an early payment that one of two endpoints hides", async (context) => {
     start(context, {
       endpoints: 2,
       adapt: withRpcs((rpc, index) => (index === 0 ? tampered(rpc, zeroes) : rpc)),
@@ -150,7 +150,7 @@ describe("the first read of new records", () => {
   });
 
   test(
-    "reads a record again if the only endpoint to answer hid the payment",
+    "the executor reads a record again if the only endpoint to answer hid the payment",
     onlyLong,
     async (context) => {
       let isAlone = true;
@@ -191,7 +191,7 @@ describe("the first read of new records", () => {
   });
 
   test(
-    "returns native coin that was paid before its address was created",
+    "the executor returns native coin that was paid before its address was created",
     onlyLong,
     async (context) => {
       start(context);
@@ -210,7 +210,7 @@ describe("the first read of new records", () => {
     },
   );
 
-  test("executes early payments to records of two servers whose clocks differ", async (context) => {
+  test("early payments are executed for servers with different clocks", async (context) => {
     const open = () => openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const stores = await Promise.all([open(), open(), open()]);
     const running = start(context, { store: stores[2]! });

@@ -43,7 +43,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     };
     const [token, otherToken] = [world.token, world.otherToken].map((each) => each.toLowerCase());
 
-    test("finds each payment to a record only once even after a restart", async () => {
+    test("the executor finds each payment to a record only once even after a restart", async () => {
       const [record, stranger] = [await world.newRecord(), await world.newRecord()];
       await saveRecords(store, [record]);
       const first = start();
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kept(record), all);
     });
 
-    test("forgets a payment in a replaced block and finds the new block's payment", async () => {
+    test("a payment in a replaced block is forgotten, and found in the new block", async () => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();

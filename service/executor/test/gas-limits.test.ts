@@ -86,7 +86,7 @@ async function execute(records: readonly AddressRecord[]): Promise<Map<Hex, bool
 const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => code);
 
 describe("gas limits of executions", () => {
-  test("executes each intent without findings at any gas use from 0.2 to 6 million", async () => {
+  test("each intent without findings executes at any gas use from 0.2 to 6 million", async () => {
     const target = await deployOdd(world, "Shop");
     // Each item takes 22,100 gas, so the intents below take from 0.2 to 6 million gas.
     const few = [5, 120, 140, 160, 175, 190, 265];
@@ -116,7 +116,7 @@ describe("gas limits of executions", () => {
   });
 
   test(
-    "reports and executes an intent whose target fails quietly without enough gas",
+    "the executor reports and executes an intent whose target fails quietly without enough gas",
     onlyLong,
     async () => {
       const done = async (address: Hex) =>
@@ -138,7 +138,7 @@ describe("gas limits of executions", () => {
   );
 
   test(
-    "reports an ignored call that burns all its gas and fails at any gas limit",
+    "the executor reports an ignored call that burns all its gas and fails at any gas limit",
     onlyLong,
     async () => {
       // The call sends all gas to a contract that consists of one INVALID instruction, and ignores

@@ -36,14 +36,14 @@ describe("several keys", () => {
     ["a key itself", [{ key: `0x${"4c".repeat(32)}` }]],
   ];
   for (const [name, keys] of faulty) {
-    test(`refuses a keys file with ${name} at startup and does not show its content`, () => {
+    test(`the executor refuses a keys file with ${name}, and does not show its content`, () => {
       const message = refusal({ executorKeys: fileOf(JSON.stringify(keys)) });
       assert.match(message, /^EXECUTOR_KEYS .* is not a list of keys/);
       assert.doesNotMatch(message, /s3cret|4c4c/);
     });
   }
 
-  test("refuses invalid JSON, a missing file, a duplicate key, and a missing keystore", () => {
+  test("the executor refuses invalid JSON, a missing file, and a duplicate key", () => {
     assert.match(refusal({ executorKeys: fileOf("[") }), /is not a list of keys/);
     assert.match(refusal({ executorKeys: join(folder, "gone") }), /cannot be read: ENOENT/);
     const twice = [
@@ -61,7 +61,7 @@ describe("several keys", () => {
     );
   });
 
-  test("refuses a list of keys combined with a setting for one key", () => {
+  test("the executor refuses a list of keys combined with a setting for one key", () => {
     const keys = [{ signerUrl, address: first }];
     const executorKeys = fileOf(JSON.stringify(keys));
     const one = [
@@ -78,7 +78,7 @@ describe("several keys", () => {
     }
   });
 
-  test("reads keys in the order of the file and returns lowercase addresses", () => {
+  test("the executor reads keys in the order of the file and returns lowercase addresses", () => {
     const keys = [
       { signerUrl, address: second },
       { signerUrl: "http://127.0.0.1:2", address: first },

@@ -43,7 +43,7 @@ const itemFailed = (caller: Hex, index: bigint) => ({
 });
 
 describe("parseReceipt", () => {
-  test("throws `ChainUnavailable` for an invalid receipt, and returns undefined for null", () => {
+  test("parseReceipt throws `ChainUnavailable` for an invalid receipt, not for null", () => {
     const name = "ChainUnavailable";
     assert.throws(() => parseReceipt("0x"), { name, message: 'wanted a receipt, found "0x"' });
     assert.throws(() => parseReceipt({ logs: 1 }), {
@@ -55,12 +55,12 @@ describe("parseReceipt", () => {
 });
 
 describe("decodeOutcomes", () => {
-  test("ignores a failed item of another sender or with an unknown index", () => {
+  test("decodeOutcomes ignores a failed item of another sender or with an unknown index", () => {
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(token, 1n)), factory, sent), []);
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(sender, 2n)), factory, sent), []);
   });
 
-  test("assigns an item's failure to the vault at the item's index", () => {
+  test("decodeOutcomes assigns an item's failure to the vault at the item's index", () => {
     const [outcome] = decodeOutcomes(receipt(itemFailed(sender, 1n)), factory, sent);
     assert.deepEqual(outcome, { kind: "failed", vault, reason: explainRevert("0x") });
   });

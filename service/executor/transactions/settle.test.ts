@@ -21,12 +21,12 @@ const blockOf = ({ found }: ReturnType<typeof compareReceipts>) =>
   typeof found === "string" ? found : (found.blockHash.slice(0, 4) as Hex);
 
 describe("compareReceipts", () => {
-  test("returns `disagreement` if two endpoints show different receipts", () => {
+  test("compareReceipts returns `disagreement` if two endpoints show different receipts", () => {
     const status = [answersOf(receipt("aa")), answersOf(receipt("aa", "0x0"))];
     assert.equal(blockOf(compareReceipts(status, 2)), "disagreement");
   });
 
-  test("ignores and reports an endpoint whose receipt differs from two others that agree", () => {
+  test("compareReceipts reports an endpoint whose receipt differs from two others", () => {
     const answers = [answersOf(receipt("bb")), answersOf(receipt("aa")), answersOf(receipt("aa"))];
     assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
     assert.deepEqual(compareReceipts(answers, 2).others, [0]);
@@ -37,7 +37,7 @@ describe("compareReceipts", () => {
     assert.deepEqual(others, [0]);
   });
 
-  test("returns `unknown` if only one of two required endpoints shows a receipt", () => {
+  test("compareReceipts returns `unknown` if only one of two endpoints has a receipt", () => {
     assert.equal(
       blockOf(compareReceipts([answersOf(receipt("aa")), answersOf(null)], 2)),
       "unknown",
@@ -45,7 +45,7 @@ describe("compareReceipts", () => {
     assert.equal(blockOf(compareReceipts([answersOf(receipt("aa")), undefined], 2)), "unknown");
   });
 
-  test("returns `absent` if two of three endpoints have no receipt", () => {
+  test("compareReceipts returns `absent` if two of three endpoints have no receipt", () => {
     for (const third of [failed, undefined, answersOf(receipt("aa"))]) {
       assert.equal(
         blockOf(compareReceipts([answersOf(null), third, answersOf(null)], 2)),
@@ -54,14 +54,14 @@ describe("compareReceipts", () => {
     }
   });
 
-  test("returns `absent` only if a quorum of endpoints answers without a receipt", () => {
+  test("compareReceipts returns `absent` only if a quorum has no receipt", () => {
     assert.equal(blockOf(compareReceipts([answersOf(null), answersOf(null)], 2)), "absent");
     assert.equal(blockOf(compareReceipts([answersOf(null), undefined], 2)), "unknown");
     assert.equal(blockOf(compareReceipts([answersOf(null), failed], 2)), "unknown");
     assert.equal(blockOf(compareReceipts([], 1)), "unknown");
   });
 
-  test("returns the receipt that a quorum shows for any of the signed transactions", () => {
+  test("compareReceipts returns a quorum's receipt for any signed transaction", () => {
     const answers = [
       answersOf(null, receipt("aa")),
       answersOf(null, receipt("aa")),

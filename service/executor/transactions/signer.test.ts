@@ -31,7 +31,7 @@ describe("the executor's key", () => {
     return "none";
   };
 
-  test("reports each cause of a missing key with its own message that shows no secret", () => {
+  test("the executor reports each cause of a missing key, and shows no secret", () => {
     const executorKeystore = path("keystore");
     assert.match(refusal({}), /no key; set EXECUTOR_KEY/);
     assert.match(refusal({ executorKey: key, executorKeystore }), /both set/);
@@ -54,7 +54,7 @@ describe("the executor's key", () => {
     assert.match(gone, /EXECUTOR_KEYSTORE .* cannot be read: ENOENT/);
   });
 
-  test("reports each fault of a remote signer's settings with its own message", () => {
+  test("the executor reports each fault of a remote signer's settings with its own message", () => {
     const executorAddress = own.address;
     const executorSignerUrl = "http://127.0.0.1:1";
     const sentences: [Parameters<typeof openSigner>[0], RegExp][] = [
@@ -77,7 +77,7 @@ describe("a new key", () => {
   after(() => rmSync(folder, { recursive: true }));
   const [keystore, password] = [join(folder, "key.json"), join(folder, "password.txt")];
 
-  test("refuses to write a new key if the file exists or the password is empty", () => {
+  test("`executor new-key` refuses an existing file and an empty password", () => {
     writeFileSync(join(folder, "empty"), "\n");
     assert.throws(() => writeNewKey(keystore, join(folder, "empty")), /contains no password/);
     assert.ok(!existsSync(keystore));

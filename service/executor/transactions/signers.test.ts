@@ -67,15 +67,15 @@ const signers: Implementation[] = [
 for (const { name, refusal, using } of signers) {
   describe(name, () => {
     if (refusal !== undefined) {
-      test("throws `SignerRefused` with the address if another key signed", () =>
+      test("a signer throws `SignerRefused` with the address if another key signed", () =>
         using(other, (signer) =>
           assert.rejects(signer.sign(wanted), refused(new RegExp(other.address, "i"))),
         ));
 
-      test("throws `SignerRefused` without the signer's message if the signer fails", () =>
+      test("a signer throws `SignerRefused` without the signer's message if the signer fails", () =>
         using("refuses", (signer) => assert.rejects(signer.sign(wanted), refused(refusal))));
 
-      test("rejects within the lease time if the signer is silent, and shows no secret", () =>
+      test("a silent signer is given up within the lease time, and shows no secret", () =>
         using("is silent", async (signer) => {
           const askedAtMs = performance.now();
           await assert.rejects(signer.sign(wanted), ({ name, message }: Error) => {

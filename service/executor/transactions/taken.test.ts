@@ -86,14 +86,14 @@ describe("traces by three endpoints", () => {
   });
 });
 
-test("uses the only endpoint's trace unless its gas exceeds the receipt's gas", async () => {
+test("the only endpoint's trace counts unless its gas exceeds the receipt's gas", async () => {
   const only = await passOver([[30_000, 50_000]]);
   assert.deepEqual(await only.read(), [30_000, 50_000]);
   const more = await passOver([[30_000, 100_000]]);
   assert.equal(await more.read(), undefined);
 });
 
-test("ignores the trace of a batch that ran out of gas before its last item", async () => {
+test("the trace of a batch that ran out of gas before its last item is ignored", async () => {
   const { read, asked } = await passOver([[30_000], [30_000]]);
   assert.equal(await read(), undefined);
   await read();

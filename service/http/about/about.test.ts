@@ -4,7 +4,7 @@ import { startApp } from "../../testing/app.ts";
 
 const url = "/.well-known/security.txt";
 
-test("returns 404 `unknown_path` if the operator has not set a contact", async () => {
+test("security.txt is missing (404) if the operator has not set a contact", async () => {
   const service = await startApp();
   const answer = await service.app.inject({ url });
   assert.equal(answer.json().error.code, "unknown_path");
@@ -12,7 +12,7 @@ test("returns 404 `unknown_path` if the operator has not set a contact", async (
   await service.close();
 });
 
-test("returns a contact, and an expiry at most a year after the request (RFC 9116)", async () => {
+test("security.txt has a contact, and expires at most a year after the request", async () => {
   const contact = "mailto:security@pay.example";
   let nowMs = Date.UTC(2026, 10, 23, 12);
   const service = await startApp({ securityContact: contact, now: () => nowMs });

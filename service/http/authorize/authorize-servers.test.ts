@@ -115,7 +115,7 @@ describe("two servers on one PostgreSQL", () => {
     for (const server of servers) await server.close();
   });
 
-  test("decides locally and counts the decisions if the limits' table is gone", async () => {
+  test("a server still limits requests if the table of limits is gone", async () => {
     const faults: unknown[] = [];
     const { store, publicUrl } = a.parts;
     const accounts = await openAccounts(
@@ -141,7 +141,7 @@ describe("two servers on one PostgreSQL", () => {
 describe("a server whose store does not respond", () => {
   const down = () => Promise.reject(new Error("connection refused"));
 
-  test("returns 503 with `Retry-After` if the store cannot read credentials", async (t) => {
+  test("a request gets 503 with `Retry-After` if credentials cannot be read", async (t) => {
     const broken = await startApp();
     t.after(() => broken.close());
     const { apiKey } = await broken.newKey();

@@ -283,7 +283,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     }
   });
 
-  test("returns 200 for a key if its scheme is in any letter case", async () => {
+  test("a create request returns 200 for a key if its scheme is in any letter case", async () => {
     const { apiKey } = await newAccount();
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const answer = await send([["Authorization", `${scheme} ${apiKey}`]]);
@@ -291,7 +291,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     }
   });
 
-  test("returns 200 for a client ID from an allowed origin", async () => {
+  test("a create request returns 200 for a client ID from an allowed origin", async () => {
     const { clientId } = await newAccount();
     const answer = await send([
       ["X-Client-Id", clientId],

@@ -232,7 +232,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await create(page, intent, signed), "created", "a repeat");
     });
 
-    test("returns 403 `not_signed` for another account's key or a rotated key", async () => {
+    test("`create` returns 403 `not_signed` for another account's or a rotated key", async () => {
       const [mine, other] = [await shop(), await shop()];
       const intent = newIntent();
       const by = (key: string) => ({ signature: signatureFor(addressOf(intent), key) });

@@ -46,7 +46,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual(checked.json().error.issues, created.json().error.issues);
   });
 
-  test("returns 429 above a burst of 30, but only to the account that sent the burst", async () => {
+  test("`check` returns 429 above a burst of 30, but only to this account", async () => {
     const [busy, other] = [await server.newKey(), await server.newKey()];
     const intent = await newIntent();
     const answers = await Promise.all(
@@ -61,7 +61,7 @@ describe("POST /v1/address/check", () => {
     assert.equal((await post("create", busy.apiKey, intent)).statusCode, 200);
   });
 
-  test("returns 503 `chain_unavailable` if the chain's RPC is down", async () => {
+  test("a check returns 503 `chain_unavailable` if the chain's RPC is down", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { apiKey } = await cut.newKey();
     const answer = await post("check", apiKey, await newIntent(), cut);

@@ -109,7 +109,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     }
 
     for (const credential of ["server", "page"] as const) {
-      test(`returns 503 while references cannot be saved, later 200 (${credential})`, async () => {
+      test(`\`create\` returns 503 while references cannot be saved (${credential})`, async () => {
         const account = await newAccount(service);
         const intent = newIntent();
         const ask = () => create(account[credential], "order-1", intent);
@@ -124,7 +124,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(await countRecords(account.accountId), 1);
       });
 
-      test(`saves only one of many intents with one reference (${credential})`, async () => {
+      test(`\`create\` saves one of many intents with one reference (${credential})`, async () => {
         const account = await newAccount(service);
         const answers = await Promise.all(
           Array.from({ length: parallel[credential] }, () =>
@@ -142,7 +142,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     }
 
-    test("saves only one of two intents that share a reference and differ in expiry", async () => {
+    test("`create` saves one of two intents with the same reference", async () => {
       const { accountId, server } = await newAccount(service);
       const { salt: _, ...intent } = newIntent();
       const codes = await Promise.all(
@@ -155,7 +155,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await countRecords(accountId), 1);
     });
 
-    test("saves exactly one of two intents that two servers receive simultaneously", {
+    test("the service saves exactly one of two intents that two servers receive simultaneously", {
       skip: dialect === "sqlite" ? "one server has the file" : false,
     }, async () => {
       const { accountId, server } = await newAccount(service);

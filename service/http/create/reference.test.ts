@@ -72,7 +72,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return intent;
     };
 
-    test("returns 409 `reference_in_use` if a page names an address of the server", async () => {
+    test("a page gets 409 `reference_in_use` for an address of the server", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=order-1", ""]) {
         const intent = newIntent();
@@ -85,7 +85,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns 409 if a page changes or adds a reference later", async () => {
+    test("a create request returns 409 if a page changes or adds a reference later", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=cart-7", ""]) {
         const intent = newIntent();
@@ -96,7 +96,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await listed(server, "order-9001"), []);
     });
 
-    test("shows a page's reference as `claimedReference`, not as `reference`", async () => {
+    test("a page's reference is shown as `claimedReference`, not as `reference`", async () => {
       const { server, page } = await shop();
       const forged = (await create(page, "reference=order-2")).json().address;
       assert.deepEqual(await search(server, { reference: "order-2" }), []);
@@ -116,7 +116,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns 403 `forbidden` if the account refuses references from pages", async () => {
+    test("a page gets 403 `forbidden` if the account refuses references from pages", async () => {
       const { db, accountId, server, page } = await shop();
       await allowReferences(db, accountId, false, { atMs: Date.now() });
       const refused = await create(page, "reference=order-10");
@@ -134,7 +134,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(events.includes("client_id_references_allowed"));
     });
 
-    test("returns 409 with the address if another intent has the reference", async () => {
+    test("`create` returns 409 with the address if another intent has the reference", async () => {
       const { server } = await shop();
       const { address } = (await create(server, "reference=order-3")).json();
       const refused = await create(server, "reference=order-3");
@@ -144,7 +144,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-3")).length, 2);
     });
 
-    test("accepts one of eight simultaneous create requests with the same reference", async () => {
+    test("only one of eight simultaneous create requests with one reference succeeds", async () => {
       const { server } = await shop();
       const answers = await Promise.all(
         Array.from({ length: 8 }, () => create(server, "reference=order-4")),
@@ -154,7 +154,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-4")).length, 1);
     });
 
-    test("accepts one of eight references that pages give to the same address", async () => {
+    test("only one of eight references that pages give to one address is accepted", async () => {
       const { page } = await shop();
       const intent = newIntent();
       const answers = await Promise.all(
@@ -165,7 +165,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(codes, Array(7).fill("reference_in_use"));
     });
 
-    test("returns 400 for bad escapes, wrong parameters, and an `Idempotency-Key`", async () => {
+    test("`create` returns 400 for bad escapes, parameters, or an `Idempotency-Key`", async () => {
       const { server } = await shop();
       for (const query of [
         "refrence=order-5",
@@ -189,7 +189,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(keyed.json().error.message, /Idempotency-Key is not supported/);
     });
 
-    test("trims a reference and normalizes it to NFC", async () => {
+    test("a create request trims a reference and normalizes it to NFC", async () => {
       const { server } = await shop();
       const first = await create(server, `reference=${encodeURIComponent(" caf\u0065\u0301 ")}`);
       assert.equal(first.statusCode, 200);
@@ -197,7 +197,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(again.json().error.issues[0].message, first.json().address);
     });
 
-    test("derives a missing salt, so a repeated request returns the same address", async () => {
+    test("a missing salt is derived, so a repeated request returns the same address", async () => {
       const { db, accountId, server, page } = await shop();
       const intent = withoutSalt();
       const [one, two] = await Promise.all([

@@ -118,7 +118,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await db.deleteFrom("records").where("expires_at", "=", 1).execute();
     });
 
-    test("lists a record that does not match its address, but a lookup returns 500", async () => {
+    test("the dashboard lists a corrupt record, but a lookup returns 500", async () => {
       const { db } = service.parts.store;
       const [first, second, third] = created;
       const change = (address: string) => {
@@ -135,7 +135,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await change(second!).set({ terms: held! }).execute();
     });
 
-    test("shows an unpaid address as `expired` after the expiry", async () => {
+    test("the dashboard shows an unpaid address as `expired` after the expiry", async () => {
       const [, second, third] = created;
       const before = nowMs;
       const held = (await browser.get(`${api}/addresses`)).json().items;
@@ -155,7 +155,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       nowMs = before;
     });
 
-    test("lists each address with its reference and its last observed state", async () => {
+    test("the dashboard lists each address with its reference and last state", async () => {
       const { items } = (await browser.get(`${api}/addresses`)).json();
       assert.deepEqual(
         items.map(({ reference }: { reference: string | null }) => reference),

@@ -21,7 +21,7 @@ const api = "/dashboard/api";
 type Page = { items: { address: string }[]; next: string | null };
 
 describe("the dashboard's API without its database", () => {
-  test("returns 503 `service_unavailable` with `Retry-After`", async () => {
+  test("the dashboard returns 503 `service_unavailable` with `Retry-After`", async () => {
     const service = await startApp({ databaseUrl: await postgres.newDatabase() });
     const browser = openBrowser(service);
     await browser.signUp("ada@example.com");
@@ -121,7 +121,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await ada.get(`${api}/session`)).json(), { account });
     });
 
-    test("returns 403 for a write that another origin sends with a session", async () => {
+    test("a write from another origin with a session gets 403", async () => {
       const { jar } = await signUp();
       for (const origin of ["https://evil.example", "null", "http://127.0.0.1:8080.evil.example"]) {
         const page = openBrowser(service, { origin });
@@ -140,7 +140,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("sends no CORS headers and forbids caches to store responses", async () => {
+    test("the dashboard sends no CORS headers and forbids caches to store responses", async () => {
       const browser = await signUp();
       for (const path of ["account", "config", "credentials", "nothing"]) {
         const { headers } = await browser.get(`${api}/${path}`);
@@ -151,7 +151,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(preflight.headers["access-control-allow-origin"], undefined);
     });
 
-    test("returns 400 with the path for malformed bodies and queries", async () => {
+    test("the dashboard returns 400 with the path for malformed bodies and queries", async () => {
       const browser = await signUp();
       const answers = {
         name: await browser.post(`${api}/credentials/api-key`, { name: "a\u200bb" }),
@@ -180,7 +180,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.match(messageOf("cursor"), /value of `next` from an earlier page, found "x"$/);
     });
 
-    test("returns 409 if a rotation names a credential that no longer exists", async () => {
+    test("a rotation that names an old credential gets 409", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       const unknown = { prefix: "svc_sk_00000000" };
@@ -217,7 +217,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await create(bearer(next.apiKey))).statusCode, 200);
     });
 
-    test("returns 400 `too_many` for an eleventh key until another key is revoked", async () => {
+    test("an eleventh key gets 400 `too_many` until another key is revoked", async () => {
       const browser = await signUp();
       const [first, ...more] = await Promise.all(
         Array.from({ length: 10 }, async (_, at) => {
@@ -260,7 +260,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await from(next, "https://www.shop.example")).statusCode, 200);
     });
 
-    test("reports a key that was used in a browser, until the key is rotated", async () => {
+    test("the dashboard reports a key that was used in a browser, until its rotation", async () => {
       const browser = await signUp();
       const { apiKey, prefix } = await newKey(browser);
       await create({ ...bearer(apiKey), origin: "https://shop.example" });
@@ -273,7 +273,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(after.rotatedAt);
     });
 
-    test("returns 400 with the reason for a bad origin and for the 21st origin", async () => {
+    test("the dashboard returns 400 for a bad origin and for the 21st origin", async () => {
       const browser = await signUp();
       const add = (origin: string) => browser.post(`${api}/origins`, { origin });
       const bad = await add("https://*.github.io");
@@ -326,7 +326,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(origins.length, 1);
     });
 
-    test("lists only this account's addresses, newest first, in pages", async () => {
+    test("the dashboard lists only this account's addresses, newest first, in pages", async () => {
       const [mine, other] = [await signUp(), await signUp()];
       const { apiKey } = await newKey(mine);
       const created: string[] = [];
@@ -346,7 +346,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await other.get(`${api}/addresses`)).json(), { items: [], next: null });
     });
 
-    test("finds addresses by prefix, in any letter case, and by token", async () => {
+    test("the dashboard finds addresses by prefix, in any letter case, and by token", async () => {
       const browser = await signUp();
       const { apiKey } = await newKey(browser);
       const { address, intent } = (await create(bearer(apiKey))).json();
@@ -380,7 +380,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(hours[0].clientId, { created: 0, refused: 1 });
     });
 
-    test("stores each change without a key, and lists only the account's own changes", async () => {
+    test("the dashboard lists only the account's changes, and stores no key in them", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       await rotate(browser, prefix);
@@ -412,7 +412,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(all.every((row) => !/svc_sk_.{9,}/.test(row.detail ?? "")));
     });
 
-    test("lists activity in pages of 50 without gaps", async () => {
+    test("the dashboard lists activity in pages of 50 without gaps", async () => {
       const browser = await signUp();
       for (let i = 0; i < 30; i++) {
         await browser.post(`${api}/origins`, { origin: "https://shop.example" });

@@ -31,7 +31,7 @@ function openTurns(atOnce?: number) {
 }
 
 describe("hashing in turn", () => {
-  test("returns 503 to the 33rd stranger who waits, but not to a known browser", async () => {
+  test("the 33rd stranger who waits for a hash gets 503; a known browser does not", async () => {
     const { ask, begun, shed, settle } = openTurns(2);
     for (let i = 0; i < 34; i++) void ask(`stranger ${i}`, false);
     const refused = { code: "service_unavailable" };
@@ -43,7 +43,7 @@ describe("hashing in turn", () => {
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
   });
 
-  test("returns 503 to an account's fifth and a network's ninth waiting request", async () => {
+  test("an account's fifth and a network's ninth waiting request get 503", async () => {
     for (const [isKnown, eachMax] of [
       [true, 4],
       [false, 8],
@@ -64,7 +64,7 @@ describe("hashing in turn", () => {
     }
   });
 
-  test("gives every fourth turn to strangers if many known browsers wait", async () => {
+  test("every fourth hash is for a stranger even if many known browsers wait", async () => {
     const { ask, begun, drain, settle } = openTurns(1);
     for (let i = 0; i < 20; i++) void ask(`known ${i}`, true);
     void ask("stranger 0", false);

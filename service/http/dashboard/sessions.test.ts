@@ -27,7 +27,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const list = async (browser: ReturnType<typeof openBrowser>): Promise<Item[]> =>
       (await browser.get(`${api}/sessions`)).json().items;
 
-    test("returns 404 for the session of another account, which stays open", async () => {
+    test("the session of another account returns 404 and stays open", async () => {
       const [ada, eve] = [openBrowser(service), openBrowser(service)];
       await ada.signUp("ada@example.com");
       await eve.signUp("eve@example.com");
@@ -37,7 +37,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await ada.get(`${api}/account`)).statusCode, 200);
     });
 
-    test("lists each session with its browser, and refuses ended sessions", async () => {
+    test("the dashboard lists each session with its browser, but no ended session", async () => {
       const [here, there] = [
         openBrowser(service, { "user-agent": "Here/1" }),
         openBrowser(service, { "user-agent": `There/${"2".repeat(300)}` }),

@@ -51,7 +51,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.json().error.code, code);
     };
 
-    test("returns 403 and no cookie for a write from another page", once, async () => {
+    test("sign-in returns 403 and no cookie for a write from another page", once, async () => {
       const paths = ["sign-up/email", "sign-in/email", "sign-out", "change-password"];
       const origins = ["https://evil.example", "null", "", "http://127.0.0.1:8081"];
       for (const path of [...paths, "reset-password"]) {
@@ -69,7 +69,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     test(
-      "returns 400 for a weak or long password, a bad email, and unknown fields",
+      "sign-up returns 400 for a weak or long password, a bad email, and unknown fields",
       once,
       async () => {
         const browser = openBrowser(service);
@@ -91,7 +91,7 @@ for (const [name, database] of Object.entries(databases)) {
       },
     );
 
-    test("returns 400 for a NUL in any text, which would break shared limits", async () => {
+    test("sign-in returns 400 for a NUL in any text, which would break shared limits", async () => {
       const browser = openBrowser(service);
       for (const [path, body] of [
         ["sign-in/email", { email: "a\0@example.com", password }],
@@ -104,7 +104,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("returns 409 `user_already_exists` even if an operator created the account", async () => {
+    test("sign-up returns 409 `user_already_exists` for an operator's account too", async () => {
       const email = newEmail();
       await createAccount(service.parts.store.db, email, { atMs: Date.now() });
       const browser = openBrowser(service);
@@ -114,14 +114,14 @@ for (const [name, database] of Object.entries(databases)) {
       await refuses(await openBrowser(service).signUp(taken), 409, "user_already_exists");
     });
 
-    test("returns 409 to all but one of several simultaneous sign-ups", async () => {
+    test("sign-up returns 409 to all but one of several simultaneous sign-ups", async () => {
       const email = newEmail();
       const all = Array.from({ length: 4 }, () => openBrowser(service).signUp(email));
       const statuses = (await Promise.all(all)).map((answer) => answer.statusCode).sort();
       assert.deepEqual(statuses, [200, 409, 409, 409]);
     });
 
-    test("returns the same 401 for a wrong password and for an unknown email", async () => {
+    test("sign-in returns the same 401 for a wrong password and for an unknown email", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const browser = openBrowser(service);
@@ -131,7 +131,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(wrong.body, unknown.body);
     });
 
-    test("returns 429 for the 11th attempt even if the password is right", once, async () => {
+    test("sign-in returns 429 for the 11th attempt, even a right one", once, async () => {
       const email = newEmail();
       const owner = openBrowser(service);
       await owner.signUp(email);
@@ -148,7 +148,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
     });
 
-    test("counts attempts for the client that a trusted proxy names", once, async () => {
+    test("sign-in counts attempts for the client that a trusted proxy names", once, async () => {
       const trustedProxies = "192.0.2.0/24";
       const { store, accounts } = service.parts;
       const behind = await startApp({ trustedProxies, store, accounts });
@@ -263,7 +263,7 @@ for (const [name, database] of Object.entries(databases)) {
       },
     );
 
-    test("returns 403 `signup_closed`, but existing accounts can sign in", async () => {
+    test("sign-in returns 403 `signup_closed`, but existing accounts can sign in", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const { store, publicUrl } = service.parts;
@@ -399,7 +399,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await browser.get("/dashboard/api/account")).statusCode, 401);
     });
 
-    test("returns 400 to all but one of several simultaneous uses of a reset link", async () => {
+    test("a reset link returns 400 to all but one of several simultaneous uses", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });

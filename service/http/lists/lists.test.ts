@@ -80,7 +80,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("returns 400 with the path of each fault for an invalid query", async () => {
+    test("a list returns 400 with the path of each fault for an invalid query", async () => {
       const { apiKey } = await service.newKey();
       for (const [query, path] of [
         ["limit=0", "limit"],
@@ -106,7 +106,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await get(apiKey, "events?limit=1e1")).statusCode, 400);
     });
 
-    test("returns 400 and creates nothing for an invalid or repeated reference", async () => {
+    test("an invalid or repeated reference returns 400 and creates nothing", async () => {
       const { apiKey } = await service.newKey();
       for (const reference of ["", "x".repeat(129), "a\nb", "a\u202eb", "\u200b"]) {
         const response = await create(apiKey, reference);
@@ -154,7 +154,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await list(b.apiKey, "reference=order-43")).items, []);
     });
 
-    test("lists each address once, newest or oldest first, while addresses are added", async () => {
+    test("a list contains each address once, even while addresses are added", async () => {
       const { apiKey } = await service.newKey();
       const other = await service.newKey();
       const made: string[] = [];
@@ -264,7 +264,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await get(mine.apiKey, path)).json(), row);
     });
 
-    test("lists only the account's events, in order, after a cursor", async () => {
+    test("a list contains only the account's events, in order, after a cursor", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const rows = [mine, other].flatMap(({ accountId }) =>
         Array.from({ length: 5 }, (_, i) => ({
@@ -337,7 +337,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await find("reference=order-2"), []);
     });
 
-    test("does not limit create requests of a key whose reads are limited", async () => {
+    test("limited reads of a key do not limit its create requests", async () => {
       const { apiKey } = await service.newKey();
       const reads = () => Promise.all(Array.from({ length: 200 }, () => get(apiKey, "events")));
       // The limit refills while the requests run, so a slow machine needs more requests.
@@ -347,7 +347,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(String(made.headers.ratelimit), /^"api-key";r=99;/);
     });
 
-    test("counts a read as use of the key, but not as a create request", async () => {
+    test("a read counts as use of the key, but not as a create request", async () => {
       const { accountId, apiKey } = await service.newKey();
       await get(apiKey, "events");
       await service.parts.accounts.usage.flush();

@@ -59,7 +59,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     const searchNothing = () => list(many.apiKey, "referenceContains=none");
 
-    test("returns 503 above three simultaneous searches, which delay no list", async () => {
+    test("a search gets 503 above three simultaneous searches, but lists do not wait", async () => {
       assert.deepEqual((await searchNothing()).json(), { items: [], next: null });
       let isOver = false;
       const all = Promise.all(Array.from({ length: searches }, searchNothing)).finally(() => {
@@ -83,7 +83,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await searchNothing()).statusCode, 200, "a place is free again");
     });
 
-    test("returns 429 after too many searches of an account, but still lists pages", async () => {
+    test("an account with too many searches gets 429, but can still list pages", async () => {
       const { limiter } = service.parts.accounts;
       const spendAll = async () => {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);

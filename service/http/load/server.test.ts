@@ -106,7 +106,7 @@ describe("create requests with a limit of zero", () => {
   });
 });
 
-test("returns 400 for two `Host` headers or an invalid `Host` header", async () => {
+test("the service returns 400 for two `Host` headers or an invalid `Host` header", async () => {
   const service = await startApp();
   const port = await listen(service);
   const ask = (about: string) =>
@@ -123,7 +123,7 @@ test("returns 400 for two `Host` headers or an invalid `Host` header", async () 
   await service.close();
 });
 
-test("returns 405 for CONNECT in the form of the API", async () => {
+test("the service returns 405 for CONNECT in the form of the API", async () => {
   const service = await startApp();
   const port = await listen(service);
   const answer = await exchange(port, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n");

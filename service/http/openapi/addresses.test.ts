@@ -41,7 +41,7 @@ after(async () => {
 });
 
 describe("documented responses about addresses and the service", () => {
-  test("returns 400, 401, or 403 for a credential that the operation does not accept", async () => {
+  test("a wrong credential returns 400, 401, or 403 as documented", async () => {
     const { apiKey } = await service.newKey();
     const clientId = await newClientId(service);
     const authorization = `Bearer ${apiKey}`;
@@ -62,7 +62,7 @@ describe("documented responses about addresses and the service", () => {
     }
   });
 
-  test("returns 400, 413, 415, 429, or 431 for an invalid create or check request", async () => {
+  test("an invalid create or check request gets 400, 413, 415, 429, or 431", async () => {
     const fields = Object.keys(newIntent());
     const wrong = JSON.stringify(Object.fromEntries(fields.map((field) => [field, 0])));
     for (const path of intentPaths) {
@@ -106,7 +106,7 @@ describe("documented responses about addresses and the service", () => {
     assert.deepEqual((await answers.expect(200, "/openapi.json", {})).json(), document);
   });
 
-  test("returns 409 if another address of the account has the reference", async () => {
+  test("the service returns 409 if another address of the account has the reference", async () => {
     const { apiKey } = await service.newKey();
     const create = (status: number) =>
       answers.expect(status, "/address/create", {
@@ -294,7 +294,7 @@ describe("documented responses about addresses and the service", () => {
     for (const path of constant) await answers.expect(431, path, { headers: manyHeaders });
   });
 
-  test("returns 500 if a record is corrupt, and 503 if the store does not respond", async () => {
+  test("a corrupt record returns 500, and a store that does not respond returns 503", async () => {
     const failing = await startApp();
     const { store } = failing.parts;
     const paths = Object.keys(document.paths).filter(isPublic);

@@ -76,12 +76,12 @@ describe("spec/openapi.json", () => {
     judgeEvent("webhook.test", JSON.parse(sent.body!));
   });
 
-  test("returns 404 for an unknown path, and 405 with `Allow` for a known path", async () => {
+  test("an unknown path returns 404, and a wrong method 405 with `Allow`", async () => {
     judgeAs(await service.app.inject({ url: "/v1/nothing" }), "UnknownPath");
     judgeAs(await service.app.inject({ method: "PUT", url: "/v1/chains" }), "MethodNotAllowed");
   });
 
-  test("returns 400, 417, or 431 for a message that is not parsed as a request", async () => {
+  test("a message that is not parsed as a request returns 400, 417, or 431", async () => {
     await service.app.listen({ host: "127.0.0.1", port: 0 });
     const long = `GET /v1/chains HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
     const expecting = "GET /v1/chains HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n";

@@ -104,7 +104,7 @@ describe("the pages", () => {
     assert.notEqual(held.headers.etag, (await app.inject({ url: "/a/" })).headers.etag);
   });
 
-  test("compresses the page of an address once and keeps up to a thousand pages", async (t) => {
+  test("an address's page is compressed once, and up to a thousand pages are kept", async (t) => {
     const { mock } = t.mock.method(zlib, "gzipSync");
     syncBuiltinESMExports();
     const many = Fastify();

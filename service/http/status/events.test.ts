@@ -75,17 +75,17 @@ after(async () => {
 const pathOf = (address: string) => `${base}/v1/address/${address}/events`;
 
 describe("GET /v1/address/{address}/events", () => {
-  test("returns 400 `invalid_request` for anything that is not an address", async () => {
+  test("an event stream returns 400 for anything that is not an address", async () => {
     assert.equal((await fetch(pathOf("0x12"))).status, 400);
   });
 
-  test("returns 404 `not_found` if no intent is stored", async () => {
+  test("an event stream returns 404 `not_found` if no intent is stored", async () => {
     const answer = await fetch(pathOf(`0x${"5a".repeat(20)}`));
     assert.equal(answer.status, 404);
     assert.match(answer.headers.get("content-type")!, /json/);
   });
 
-  test("returns 503 with `Retry-After` if an address has too many streams", async () => {
+  test("an event stream returns 503 if an address has too many streams", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const streams = [1, 2, 3].map(() => openStream(pathOf(address)));
     for (const stream of streams) await stream.nextStatus();

@@ -39,7 +39,7 @@ const fateOf = async (address: string, token: Hex, at?: TestApp) =>
 const openRecord = async () => keepRecord(server, await world.newRecord());
 
 describe("POST /v1/address/{address}/sent", () => {
-  test("returns 400 `invalid_request` unless the body names a token or transaction", async () => {
+  test("POST /sent returns 400 unless the body names a token or transaction", async () => {
     const { address } = await openRecord();
     const transactionHash = `0x${"1".repeat(64)}`;
     for (const body of [{}, { token: plain, transactionHash }, { token: "0x12" }, { other: 1 }]) {
@@ -49,12 +49,12 @@ describe("POST /v1/address/{address}/sent", () => {
     }
   });
 
-  test("returns 404 `not_found` for an address without an intent", async () => {
+  test("POST /sent returns 404 `not_found` for an address without an intent", async () => {
     const response = await report(plain, { token: plain });
     assert.equal(response.statusCode, 404);
   });
 
-  test("returns 429 `rate_limited` for many requests from one network", async () => {
+  test("POST /sent returns 429 `rate_limited` for many requests from one network", async () => {
     const { address } = await openRecord();
     const codes: number[] = [];
     for (let at = 0; at < 12; at++) {
@@ -65,39 +65,39 @@ describe("POST /v1/address/{address}/sent", () => {
     assert.ok(codes.slice(10).includes(429), codes.join());
   });
 
-  test("returns `unknown_transaction` for a hash that the chain does not have", async () => {
+  test("POST /sent returns `unknown_transaction` for a hash that is not on the chain", async () => {
     const { address } = await openRecord();
     const transactionHash = `0x${randomBytes(32).toString("hex")}`;
     const { problem, tokens } = await sentTo(address, { transactionHash });
     assert.deepEqual([problem, tokens], ["unknown_transaction", []]);
   });
 
-  test("returns `pays_nothing_here` for a transaction that paid somebody else", async () => {
+  test("POST /sent returns `pays_nothing_here` for a payment to somebody else", async () => {
     const { address } = await openRecord();
     const { transactionHash } = await world.pay(plain, 5n, plain);
     const { problem, tokens } = await sentTo(address, { transactionHash });
     assert.deepEqual([problem, tokens], ["pays_nothing_here", []]);
   });
 
-  test("returns `asked` for the intent's token while the address is open", async () => {
+  test("POST /sent returns `asked` for the intent's token while the address is open", async () => {
     const { address, intent } = await openRecord();
     await world.pay(address, 1n);
     assert.equal(await fateOf(address, intent.token), "asked");
   });
 
-  test("returns `automatic` for another listed token", async () => {
+  test("POST /sent returns `automatic` for another listed token", async () => {
     const record = await keepRecord(server, await world.newRecord({ token: plain }));
     await world.pay(record.address, 9n, listed);
     assert.equal(await fateOf(record.address, listed), "automatic");
   });
 
-  test("returns `empty` for a token that the address does not have", async () => {
+  test("POST /sent returns `empty` for a token that the address does not have", async () => {
     const { address } = await openRecord();
     assert.equal(await fateOf(address, plain), "empty");
     assert.equal(await fateOf(address, address), "empty");
   });
 
-  test("omits a symbol with hidden characters, and returns the claimed decimals", async () => {
+  test("POST /sent omits a symbol with hidden characters, and adds the decimals", async () => {
     const { address } = await openRecord();
     for (const [symbol, shown] of [
       ["FAIR", "FAIR"],
@@ -110,7 +110,7 @@ describe("POST /v1/address/{address}/sent", () => {
     }
   });
 
-  test("returns `left_to_owner` if the operator disabled returns of reported tokens", async () => {
+  test("POST /sent returns `left_to_owner` if the operator disabled returns", async () => {
     const desk = openDesk(store, log, 0);
     const off = await startApp({ store, chains: server.parts.chains, desk });
     const { address } = await openRecord();
@@ -119,7 +119,7 @@ describe("POST /v1/address/{address}/sent", () => {
     await off.app.close();
   });
 
-  test("returns `over_limit` if eight tokens already wait at the address", async () => {
+  test("POST /sent returns `over_limit` if eight tokens already wait at the address", async () => {
     const { address } = await openRecord();
     const code = (await world.client.getCode({ address: plain }))!;
     const fates: string[] = [];
@@ -132,7 +132,7 @@ describe("POST /v1/address/{address}/sent", () => {
   });
 });
 
-test(`queues at most ${namedPerAccountDay} reported tokens per account and day`, async () => {
+test(`POST /sent queues at most ${namedPerAccountDay} tokens per account and day`, async () => {
   const { address } = await openRecord();
   const { account_id } = await store.db
     .selectFrom("records")
@@ -172,7 +172,7 @@ async function serveWithLiar({ address }: AddressRecord, token: Hex) {
   return liar;
 }
 
-test("ignores a transfer or a balance that only one of two endpoints shows", async () => {
+test("POST /sent ignores a transfer that only one of two endpoints shows", async () => {
   const record = await openRecord();
   const two = await serveWithLiar(record, plain);
   const { transactionHash } = await world.pay(plain, 5n, plain);

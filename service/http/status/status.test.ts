@@ -13,21 +13,21 @@ const { world, server, get, stop } = await serveWorld();
 after(stop);
 
 describe("GET /v1/address/{address}/status", () => {
-  test("returns 400 `invalid_request` for anything that is not an address", async () => {
+  test("GET /status returns 400 `invalid_request` for anything but an address", async () => {
     const answer = await get("0x12/status");
     assert.equal(answer.statusCode, 400);
     assert.equal(answer.json().error.code, "invalid_request");
     assert.match(answer.json().error.message, /0x and 40 hex digits, found "0x12"$/);
   });
 
-  test("returns 404 `not_found` with empty issues if no intent is stored", async () => {
+  test("GET /status returns 404 `not_found` with empty issues if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}/status`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
     assert.equal(answer.headers["cache-control"], "no-store");
   });
 
-  test("returns 503 `chain_unavailable` and `Retry-After` if the chain's RPC fails", async () => {
+  test("GET /status returns 503 with `Retry-After` if the chain's RPC fails", async () => {
     const record = await world.newRecord();
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     await keepRecord(cut, record);
@@ -40,7 +40,7 @@ describe("GET /v1/address/{address}/status", () => {
     await cut.close();
   });
 
-  test("returns 503 `chain_unavailable` if the RPC serves a different chain", async () => {
+  test("GET /status returns 503 if the RPC serves another chain", async () => {
     const record = await world.newRecord();
     const other = await startWorld(1);
     const misled = await startApp({ chains: chainsAt(world, other.rpcUrl) });
@@ -52,7 +52,7 @@ describe("GET /v1/address/{address}/status", () => {
     await other.stop();
   });
 
-  test("returns 503 above the limit of pending statuses, and refuses no lookup", async () => {
+  test("GET /status returns 503 above the limit of pending statuses", async () => {
     const record = await world.newRecord();
     const silent = createServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
@@ -73,7 +73,7 @@ describe("GET /v1/address/{address}/status", () => {
     await busy.close();
   });
 
-  test("returns 503 for a chain that is no longer in the chains file", async () => {
+  test("GET /status returns 503 for a chain that is no longer in the chains file", async () => {
     const record = await world.newRecord();
     const without = await startApp();
     await keepRecord(without, record);
@@ -84,7 +84,7 @@ describe("GET /v1/address/{address}/status", () => {
     await without.close();
   });
 
-  test("returns 405 for a write", async () => {
+  test("GET /status returns 405 for a write", async () => {
     const url = `/v1/address/0x${"5a".repeat(20)}/status`;
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
@@ -205,7 +205,7 @@ describe("GET /v1/address/{address}/status", () => {
 describe("GET /v1/address/{address}/returns", () => {
   const returnsOf = (address: string, to = server) => get(`${address}/returns`, to);
 
-  test("returns 404 `not_found` with empty issues if no intent is stored", async () => {
+  test("GET /returns returns 404 `not_found` if no intent is stored", async () => {
     const answer = await returnsOf(`0x${"5a".repeat(20)}`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);

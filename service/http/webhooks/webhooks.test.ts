@@ -56,7 +56,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
       after(() => service.close());
       const newCaller = () => open(service);
 
-      test("returns 401 without a credential and 404 for another account's endpoint", async () => {
+      test("webhook requests get 401 without credential, 404 for another account", async () => {
         assert.equal((await service.app.inject({ url: api })).statusCode, 401);
         const [mine, other] = [await newCaller(), await newCaller()];
         const { id } = (await mine.post(api, { url })).json();
@@ -75,7 +75,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.deepEqual((await other.get(api)).json().endpoints, []);
       });
 
-      test("returns 400 for a private URL, an unknown type, and an eleventh endpoint", async () => {
+      test("a private URL, an unknown type, or an eleventh endpoint returns 400", async () => {
         const caller = await newCaller();
         for (const [input, field, expected] of [
           [{ url: "http://shop.example.com/" }, "url", "target_refused"],
@@ -95,7 +95,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.match(eleventh.message, /at most 10 endpoints per account, found 10: remove/);
       });
 
-      test("returns 400 `url_in_use` and the existing endpoint for a repeated URL", async () => {
+      test("a repeated URL returns 400 `url_in_use` and the existing endpoint", async () => {
         const caller = await newCaller();
         const { id } = (await caller.post(api, { url })).json();
         assert.equal((await caller.post(api, { url: `${url}?shop=2` })).statusCode, 200);
@@ -180,7 +180,7 @@ describe("webhooks in the public API only", () => {
       }
   });
 
-  test("returns 400 for an `Idempotency-Key` and for a body with too large fields", async () => {
+  test("an `Idempotency-Key` or a body with too large fields returns 400", async () => {
     const { apiKey } = await service.newKey();
     const authorization = `Bearer ${apiKey}`;
     const post = (headers: object, payload: object) =>

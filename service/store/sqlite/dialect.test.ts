@@ -50,7 +50,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
     const row = (text: string, bytes = Buffer.from("b")): Row => ({ bytes, number: null, text });
     const insert = (...rows: Row[]) => db.insertInto("rows").values(rows);
 
-    test("throws `SqliteError` with SQLite's code if SQLite refuses a statement", async () => {
+    test("a statement that SQLite refuses throws `SqliteError` with SQLite's code", async () => {
       await insert(row("once")).execute();
       const isUnique = (error: unknown) =>
         error instanceof Database.SqliteError &&
@@ -61,12 +61,12 @@ for (const [name, dialect] of Object.entries(dialects)) {
       await assert.rejects(sql`select`.execute(db), { code: "SQLITE_ERROR" });
     });
 
-    test("throws `TypeError` for a parameter type that SQLite does not have", async () => {
+    test("a statement throws `TypeError` for a parameter type unknown to SQLite", async () => {
       await assert.rejects(sql`select ${true}`.execute(db), TypeError);
       await assert.rejects(sql`select ${new Date()}`.execute(db), TypeError);
     });
 
-    test("rolls back a transaction that throws", async () => {
+    test("SQLite rolls back a transaction that throws", async () => {
       const failed = db.transaction().execute(async (transaction) => {
         await transaction.insertInto("rows").values(row("undone")).execute();
         throw new Error("no");
@@ -75,7 +75,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       assert.deepEqual(await db.selectFrom("rows").selectAll().execute(), []);
     });
 
-    test("returns values as Buffers, numbers, strings, and null", async () => {
+    test("statements return values as Buffers, numbers, strings, and null", async () => {
       const bytes = Buffer.from("part of a piece of memory that Buffers share");
       await insert({ id: 7, bytes, number: 1.5, text: "a" }).execute();
       await insert({ id: 8, bytes: new Uint8Array(), number: 2 ** 53 - 1, text: "é" }).execute();

@@ -92,7 +92,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return (await rows.executeTakeFirst())?.lane;
     };
 
-    test("serves an endpoint again only after all other waiting endpoints", async () => {
+    test("an endpoint is served again only after all other waiting endpoints", async () => {
       await pileUpGreedy(10, 4, 40);
       await start();
       let answered = 0;

@@ -12,7 +12,7 @@ for (const skew of [-tenMinutes, tenMinutes]) {
 
 for (const { skew, world, store } of chains) {
   describe(`a chain whose clock differs from the host's by ${skew} s`, () => {
-    test("expires intents according to the chain's own clock", async (context) => {
+    test("the executor expires intents according to the chain's own clock", async (context) => {
       const open = await world.newRecord({ secondsLeft: 120 });
       const closed = await world.newRecord({ secondsLeft: 2 });
       await saveRecords(store, [open, closed]);

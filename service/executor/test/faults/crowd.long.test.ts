@@ -11,7 +11,7 @@ const { world, store } = await prepare();
 
 describe("many payments", () => {
   const count = rounds(100, 1000);
-  test(`needs at most one transaction for each 10 of ${count} payments`, async (context) => {
+  test(`each 10 of ${count} payments need at most one transaction`, async (context) => {
     assert.ok((await executeAll(context, count)) <= count / 10);
     context.diagnostic(await figures());
   });

@@ -30,7 +30,7 @@ describe("a restart of PostgreSQL during executions", () => {
     await world.stop();
   });
 
-  test("executes and records each payment once despite database restarts", async (context) => {
+  test("each payment is executed and recorded once despite database restarts", async (context) => {
     const running = startCore(store, world.chains());
     context.after(running.stop);
     const records = await Promise.all(Array.from({ length: 30 }, () => world.newRecord()));

@@ -74,7 +74,7 @@ const settle = async (running: Running) => {
 };
 
 describe("work after an execution", () => {
-  test("returns a surplus after confirmations and charges gas after finality", async (context) => {
+  test("a surplus is returned after confirmations, gas charged at finality", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await pay(record, 130n);
@@ -93,7 +93,7 @@ describe("work after an execution", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("returns a payment whose execution was mined after the expiry", async (context) => {
+  test("a payment whose execution was mined after the expiry is returned", async (context) => {
     const record = await world.newRecord({ amount: 100n, secondsLeft: 600 });
     const running = start(context);
     await pay(record, 100n);
@@ -110,7 +110,7 @@ describe("work after an execution", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("repeats an execution and a return that a reorganization undid", async (context) => {
+  test("an execution and a return that a reorganization undid are repeated", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await step(running);

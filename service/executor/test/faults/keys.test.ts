@@ -224,7 +224,7 @@ describe("two keys", () => {
     );
   }
 
-  test("reports each key that does not sign, and how long payments wait", async () => {
+  test("the executor reports each key that does not sign, and how long payments wait", async () => {
     const silent = () => () => Promise.reject(new Error("no session"));
     start(() => ({ signers: mapSigners(twoKeys, silent) }));
     const eventsOf = (wanted: string) => running.events.filter(({ kind }) => kind === wanted);
@@ -281,7 +281,7 @@ describe("two keys", () => {
     await until("no transaction is pending", () => isAtRest(store));
   });
 
-  test("does not ask a key for a replacement shortly after the key failed to sign", async () => {
+  test("a key that failed to sign gets no replacement to sign shortly after", async () => {
     const signed = new Set<number>();
     let refused = 0;
     const signers = mapSigners([twoKeys[0]], (signer) => (transaction) => {

@@ -53,7 +53,7 @@ describe("kill -9", () => {
 
   for (const step of steps) {
     const times = rounds(1, 50);
-    test(`kills the executor at ${step} in ${times} rounds`, async () => {
+    test(`the executor is killed at ${step} in ${times} rounds`, async () => {
       for (let round = 0; round < times; round++) {
         const good = await world.newRecord();
         const bad = await world.newRecord({ reverts: true, amount: unit });

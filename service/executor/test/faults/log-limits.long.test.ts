@@ -55,7 +55,7 @@ async function blocksOf({ address }: AddressRecord) {
   return { paid: Number(paid?.blockNumber), executed: Number(executed?.blockNumber) };
 }
 
-test(`executes new payments before it has read ${blocksBehind} earlier blocks`, async (context) => {
+test(`new payments are executed before ${blocksBehind} older blocks are read`, async (context) => {
   const [old, fresh] = [await world.newRecord(), await world.newRecord()];
   await saveRecords(store, [old, fresh]);
   const pay = async ({ address, intent }: AddressRecord) => {

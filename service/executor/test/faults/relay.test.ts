@@ -68,7 +68,7 @@ describe("private relays", () => {
   for (const fault of ["drops_broadcasts", "timeout", "500"] as const) {
     const options = fault === "drops_broadcasts" ? {} : onlyLong;
     test(
-      `sends no transaction to other endpoints while the relay fails (${fault})`,
+      `the executor sends no transaction to other endpoints while the relay fails (${fault})`,
       options,
       async (context) => {
         const running = await payWith(context, fault, alone);
@@ -88,7 +88,7 @@ describe("private relays", () => {
     );
   }
 
-  test("logs a refusing relay's name and sends nothing to other endpoints", async (context) => {
+  test("a refusing relay is named in the log; other endpoints get nothing", async (context) => {
     refusal = "not today";
     const running = await payWith(context, "drops_broadcasts", alone);
     const refused = () => running.events.find(({ kind }) => kind === "send_refused");
@@ -164,7 +164,7 @@ describe("private relays", () => {
     },
   );
 
-  test("sends transactions to no other endpoint if the relay is honest", async (context) => {
+  test("other endpoints get no transactions if the relay is honest", async (context) => {
     const running = await payWith(context, "none", alone);
     await until("it is executed", running.isExecuted);
     await until("no transaction is pending", () => isAtRest(store));

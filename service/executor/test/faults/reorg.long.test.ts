@@ -61,7 +61,7 @@ describe("reorgs", () => {
     (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
   for (let round = 0; round < rounds(1, 10); round++) {
-    test(`executes again after an execution is undone (${round})`, async (context) => {
+    test(`the executor executes again after an execution is undone (${round})`, async (context) => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();
@@ -78,7 +78,7 @@ describe("reorgs", () => {
       await running.stop();
     });
 
-    test(`charges an execution once if it is undone after finality (${round})`, async (context) => {
+    test(`an execution undone after finality is charged once (${round})`, async (context) => {
       const records = await paid();
       const running = start();
       context.after(running.stop);
@@ -105,7 +105,7 @@ describe("reorgs", () => {
       await assertBooksAreExact(world, store);
     });
 
-    test(`charges an execution to the day of the execution's block (${round})`, async (context) => {
+    test(`an execution is charged to the day of its block (${round})`, async (context) => {
       const records = await paid();
       const running = start();
       context.after(running.stop);

@@ -82,7 +82,7 @@ for (const bound of ["perDayMax", "perAccountMax"] as const) {
   });
 }
 
-test("replaces a transaction only after the key's balance covers the cost", async (context) => {
+test("a transaction is replaced only after the key's balance covers the cost", async (context) => {
   await silent.behave("drops_broadcasts");
   const running = startCore(store, world.chains([silent.url]), (core) => ({
     ...core,

@@ -224,7 +224,7 @@ describe("after a restore from a backup", () => {
   });
 
   test(
-    "charges only today's transactions after the loss of all tables",
+    "the executor charges only today's transactions after the loss of all tables",
     onlyLong,
     async (context) => {
       tick(100);
@@ -252,7 +252,7 @@ describe("after a restore from a backup", () => {
   );
 
   test(
-    "charges a nonce's highest cost once if no node has the transaction",
+    "the executor charges a nonce's highest cost once if no node has the transaction",
     onlyLong,
     async (context) => {
       const restore = await backUp();
@@ -284,7 +284,7 @@ describe("after a restore from a backup", () => {
     },
   );
 
-  test("charges at most the remaining daily budget for unknown transactions", async (context) => {
+  test("unknown transactions are charged at most the remaining daily budget", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -314,7 +314,7 @@ describe("after a restore from a backup", () => {
   });
 });
 
-test("charges every transaction even if one of two endpoints lies about dates", async (context) => {
+test("each transaction is charged even if one of two endpoints misdates it", async (context) => {
   const restore = await backUp();
   tick(100);
   const first = start(context);
@@ -340,7 +340,7 @@ test("charges every transaction even if one of two endpoints lies about dates", 
 for (const count of [2, 3]) {
   const options = count === 2 ? {} : onlyLong;
   test(
-    `charges nothing if one of ${count} endpoints reports too high a nonce`,
+    `the executor charges nothing if one of ${count} endpoints reports too high a nonce`,
     options,
     async (context) => {
       tick(100, 5);

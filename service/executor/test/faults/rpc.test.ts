@@ -66,7 +66,7 @@ describe("endpoints that misbehave", () => {
   for (const fault of [...alone, "lies_on_receipts" as const]) {
     const options = ["timeout", "stale", "lies_on_receipts"].includes(fault) ? {} : onlyLong;
     test(
-      `resumes automatically after a failure of the only endpoint (${fault})`,
+      `the executor resumes automatically after a failure of the only endpoint (${fault})`,
       options,
       async (context) => {
         for (let round = 0; round < rounds(1, 10); round++)
@@ -77,7 +77,7 @@ describe("endpoints that misbehave", () => {
 
   for (const fault of ["timeout", "stale", "false_failure"] as const) {
     const options = fault === "false_failure" ? {} : onlyLong;
-    test(`continues with one endpoint if the other fails (${fault})`, options, async (context) => {
+    test(`the executor survives a fault of one endpoint (${fault})`, options, async (context) => {
       for (let round = 0; round < rounds(1, 10); round++) {
         const events = await surviveWith(context, [proxy.url, world.rpcUrl], fault);
         const failed = events.some((event) => event.kind === "attempt_failed");

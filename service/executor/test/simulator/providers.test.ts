@@ -167,7 +167,7 @@ describe("nine of ten passes take no half second longer if one of three endpoint
   }
 });
 
-test("does not raise the fee of a transaction that both endpoints call underpriced", async () => {
+test("the fee of a transaction that both endpoints call underpriced is not raised", async () => {
   let refusals = 0;
   // With these options, no transaction becomes old enough to be replaced, and the base fee does not
   // change.
@@ -214,7 +214,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
   /** With this setting, no transaction becomes old enough to be replaced. */
   const patient = { stuckSeconds: 600 };
 
-  test("executes payments within a minute if nodes demand a minimum gas price", async (t) => {
+  test("payments need at most 5 more blocks if nodes demand a minimum gas price", async (t) => {
     const { faults, waitBlocksMax } = await historyWith(besu(), plain);
     const more = waitBlocksMax - (await historyWith({}, plain)).waitBlocksMax;
     t.diagnostic(`${more} blocks more`);
@@ -222,7 +222,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
     assert.ok(more <= 5, `${more} blocks more`);
   });
 
-  test("does not raise the fee if one of two endpoints reports a higher price", async () => {
+  test("the fee is not raised if one of two endpoints reports a higher price", async () => {
     const { faults, priorityMax } = await historyWith(besu(1), plain, patient);
     assert.deepEqual(faults, []);
     assert.equal(priorityMax, minimum - 10n);

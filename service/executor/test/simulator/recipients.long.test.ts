@@ -147,7 +147,7 @@ describe("finds all payments if an endpoint refuses one form of log query", () =
 });
 
 describe("the form of log queries", () => {
-  test("queries by recipients on a busy chain and finds the same payments", async () => {
+  test("the service queries by recipients on a busy chain and finds the payments", async () => {
     for (const seed of seeds) {
       const few = await historyOf(seed, {});
       const all = await historyOf(seed, { tuning: byTokens });
@@ -159,13 +159,13 @@ describe("the form of log queries", () => {
     }
   });
 
-  test("queries by tokens on a quiet chain after the volume of logs is known", async () => {
+  test("the service queries by tokens on a quiet chain of known log volume", async () => {
     const { faults, queries } = await historyOf(1, { strangers: 0 });
     assert.deepEqual(faults, []);
     assert.ok(queries.byTokens > 0, JSON.stringify(queries));
   });
 
-  test("queries only by tokens if there are too many records", async () => {
+  test("the service queries only by tokens if there are too many records", async () => {
     const { faults, queries } = await historyOf(1, { tuning: { recipientsMax: 4 } });
     assert.deepEqual(faults, []);
     assert.ok(queries.byRecipients < 60 && queries.byTokens > 200, JSON.stringify(queries));
