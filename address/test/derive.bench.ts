@@ -5,7 +5,8 @@
 // any library that uses this keccak. "noble's keccak" is the library with noble's complete keccak
 // instead of its own sponge. A second benchmark decodes terms to intents, as a lookup does. This
 // benchmark runs once with terms that share addresses and functions, and once with terms that share
-// none, so that the caches do not help. Results are medians. `npm run bench` builds the package
+// none, so that the caches do not help. A third benchmark converts terms from hex to bytes and
+// back. Results are medians. `npm run bench` builds the package
 // first, because users run the built package, and not the TypeScript sources.
 
 import assert from "node:assert/strict";
@@ -29,6 +30,7 @@ const dist = (name: string) => import(new URL(`../dist/${name}.js`, import.meta.
 const { decodeTerms, factoryAddress, initCodePrefix, makeRecord }: typeof import("../index.ts") =
   await dist("index");
 const { keccak256 }: typeof import("../keccak/keccak.ts") = await dist("keccak/keccak");
+const { fromHex, toHex }: typeof import("../abi/hex.ts") = await dist("abi/hex");
 const hasher = await createKeccak(256);
 const wasmKeccak: Keccak = (bytes) => hasher.init().update(bytes).digest("binary");
 
@@ -196,6 +198,22 @@ const decoding =
       return () => decodeTerms(terms, { keccak: wasmKeccak });
     });
 
+/** Converts the terms of a sample to bytes and back. */
+const converting =
+  (fromText: (text: Hex) => Uint8Array, toText: (bytes: Uint8Array) => string): Contender =>
+  (calls) =>
+    samples(calls).map((intent) => {
+      const { terms } = makeRecord(intent);
+      return () => toText(fromText(terms));
+    });
+
+const plainFromHex = (text: Hex) =>
+  Uint8Array.from({ length: text.length / 2 - 1 }, (_, at) =>
+    Number.parseInt(text.slice(2 * at + 2, 2 * at + 4), 16),
+  );
+const plainToHex = (bytes: Uint8Array) =>
+  `0x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+
 /**
  * Returns a function that computes only the hashes that `makeRecord` computes. The inputs of the
  * hashes are recorded in advance.
@@ -228,6 +246,8 @@ const contenders: Record<string, () => Contender> = {
   "WASM's hashes": () => ofSamples(hashesAlone(wasmKeccak)),
   decoding: () => decoding(samples),
   "decoding strangers'": () => decoding(strangers),
+  hex: () => converting(fromHex, toHex),
+  "plain hex": () => converting(plainFromHex, plainToHex),
 };
 
 /**
@@ -294,6 +314,8 @@ async function compare(): Promise<void> {
     const [known, strange] = [rate("decoding"), rate("decoding strangers'")];
     const times = `${(known / strange).toFixed(2)}x of those where nothing recurs`;
     console.log(`  terms decoded, WASM ${thousands(known)}, ${times}`);
+    const [converted, plain] = [rate("hex"), rate("plain hex")];
+    console.log(`  hex ${thousands(converted)}, ${(converted / plain).toFixed(1)}x of plain code`);
   }
 }
 

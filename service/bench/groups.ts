@@ -1,0 +1,90 @@
+// node bench/groups.ts measures how long statements with groups of rows take (flow/groups.ts), on
+// SQLite and PostgreSQL, in a database in which one account has 200,000 rows of every kind. On
+// SQLite, other statements have to wait for so long. Prints medians in milliseconds, and the time
+// per row. With fewer rows, the time per row is longer, because each statement has a fixed cost.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Kysely, sql } from "kysely";
+import { openStore } from "../roles/open-store.ts";
+import type { Tables } from "../store/tables.ts";
+import { median } from "../testing/median.ts";
+import { startPostgres } from "../testing/postgres.ts";
+import { accounts, addressOf, fill } from "../testing/statements/account.ts";
+
+const size = Number(process.env.SIZE ?? 200_000);
+const rounds = Number(process.env.ROUNDS ?? 31);
+const sizes = [10, 25, 50, 100, 250, 1_000];
+
+/** One statement for the rows with these numbers. */
+type Statement = (db: Kysely<Tables>, numbers: readonly number[]) => Promise<unknown>;
+
+const statements: Readonly<Record<string, Statement>> = {
+  "short: deletes events by ID": (db, numbers) =>
+    db
+      .deleteFrom("events")
+      .where(
+        "id",
+        "in",
+        numbers.map((number) => `evt_many${number}`),
+      )
+      .execute(),
+  "costly: inserts deliveries": (db, numbers) =>
+    db
+      .insertInto("webhook_deliveries")
+      .values(
+        numbers.map((number) => ({
+          ...{ id: `whd_new${number}`, endpoint_id: "whe_new", event_id: `evt_new${number}` },
+          ...{ type: "address.funded", address: addressOf(number), sequence: 1, attempts: 0 },
+          ...{ state: "waiting" as const, due_at: 1, created_at: 1 },
+        })),
+      )
+      .execute(),
+  "walked: searches records by number": (db, [first = 0, ...others]) =>
+    sql`select seq from records where seq > ${first} and seq <= ${first + others.length + 1}
+      and expires_at > 9000000000`.execute(db),
+  "withTerms: reads terms by address": (db, numbers) =>
+    db
+      .selectFrom("records")
+      .select(["address", "terms"])
+      .where(
+        "address",
+        "in",
+        numbers.map((number) => addressOf(number)),
+      )
+      .execute(),
+};
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  const directory = mkdtempSync(join(tmpdir(), "groups-"));
+  const postgres = dialect === "postgres" ? await startPostgres({ fsync: "on" }) : undefined;
+  const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+  try {
+    await fill(store, size);
+    console.log(`${dialect}, ${size} rows of ${accounts.many}`);
+    for (const [name, run] of Object.entries(statements)) {
+      // Statements read other rows in each round, as the service does.
+      let next = 0;
+      const tookMs = new Map(sizes.map((count): [number, number[]] => [count, []]));
+      for (let round = 0; round <= rounds; round++) {
+        for (const count of sizes) {
+          const numbers = Array.from({ length: count }, (_, at) => ((next + at) * 97) % size);
+          next += count;
+          const startedAtMs = performance.now();
+          await run(store.db, numbers);
+          if (round > 0) tookMs.get(count)!.push(performance.now() - startedAtMs);
+        }
+      }
+      const shown = [...tookMs].map(([count, all]) => {
+        const ms = median(all);
+        return `${count}: ${ms.toFixed(2)} ms (${((ms * 1_000) / count).toFixed(1)} µs each)`;
+      });
+      console.log(`  ${name.padEnd(36)} ${shown.join("  ")}`);
+    }
+  } finally {
+    await store.close();
+    await postgres?.stop();
+    rmSync(directory, { recursive: true });
+  }
+}
