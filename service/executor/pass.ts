@@ -179,7 +179,7 @@ export type Tuning = FollowTuning & {
   pollMs: number;
   /**
    * A process can take another process's lease if it has seen no change in the lease's row for this
-   * time, by its own clock.
+   * time, by its own clock (`watchLease` in ledger/lease.ts).
    */
   leaseMs: number;
   /** A pending transaction is sent again after this time. */

@@ -23,7 +23,7 @@ import {
   readWaitedSeconds,
   work,
 } from "./jobs/work.ts";
-import { type Fence, type Lease, LeaseLost } from "./ledger/lease.ts";
+import { type Fence, LeaseLost, type LeaseWatch, watchLease } from "./ledger/lease.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
 import type { Parts, Pass } from "./pass.ts";
@@ -62,8 +62,8 @@ type LeaseMemory = {
   lease: {
     /** The lease that this process has. */
     fence: Fence | undefined;
-    /** The lease of another process, and the time of its last observed change. */
-    watched: { lease: Lease; sinceMs: number } | undefined;
+    /** Observes the lease of another process. */
+    isUnchanged: LeaseWatch;
   };
 };
 
@@ -98,7 +98,7 @@ export function openMemory(parts: Parts): Memory {
     relays: openRelays(chain.chainId, relays, report, { clock, sleep: timer }),
     pace: openBlockPace(tuning.pollMs),
     follow: openFollowMemory(),
-    lease: { fence: undefined, watched: undefined },
+    lease: { fence: undefined, isUnchanged: watchLease(clock) },
     clock: undefined,
     ...openRestMemory(clock()),
     ...openLooksMemory(),
@@ -197,26 +197,10 @@ async function holdLease(parts: Parts, { lease }: LeaseMemory): Promise<Fence | 
   }
   const found = await ledger.findLease(chain.chainId);
   const isFree = !found || found.holder === "";
-  if (!isFree && !isExpired(lease, found, parts.clock(), tuning.leaseMs)) return undefined;
+  if (!isFree && !lease.isUnchanged(found, tuning.leaseMs)) return undefined;
   lease.fence = await ledger.takeLease(chain.chainId, instance, found);
   if (lease.fence) report({ kind: "lease_taken", epoch: lease.fence.epoch });
   return lease.fence;
-}
-
-/** Returns whether the lease has been unchanged for `leaseMs`, by this process's clock. */
-function isExpired(
-  memory: LeaseMemory["lease"],
-  lease: Lease,
-  nowMs: number,
-  leaseMs: number,
-): boolean {
-  const { watched } = memory;
-  const isSame = watched?.lease.epoch === lease.epoch && watched.lease.renewals === lease.renewals;
-  if (!watched || !isSame) {
-    memory.watched = { lease, sinceMs: nowMs };
-    return false;
-  }
-  return nowMs - watched.sinceMs >= leaseMs;
 }
 
 /** Opens a view of the chain. Returns undefined if a pass would find no work. */

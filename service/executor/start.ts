@@ -14,6 +14,7 @@ import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import type { ExecutorEvent } from "./events.ts";
 import { countEvents, openEventLog } from "./events.ts";
+import { renewalMsMax } from "./ledger/lease.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { feePolicyOf } from "./money/fees.ts";
 import { convertToWei, toTipPrices } from "./money/tips.ts";
@@ -50,11 +51,6 @@ export type Executor = {
  * that the executor does not lose the lease while a pass waits for an endpoint.
  */
 const rpcTimeoutMs = 4000;
-/**
- * The longest wait between two polls while a WebSocket is open but announces no block, unless
- * `pollMs` is longer.
- */
-const quietMsMax = 10_000;
 
 export type ExecutorParts = {
   store: Pick<Store, "db" | "dialect">;
@@ -98,8 +94,8 @@ export function openParts(
   const count = countEvents(parts.registry);
   const instance = randomUUID();
   const leaseMs = config.executorLeaseSeconds * 1000;
-  // Each pass renews the lease, so passes are needed even if no new block arrives.
-  const quietMs = Math.min(quietMsMax, leaseMs / 3);
+  // Each poll renews the lease, so polls are necessary even while a WebSocket announces no block.
+  const quietMs = Math.min(renewalMsMax, leaseMs / 3);
   return parts.chains.map((chain) => {
     const heads = followHeads(chain.wsUrls, { stopping, quietMs });
     const logEvent = openEventLog(log.child({ chainId: chain.chainId }));

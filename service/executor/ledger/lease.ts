@@ -27,17 +27,42 @@ export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Le
     .executeTakeFirst();
 }
 
-/**
- * The time after which a lease that was not renewed counts as ended. An executor renews its lease
- * at each poll, at least every ten seconds, and with each of its writes.
- */
-const silentMs = 60_000;
+/** Returns whether a chain's lease has not changed for `ms` milliseconds. */
+export type LeaseWatch = (lease: Lease, ms: number) => boolean;
 
 /**
- * Returns a function that checks whether an executor renews a chain's lease. The lease of an
- * executor that was killed still names this executor as its holder. So the function compares the
- * lease with its previous value. The function returns false if nobody holds the lease, or if the
- * lease has not changed for a minute.
+ * Observes the lease of one chain. The lease of an executor that was killed still names this
+ * executor as its holder, so only a change of the lease shows that its holder is running. A change
+ * counts from the call of the returned function that first sees it.
+ *
+ * @param nowMs milliseconds of a monotonic clock
+ */
+export function watchLease(nowMs: () => number): LeaseWatch {
+  let seen: { lease: Lease; sinceMs: number } | undefined;
+  return (lease, ms) => {
+    const isSame = seen?.lease.epoch === lease.epoch && seen.lease.renewals === lease.renewals;
+    if (!seen || !isSame) seen = { lease, sinceMs: nowMs() };
+    return nowMs() - seen.sinceMs >= ms;
+  };
+}
+
+/**
+ * The longest time between two renewals, unless the poll interval is longer. An executor renews its
+ * lease at each poll and with each of its writes.
+ */
+export const renewalMsMax = 10_000;
+
+/**
+ * The time after which the API considers the holder of an unchanged lease as ended. This time is
+ * longer than `leaseMs` (15 s by default), after which another executor takes the lease, because a
+ * takeover must not appear as an outage. A short `leaseMs` does no harm, because the next write of
+ * a holder that was only slow is refused.
+ */
+const endedMs = 6 * renewalMsMax;
+
+/**
+ * Returns a function that checks whether an executor renews a chain's lease. The function returns
+ * false if nobody holds the lease, or if the lease has not changed for {@link endedMs}.
  *
  * @param nowMs milliseconds of a monotonic clock
  */
@@ -45,17 +70,13 @@ export function leaseWatcher(
   db: Kysely<Tables>,
   nowMs: () => number,
 ): (chainId: number) => Promise<boolean> {
-  const seen = new Map<number, Pick<Lease, "epoch" | "renewals"> & { sinceMs: number }>();
+  const watches = new Map<number, LeaseWatch>();
   return async (chainId) => {
     const lease = await findLease(db, chainId);
     if (!lease?.holder) return false;
-    const { epoch, renewals } = lease;
-    const known = seen.get(chainId);
-    if (known && known.epoch === epoch && known.renewals === renewals) {
-      return nowMs() - known.sinceMs < silentMs;
-    }
-    seen.set(chainId, { epoch, renewals, sinceMs: nowMs() });
-    return true;
+    const isUnchanged = watches.get(chainId) ?? watchLease(nowMs);
+    watches.set(chainId, isUnchanged);
+    return !isUnchanged(lease, endedMs);
   };
 }
 
