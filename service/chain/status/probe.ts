@@ -29,6 +29,17 @@ const holdingBytes = 128;
 export const holdersMax = 150;
 
 /**
+ * Returns a smaller number of holders per read after all endpoints failed to answer a read.
+ *
+ * @param failed the number of holders in the failed read
+ */
+export const fewerHolders = (size: number, failed: number): number =>
+  Math.max(1, Math.floor(Math.min(size, failed) / 4));
+
+/** Returns a larger number of holders per read, at most `sizeMax`, after a successful read. */
+export const moreHolders = (size: number, sizeMax: number): number => Math.min(sizeMax, size * 2);
+
+/**
  * Returns, for each called endpoint, the balances of `holders` in order.
  *
  * @param groupMax the number of holders per call, at most {@link holdersMax}

@@ -18,7 +18,13 @@
 
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
-import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.ts";
+import {
+  fewerHolders,
+  type Holder,
+  holdersMax,
+  moreHolders,
+  readHoldings,
+} from "../../chain/status/probe.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf, statementRows } from "../../flow/groups.ts";
 import type { FollowMemory, Turn } from "../../follow/parts.ts";
@@ -293,11 +299,11 @@ async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Prob
       found.paid.push(...paid);
       found.isCorroborated &&= isCorroborated;
     }
-    looks.stepMax = Math.min(looks.stepMax * 2, rowsMax);
+    looks.stepMax = moreHolders(looks.stepMax, rowsMax);
     return found;
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
-    looks.stepMax = Math.max(1, Math.floor(Math.min(looks.stepMax, holders.length) / 4));
+    looks.stepMax = fewerHolders(looks.stepMax, holders.length);
     // If no endpoint answers even for a single vault, the vault is skipped and read again later.
     return holders.length > 1 ? undefined : { ...found, isWhole: false };
   }

@@ -9,8 +9,10 @@ import type { Usable } from "../../chain/rpc/view.ts";
 import {
   coinOf,
   countOnce,
+  fewerHolders,
   type Holder,
   holdersMax,
+  moreHolders,
   readHoldings,
 } from "../../chain/status/probe.ts";
 import { groupsOf } from "../../flow/groups.ts";
@@ -208,12 +210,12 @@ async function readGroups(
       holdings.push(...shown!);
     } catch (error) {
       if (error instanceof ChainUnavailable) {
-        memory.perCallMax = Math.max(1, Math.floor(Math.min(perCallMax, some.length) / 4));
+        memory.perCallMax = fewerHolders(perCallMax, some.length);
       }
       throw error;
     }
   }
-  memory.perCallMax = Math.min(holdersMax, memory.perCallMax * 2);
+  memory.perCallMax = moreHolders(memory.perCallMax, holdersMax);
   return holdings;
 }
 
