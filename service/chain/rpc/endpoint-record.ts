@@ -1,6 +1,10 @@
 // Keeps one record per endpoint, with the endpoint's health, head, score, and refused requests.
 // Only this module writes to a record. The networks, the chain loop, and the executor's jobs read
 // records, and report results to this module. pace.ts contains the rate that the provider allows.
+//
+// `FollowMemory.shown` (follow/parts.ts) also has an entry per endpoint, but is not part of its
+// record. It is about the cursor of one chain's loop, and a reorganization resets it with the
+// cursor.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
