@@ -31,6 +31,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { estimateGas, getBalance, getChainId, getCode } from "viem/actions";
 import { concat, isHex, keccak256 } from "viem/utils";
 import { forkFault, missingPeriphery, peripheryNames } from "./check.ts";
+import { transactionGasMin } from "./execution-gas.ts";
 import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused } from "./rpc/json-rpc.ts";
 
@@ -190,8 +191,6 @@ export function readBringKey(file: string | undefined): Hex {
 export type EstimatedStep = { name: string; gas: bigint; wei: bigint; data: Hex };
 
 const noSalt: Hex = `0x${"00".repeat(32)}`;
-/** The gas of a plain transfer, which is the minimum for every transaction. */
-const transferGas = 21_000n;
 
 /**
  * Estimates the transactions with which the account `from` can deploy the missing contracts.
@@ -216,7 +215,7 @@ export async function estimateBring(
     await assertDeployerDeployable(reader);
     const missing = fundingWei - (await getBalance(reader, { address: sender }));
     if (missing > 0n) {
-      steps.push({ name: "deployer", gas: transferGas, wei: missing, data: "0x" });
+      steps.push({ name: "deployer", gas: BigInt(transactionGasMin), wei: missing, data: "0x" });
     }
   }
   const deploy = async (name: string, creationCode: Hex, salt: Hex = noSalt) => {

@@ -1,5 +1,8 @@
-// The rules for an execution's gas limit. The executor sets its limits by these rules. The check of
-// an intent warns if the resulting limit would be too low.
+// The rules for the gas limits of transactions. The executor sets its limits by these rules. The
+// check of an intent warns if the resulting limit would be too low.
+
+/** The gas of a plain transfer, which is the minimum for every transaction. */
+export const transactionGasMin = 21_000;
 
 /** The largest gas limit with which the executor simulates one execution. */
 export const executionGasMax = 5_000_000;

@@ -27,6 +27,7 @@ import {
   otherTerms,
   type SaveOutcome,
   type Store,
+  savesPerCommit,
   termsByAddress,
   UnavailableError,
 } from "./store.ts";
@@ -49,11 +50,6 @@ const lookupsPerGroupMax = 32;
  * that it processes, and the next group.
  */
 const lookupGroupsMax = 2;
-/**
- * A group with this number of records is sent immediately, so that the writing thread can start
- * while more requests arrive.
- */
-const createsPerGroupMax = 16;
 
 /** Returns the path of the SQLite database. */
 export const sqliteFile = (dataDirectory: string): string => join(dataDirectory, "service.db");
@@ -232,7 +228,9 @@ function recordWriter(file: string): RecordWriter {
     return readOutcomes(rows, await thread.ask(rows));
   };
   const save = together<NewRecord, SaveOutcome>(send, {
-    sizeMax: createsPerGroupMax,
+    // A group of this size is sent immediately, so that the writing thread can start while more
+    // requests arrive.
+    sizeMax: savesPerCommit,
     runningMax: Number.POSITIVE_INFINITY,
   });
 

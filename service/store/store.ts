@@ -36,6 +36,9 @@ export type NewRecord = {
  */
 export type SaveOutcome = "saved" | "exists" | { usedBy: Uint8Array };
 
+/** Any store saves up to this number of simultaneous records with one commit. */
+export const savesPerCommit = 16;
+
 export type Store = {
   dialect: Dialect;
 

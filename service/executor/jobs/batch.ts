@@ -4,7 +4,7 @@
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";
-import { gasMargin } from "../../chain/execution-gas.ts";
+import { gasMargin, transactionGasMin } from "../../chain/execution-gas.ts";
 import { midnightAfter } from "../../flow/days.ts";
 import { computeWaitSeconds, type JobUpdate } from "../ledger/jobs.ts";
 import type { Share } from "../ledger/purposes.ts";
@@ -245,7 +245,7 @@ export function computeRecoveryGas(item: Examined, transfers: readonly { gas: nu
 const ordinaryGas = 50_000;
 /** EIP-7623: the gas of a zero byte; other bytes cost four times as much. */
 const calldataGas = 4;
-const calldataFloor = { base: 21_000, gas: 10 };
+const calldataFloor = { base: transactionGasMin, gas: 10 };
 
 /** Returns the approximate cost of a recovery in wei, at the current fees. */
 export function estimateRecoveryCost(item: Examined, { neededPerGas, perByte }: Purse): bigint {

@@ -3,6 +3,7 @@
 
 import type { Hex } from "executable-address";
 import { keccak256, size } from "viem/utils";
+import { transactionGasMin } from "../../chain/execution-gas.ts";
 import { type Call, ChainUnavailable, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
 import type { RelayAnswer, Relays } from "../../chain/rpc/network.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
@@ -64,11 +65,10 @@ export const openSendMemory = (): SendMemory => ({
 export type SendPass = Pass<SendMemory & { relays: Relays }>;
 
 /**
- * The gas of a zero-value transfer from a key to itself. Such a transfer fills a gap in the nonces,
- * or replaces a transaction that has become pointless.
+ * A zero-value transfer from a key to itself. It fills a gap in the nonces, or replaces a
+ * transaction that has become pointless.
  */
-export const idleGas = 21_000;
-const nothing = { data: "0x", gas: idleGas } as const;
+export const emptyTransfer = { data: "0x", gas: transactionGasMin } as const;
 
 /** The maximum gas limit of a transaction (EIP-7825). */
 const transactionGasMax = 16_777_216n;
@@ -173,7 +173,7 @@ export const measureSize = ({ gas, data }: Sized) => ({ gas, bytes: size(data) }
  */
 export function computeCostMax({ transactions, ...purpose }: Purpose, perByte: bigint): bigint {
   const costs = transactions.map(({ isFill, fee }) =>
-    computeCost(measureSize(isFill ? nothing : purpose), fee.maxFee, perByte),
+    computeCost(measureSize(isFill ? emptyTransfer : purpose), fee.maxFee, perByte),
   );
   return costs.reduce(max, 0n);
 }
@@ -244,7 +244,7 @@ export async function replace(
   const computeRaise = (order: Sized) =>
     fee ? computeCost(measureSize(order), fee.maxFee, purse.perByte) - spoken : 0n;
   const isIdle = isMoot || isTooMuch(computeRaise(purpose));
-  const order: Order = isIdle ? { ...purpose, kind: "fill", ...nothing } : purpose;
+  const order: Order = isIdle ? { ...purpose, kind: "fill", ...emptyTransfer } : purpose;
   const raise = computeRaise(order);
   if (!fee || isTooMuch(raise)) {
     parts.report({ kind: "fee_capped", nonce: purpose.nonce });

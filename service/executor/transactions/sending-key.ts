@@ -12,7 +12,7 @@ import { adoptUnknown, type UnknownNonces } from "./foreign.ts";
 import {
   broadcast,
   canAfford,
-  idleGas,
+  emptyTransfer,
   measureSize,
   openPurse,
   type Purse,
@@ -182,7 +182,7 @@ async function fillGaps(
   for (let gap = nonce; gap < Math.min(next, nonce + gapsPerPassMax); gap++) {
     if (known.has(gap)) continue;
     const purse = await openPurse();
-    const order = { kind: "fill", nonce: gap, data: "0x", gas: idleGas, shares: [] } as const;
+    const order = { kind: "fill", nonce: gap, ...emptyTransfer, shares: [] } as const;
     const size = measureSize(order);
     if (!canAfford(purse, size)) continue;
     await send(pass, purse, order);

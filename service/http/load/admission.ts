@@ -4,6 +4,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { savesPerCommit } from "../../store/store.ts";
 import { Refusal, toAnswer } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 
@@ -141,11 +142,8 @@ const windowMs = 100;
  * extended.
  */
 const responsesMin = 5;
-/**
- * The lowest limit. Up to this number of create requests can share one commit, so they hardly delay
- * each other.
- */
-const limitMin = 16;
+/** The lowest limit. These create requests can share a commit, so they hardly delay each other. */
+const limitMin = savesPerCommit;
 const limitAtStart = 256;
 /** The highest acceptable latency, as a multiple of the latency at low load. */
 const latencyFactorMax = 4;
