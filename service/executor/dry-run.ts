@@ -4,13 +4,14 @@
 import type { Hex } from "executable-address";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import { once } from "../flow/together.ts";
 import { work } from "./jobs/work.ts";
 import type { JobUpdate } from "./ledger/jobs.ts";
 import { divideCost } from "./money/budgets.ts";
 import type { Parts, Pass } from "./pass.ts";
-import { type Memory, openDayBudgets, openMemory } from "./run.ts";
+import { type Memory, openMemory, readDayBudgets } from "./run.ts";
 import { type ExecutorParts, openParts } from "./start.ts";
-import { openPurse } from "./transactions/send.ts";
+import { readPurse } from "./transactions/send.ts";
 
 /**
  * `weiMax`: the highest possible cost of a transaction, or an address's share of that cost,
@@ -80,12 +81,16 @@ export async function dryRun(core: Parts): Promise<Plan> {
     parts.signers.map(async (signer) => {
       const own = { ...pass, signer };
       const pending = await parts.ledger.findPending(chainId, signer.address);
-      const purse = openPurse(own, pending);
+      const purse = once(() => readPurse(own, pending));
       return { pass: own, nonce: 0, isFresh: false, pending, unmined: pending, openPurse: purse };
     }),
   );
   const pending = keys.flatMap((key) => key.pending);
-  await work(pass, keys, openDayBudgets(pass, pending, keys[0]!.openPurse));
+  await work(
+    pass,
+    keys,
+    once(() => readDayBudgets(pass, pending, keys[0]!.openPurse)),
+  );
   const waiting = updates.map(({ address, reason }) => ({ address, reason }));
   return { chainId, block: view.head.number, weiMax: `${sum}`, transactions, waiting };
 }

@@ -9,6 +9,7 @@ import { type BlockPace, openBlockPace } from "../chain/rpc/block-pace.ts";
 import { type Network, openNetwork, openRelays, type Relays } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
+import { once } from "../flow/together.ts";
 import { type FollowMemory, openFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
 import { openShortageMemory, type ShortageMemory } from "./jobs/dispatch.ts";
@@ -152,7 +153,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const keys: SendingKey[] = [];
   for (const signer of parts.signers) keys.push(await openKey({ ...pass, signer }));
   const pending = keys.flatMap((key) => key.pending);
-  const budgets = openDayBudgets(pass, pending, keys[0]!.openPurse);
+  const budgets = once(() => readDayBudgets(pass, pending, keys[0]!.openPurse));
   const isPaused = await parts.ledger.isPaused(parts.chain.chainId);
   for (const key of keys) {
     if (!isPaused) await keepUp(key, budgets);
@@ -225,38 +226,30 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 }
 
 /**
- * Returns a function that opens the budgets when it is first called. The budgets are for the
- * current day by the chain's clock. The budgets contain the day's settled costs, and the highest
- * possible costs of pending transactions and unknown nonces.
+ * Opens the budgets for the current day by the chain's clock. The budgets contain the day's settled
+ * costs, and the highest possible costs of pending transactions and unknown nonces.
  */
-export function openDayBudgets(
+export async function readDayBudgets(
   pass: Pass<UnknownNonces & SendMemory & Pick<RestMemory, "last">>,
   pending: readonly Purpose[],
   openPurse: () => Promise<Purse>,
-): () => Promise<Budgets> {
-  let opened: Promise<Budgets> | undefined;
-  const open = async () => {
-    const { parts, memory, view } = pass;
-    const { ledger, chain } = parts;
-    const day = dayOf(view.head.timestamp);
-    const total = await ledger.readSpending(chain.chainId, day);
-    const accounts = await ledger.readAccountSpending(chain.chainId, day);
-    const budgets = openBudgets(chain.budgets, { total, accounts });
-    const { perByte } = await openPurse();
-    for (const purpose of pending)
-      reserveFor(budgets, purpose.shares, computeCostMax(purpose, perByte));
-    for (const { count } of memory.unknownNonces.values()) {
-      const cap = BigInt(count) * computeNonceCostMax(pass);
-      budgets.reserveForChain(cap < budgets.left() ? cap : budgets.left());
-    }
-    const { perDayMax } = chain.budgets;
-    memory.last.budget = { day, share: 1 - Number(budgets.left()) / Number(perDayMax) };
-    return budgets;
-  };
-  return () => {
-    opened ??= open();
-    return opened;
-  };
+): Promise<Budgets> {
+  const { parts, memory, view } = pass;
+  const { ledger, chain } = parts;
+  const day = dayOf(view.head.timestamp);
+  const total = await ledger.readSpending(chain.chainId, day);
+  const accounts = await ledger.readAccountSpending(chain.chainId, day);
+  const budgets = openBudgets(chain.budgets, { total, accounts });
+  const { perByte } = await openPurse();
+  for (const purpose of pending)
+    reserveFor(budgets, purpose.shares, computeCostMax(purpose, perByte));
+  for (const { count } of memory.unknownNonces.values()) {
+    const cap = BigInt(count) * computeNonceCostMax(pass);
+    budgets.reserveForChain(cap < budgets.left() ? cap : budgets.left());
+  }
+  const { perDayMax } = chain.budgets;
+  memory.last.budget = { day, share: 1 - Number(budgets.left()) / Number(perDayMax) };
+  return budgets;
 }
 
 /**

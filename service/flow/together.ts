@@ -111,6 +111,18 @@ export function togetherBy<Item, Answer>(
 }
 
 /**
+ * Returns a function that calls `read` when it is first called, and then returns the cached result.
+ * A failure is cached too.
+ */
+export function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let reading: Promise<Value> | undefined;
+  return () => {
+    reading ??= read();
+    return reading;
+  };
+}
+
+/**
  * Returns a function that caches up to `max` results of `ask` by `key`. Failures are not cached.
  */
 export function recalled<Found>(max: number) {

@@ -100,20 +100,11 @@ export type Purse = {
   reserved: bigint;
 };
 
-/** Returns a function that reads the purse when it is first called. */
-export function openPurse(pass: SendPass, unmined: readonly Purpose[]): () => Promise<Purse> {
-  let purse: Promise<Purse> | undefined;
-  return () => {
-    purse ??= readPurse(pass, unmined);
-    return purse;
-  };
-}
-
 /**
  * Reads the purse. If two endpoints report different balances, the executor tries the higher one,
  * because a refused transaction costs nothing.
  */
-async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<Purse> {
+export async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
   const nowMs = parts.clock();
   // The last call requests the gas price, but only while enough endpoints refuse a transaction as

@@ -3,6 +3,7 @@
 // A key that cannot send delays only its own transactions.
 
 import { hourMs } from "../../flow/days.ts";
+import { once } from "../../flow/together.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type Budgets, findBudgetRefusal, reserveFor } from "../money/budgets.ts";
 import { computeCost } from "../money/fees.ts";
@@ -14,10 +15,10 @@ import {
   canAfford,
   emptyTransfer,
   measureSize,
-  openPurse,
   type Purse,
   readNonce,
   readNonces,
+  readPurse,
   replace,
   type SendPass,
   SignerFailed,
@@ -60,7 +61,14 @@ export async function openKey(pass: KeyPass): Promise<SendingKey> {
     pending = await parts.ledger.findPending(chainId, signer.address);
   }
   const unmined = pending.filter((purpose) => purpose.nonce >= nonce);
-  return { pass, nonce, isFresh, pending, unmined, openPurse: openPurse(pass, unmined) };
+  return {
+    pass,
+    nonce,
+    isFresh,
+    pending,
+    unmined,
+    openPurse: once(() => readPurse(pass, unmined)),
+  };
 }
 
 /**

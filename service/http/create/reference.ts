@@ -6,6 +6,7 @@ import { formatAddress } from "executable-address";
 import { saltFor, signatureFor } from "executable-address/reference";
 import { z } from "zod";
 import { findReferenceKeys } from "../../accounts/reference-keys.ts";
+import { once } from "../../flow/together.ts";
 import { findHolder } from "../../store/owners.ts";
 import type { SaveOutcome } from "../../store/store.ts";
 import { Refusal } from "../errors.ts";
@@ -45,19 +46,8 @@ export async function parseReferenced(
   return created;
 }
 
+/** A create request can need the keys for its salt, its signature, both, or neither. */
 type ReadKeys = () => ReturnType<typeof findReferenceKeys>;
-
-/**
- * Returns a function that calls `read` at most once and caches the result. A create request can
- * need the reference keys for its salt, its signature, both, or neither.
- */
-function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
-  let reading: Promise<Value> | undefined;
-  return () => {
-    reading ??= read();
-    return reading;
-  };
-}
 
 /**
  * @throws {Refusal} 403 `forbidden` if the account does not accept references from its client ID
