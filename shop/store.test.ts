@@ -67,7 +67,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await store.findByAddress(newAddress()), undefined);
     });
 
-    test("a second save replaces an order; another order cannot take its address", async () => {
+    test("a second save replaces an order, whose address no other order can take", async () => {
       const order = (await store.saveOrder(orderAt(newAddress())))!;
       assert.equal(order.version, 1);
       assert.deepEqual(await store.findMade(), [order]);

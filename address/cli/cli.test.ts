@@ -112,7 +112,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(out), record);
   });
 
-  test("the command exits with 1 and prints only the message of a fault without path", async () => {
+  test("the command exits with 1 and prints only the message if a fault has no path", async () => {
     const { status, err } = await run(["decode", "0x0"]);
     assert.equal(status, 1);
     assert.match(err, /^expected 0x and an even number of hex digits \(malformed_hex\)\n$/);

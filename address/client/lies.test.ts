@@ -229,7 +229,7 @@ describe("every method throws a ClientError for", () => {
 describe("an invalid field", () => {
   for (const [name, { honest }] of Object.entries(methods)) {
     if (name === "watch") continue;
-    test(`in the response to ${name} throws a \`ClientError\``, async () => {
+    test(`an invalid field in the response to ${name} throws a \`ClientError\``, async () => {
       let lies = 0;
       for (const [what, answer] of spoiled(honest, "")) {
         if (free.test(what) && typeof (answer as object) === "object") continue;

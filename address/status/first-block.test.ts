@@ -18,14 +18,14 @@ async function search({ from, first, to }: { from: number; first: number; to: nu
 }
 
 describe("findFirstBlock", () => {
-  test("finds the first block in any range", () =>
+  test("findFirstBlock finds the first block in any range", () =>
     fc.assert(
       fc.asyncProperty(histories, async (history) => {
         assert.equal((await search(history)).found, history.first);
       }),
     ));
 
-  test("reads each block at most once, inside the range, and at most 40 blocks", () =>
+  test("findFirstBlock reads each block at most once, in the range, and at most 40", () =>
     fc.assert(
       fc.asyncProperty(histories, async (history) => {
         const { read } = await search(history);
@@ -35,7 +35,7 @@ describe("findFirstBlock", () => {
       }),
     ));
 
-  test("reads only the last 128 states if the change is in one of the last 127 blocks", () =>
+  test("findFirstBlock reads only the last 128 states for a change in the last 127 blocks", () =>
     fc.assert(
       fc.asyncProperty(fc.nat(126), async (age) => {
         const { read } = await search({ from: 0, first: 1_000_000 - age, to: 1_000_000 });
@@ -43,7 +43,7 @@ describe("findFirstBlock", () => {
       }),
     ));
 
-  test("returns `from` if the node does not have the state of a block", async () => {
+  test("findFirstBlock returns `from` if the node does not have the state of a block", async () => {
     assert.equal(await findFirstBlock({ from: 7, to: 500 }, async () => undefined), 7);
   });
 });

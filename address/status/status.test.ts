@@ -139,7 +139,7 @@ describe("httpRpc with a node that closes the connection", () => {
   }
 
   for (const method of ["eth_sendRawTransaction", "eth_sendTransaction"])
-    test(`never repeats ${method}, which the node may have accepted`, async () => {
+    test(`httpRpc never repeats ${method}, which the node may have accepted`, async () => {
       const node = await startClosing(1);
       await assert.rejects(node.rpc(method, ["0x"]));
       assert.equal(node.countRequests(), 1);

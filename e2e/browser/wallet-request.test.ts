@@ -242,7 +242,7 @@ describe("payments are not sent twice, even while a wallet request is open", () 
     assert.equal(wallet.sent, undefined);
   });
 
-  test("a partial payment keeps the warning about the first request", onlyLong, async () => {
+  test("a partial payment keeps the warning about the earlier request", onlyLong, async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");

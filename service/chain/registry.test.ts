@@ -107,7 +107,7 @@ describe("listed chains", () => {
     assert.equal(lines[0]?.level, "info");
   });
 
-  test("the service lists a chain if the second RPC confirms it, the first is silent", async () => {
+  test("the service lists a chain that a second RPC confirms if the first is silent", async () => {
     const { ids } = await open({ rpcUrls: [silent, anvil.rpcUrl] });
     assert.deepEqual(ids, [31337]);
   });

@@ -63,7 +63,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("the states `funded`, `executed`, `surplus`, and `recovered` come in order", async () => {
+    test("events report `funded`, `executed`, `surplus`, and `recovered` in order", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const address = fromHex(record.address);

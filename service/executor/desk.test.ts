@@ -95,7 +95,7 @@ describe("status requests and the executor's jobs", () => {
     assert.equal(await jobOf(address), undefined);
   });
 
-  test("a status request does not change a job in backoff, sent, or abandoned", async () => {
+  test("a status request changes no job that is sent, abandoned, or in backoff", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, funded));
@@ -122,7 +122,7 @@ describe("status requests and the executor's jobs", () => {
     assert.equal((await jobOf(address))?.due_at, 0);
   });
 
-  test("an hour after dust was not worth its gas, a status request retries the dust", async () => {
+  test("a status request retries dust an hour after its return was not worth the gas", async () => {
     const address = newAddress();
     const recoverable = [{ token: native, amount: "1" }];
     const dust = { state: "executed" as const, recoverable };

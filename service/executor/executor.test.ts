@@ -146,7 +146,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("immediately returns a payment if the intent is for another chain", async () => {
+  test("a payment for an intent of another chain is returned immediately", async () => {
     const record = await world.newRecord({ chainId: 10 });
     await paid(record);
     await until("it is back", async () => {

@@ -196,7 +196,7 @@ describe("sweep", () => {
     assert.deepEqual(saved, [1, 1]);
   });
 
-  test("control: does not read the newest blocks first if one query reaches them", async () => {
+  test("control: the newest blocks are not read first if one query reaches them", async () => {
     const asked: [number, number][] = [];
     await sweep(turnOf([limitedTo(1000, asked)]));
     assert.deepEqual(asked, [[11, 99]]);

@@ -46,7 +46,7 @@ describe("a body with one interpretation", () => {
     }
   });
 
-  test("control: accepts integers, and text with points, colons, and exponents", () => {
+  test("control: integers, and text with points, colons, and exponents, are accepted", () => {
     const value = { chainId: 31337, n: -1, a: ["1.5", "2e3: \\", true, false, null, { b: "{:}" }] };
     assert.deepEqual(parseJson(Buffer.from(JSON.stringify(value))), value);
   });

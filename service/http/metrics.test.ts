@@ -28,7 +28,7 @@ test("/metrics returns 500 and logs the details if a metric cannot be read", asy
   assert.match(logged.join(""), /the secret reason/);
 });
 
-test("metrics report how long a provider that limits calls is paused", async (t) => {
+test("metrics show for how long a rate-limited provider is paused", async (t) => {
   const provider = createServer((_, response) => {
     response.writeHead(429, { "retry-after": "86400" }).end();
   });

@@ -271,7 +271,7 @@ describe("the summary of an intent", () => {
 });
 
 describe("arrays and tuples", () => {
-  test("the shown items of an array or tuple are split by their types", () => {
+  test("arrays and tuples are split into items by their types", () => {
     const items = itemsOf("(address to, uint256[] ids)[]", '[["0x1",["1","2"]]]');
     assert.deepEqual(items, { type: "(address to, uint256[] ids)", values: ['["0x1",["1","2"]]'] });
     assert.deepEqual(fieldsOf(items!.type, items!.values[0]!), [

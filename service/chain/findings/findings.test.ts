@@ -388,14 +388,14 @@ describe("findings", () => {
   });
 
   for (const { code, at, trap, twin } of pairs) {
-    test(`${code}: finds the trap at its path and suggests a remedy`, async () => {
+    test(`${code}: a check finds the trap at its path and suggests a remedy`, async () => {
       const findings = await check(await trap());
       assert.ok(codesOf(findings).includes(code), `found ${JSON.stringify(findings)}`);
       assert.equal(placeOf(findings, code), at);
       for (const { message, cure } of findings) assert.ok(message.length > 10 && cure.length > 10);
     });
 
-    test(`${code}: returns no finding for a similar intent, which then executes`, async () => {
+    test(`${code}: a check finds nothing in a similar intent, which then executes`, async () => {
       const innocent = await twin();
       assert.deepEqual(await check(innocent), []);
       await payAndExecute(innocent);

@@ -115,7 +115,7 @@ describe("admit with `EXECUTOR_PAYS=tips`", () => {
     return unpaid.map(({ reason, dueAtSeconds }) => [reason, dueAtSeconds]);
   };
 
-  test("if only tips pay, postpones a recovery with `recovery_left_to_its_owner`", () => {
+  test("if only tips pay, a recovery waits with `recovery_left_to_its_owner`", () => {
     assert.deepEqual(reasonOf("recover"), [["recovery_left_to_its_owner", 1060]]);
   });
 

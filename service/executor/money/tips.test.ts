@@ -42,7 +42,7 @@ describe("openIntentFilter with `EXECUTOR_PAYS=tips`", () => {
   const at = (nowMs: number) => openIntentFilter(chains, "tips", () => nowMs);
   const before = at(0);
 
-  test("if only tips pay, rejects an intent without a tip in a token with a price", () => {
+  test("if only tips pay, an intent without a tip in a priced token is rejected", () => {
     assert.equal(before(intent({ calls: [] })), false);
     assert.equal(before(intent({ calls: [tip(other)] })), false);
   });
@@ -62,7 +62,7 @@ describe("openIntentFilter with `EXECUTOR_PAYS=tips`", () => {
 });
 
 describe("openIntentFilter with `EXECUTOR_PAYS=both`", () => {
-  test("if budgets pay, keeps expired intents, whose money can be returned", () => {
+  test("if budgets pay, expired intents are kept, because their money can be returned", () => {
     const filter = openIntentFilter(chains, "both", () => (expirationTimestamp + 1) * 1000);
     assert.equal(filter(intent({ calls: [] })), true);
     assert.equal(filter(intent({ chainId: 10 })), false);

@@ -70,7 +70,7 @@ async function refuses(status: number, code: string, headers: Headers): Promise<
 }
 
 describe("POST /v1/address/create and its credential in seven steps", () => {
-  test("1. returns 400 `invalid_request` for two credentials, whether valid or not", async () => {
+  test("step 1: two credentials, valid or not, return 400 `invalid_request`", async () => {
     const { bearer, clientId } = await newAccount();
     for (const authorization of [bearer, "Bearer nonsense", "Basic eDp5", ""]) {
       for (const id of [clientId, "nonsense", ""]) {
@@ -85,7 +85,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     }
   });
 
-  test("1. returns 400 `invalid_request` for a repeated credential header", async () => {
+  test("step 1: a repeated credential header returns 400 `invalid_request`", async () => {
     const { bearer, clientId } = await newAccount();
     const values = { Authorization: [bearer, "Bearer x", ""], "X-Client-Id": [clientId, "x", ""] };
     for (const [name, [good = "", ...others]] of Object.entries(values)) {
@@ -104,7 +104,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     ]);
   });
 
-  test("2. returns 401 `unauthorized` if the credential is missing or misplaced", async () => {
+  test("step 2: a missing or misplaced credential returns 401 `unauthorized`", async () => {
     const { apiKey, clientId } = await newAccount();
     await refuses(401, "unauthorized", []);
     await refuses(401, "unauthorized", [["Origin", origin]]);
@@ -113,7 +113,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     await refuses(401, "unauthorized", [["Proxy-Authorization", `Bearer ${apiKey}`]]);
   });
 
-  test("3. returns 403 `api_key_in_browser` for a key with any `Origin`", async () => {
+  test("step 3: a key with any `Origin` returns 403 `api_key_in_browser`", async () => {
     const { bearer } = await newAccount();
     for (const value of [origin, "https://evil.example", "null", "", "*", "x", origin.repeat(9)]) {
       const withOrigin: Headers = [["Origin", value]];
@@ -129,7 +129,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     ]);
   });
 
-  test("3. the refusal does not show whether a key exists", async () => {
+  test("step 3: the refusal of a key with `Origin` does not show whether it exists", async () => {
     const { bearer } = await newAccount();
     const [known, unknown] = await Promise.all(
       [bearer, `Bearer ${newApiKey()}`].map((value) =>
@@ -144,7 +144,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     assert.deepEqual(names(known!), names(unknown!));
   });
 
-  test("4. returns 401 `unauthorized` for a wrong scheme, form, or credential", async () => {
+  test("step 4: a wrong scheme, form, or credential returns 401 `unauthorized`", async () => {
     const { apiKey, clientId, bearer } = await newAccount();
     const authorizations = [
       "",
@@ -181,7 +181,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     ]);
   });
 
-  test("4. a wrong checksum returns 401 with advice and causes no database query", async () => {
+  test("step 4: a wrong checksum returns 401 with advice, without a database query", async () => {
     const { apiKey, clientId } = await newAccount();
     const { holders } = service.parts.accounts;
     const { findApiKey, findClientId } = holders;
@@ -207,7 +207,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     }
   });
 
-  test("5. returns 403 `origin_required` for a known client ID without `Origin`", async () => {
+  test("step 5: a known client ID without `Origin` returns 403 `origin_required`", async () => {
     const { clientId } = await newAccount();
     await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
     await refuses(403, "origin_required", [
@@ -216,7 +216,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     ]);
   });
 
-  test("6. returns 403 `origin_not_allowed` for a wrong, null, or repeated `Origin`", async () => {
+  test("step 6: a wrong, null, or repeated `Origin` returns 403 `origin_not_allowed`", async () => {
     const { clientId } = await newAccount();
     for (const value of ["https://evil.example", "null", "", "*", `${origin}/`, `${origin}:443`]) {
       const answer = await refuses(403, "origin_not_allowed", [
@@ -246,7 +246,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     ]);
   });
 
-  test("7. returns 429 `rate_limited` above the burst, with the wait in seconds", async () => {
+  test("step 7: a request above the burst returns 429 with the wait in seconds", async () => {
     for (const kind of ["apiKey", "clientId"] as const) {
       const slow = await startApp();
       try {

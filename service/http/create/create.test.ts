@@ -283,7 +283,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("never logs the key even after a failure", async () => {
+  test("a key is never logged, even after a failure", async () => {
     const failing = await startApp();
     failing.parts.store.saveRecord = async () => {
       throw new Error("disk");

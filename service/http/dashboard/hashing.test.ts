@@ -74,7 +74,7 @@ describe("hashing in turn", () => {
     assert.deepEqual([begun.indexOf("stranger 0"), begun.indexOf("stranger 1")], [4, 8]);
   });
 
-  test("at most three hashes run simultaneously, and one less than there are cores", async () => {
+  test("at most three hashes, or one fewer than the cores, run simultaneously", async () => {
     const { ask, begun, ends, settle } = openTurns();
     const atOnce = Math.max(1, Math.min(3, availableParallelism() - 1));
     for (let i = 0; i < 8; i++) void ask(`stranger ${i}`, false);

@@ -131,7 +131,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(wrong.body, unknown.body);
     });
 
-    test("sign-in returns 429 for the 11th attempt, even a right one", once, async () => {
+    test("sign-in returns 429 for the 11th attempt even if it is right", once, async () => {
       const email = newEmail();
       const owner = openBrowser(service);
       await owner.signUp(email);

@@ -183,7 +183,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(oldest.toSorted(), all.toSorted());
     });
 
-    test("filters by state, token, chain, and time, and shows the last state", async () => {
+    test("a list filters by state, token, chain, and time, and shows the last state", async () => {
       const { accountId, apiKey } = await service.newKey();
       const start = new Date(nowMs).toISOString();
       const records: { address: string }[] = [];

@@ -231,7 +231,7 @@ describe("GET /v1/address/{address}/returns", () => {
     await db.deleteFrom("executor_leases").execute();
   });
 
-  test("the returns need no chain and omit the executor of an unlisted chain", async () => {
+  test("GET /returns needs no chain, and omits the executor of an unlisted chain", async () => {
     const record = await world.newRecord();
     const without = await startApp();
     await keepRecord(without, record);

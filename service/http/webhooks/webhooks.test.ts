@@ -194,7 +194,7 @@ describe("webhooks in the public API only", () => {
     assert.equal((await post({}, { url: `${url}/${"x".repeat(500)}` })).statusCode, 400);
   });
 
-  test("requests about webhooks have their own limit, above which they return 429", async () => {
+  test("webhook requests have their own limit, above which they return 429", async () => {
     const { apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const ask = (path: string) => service.app.inject({ url: `/v1${path}`, headers });

@@ -116,7 +116,7 @@ describe("private relays", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("also sends to the other endpoints after `sendFallbackBlocks` blocks", async (context) => {
+  test("other endpoints get a transaction after `sendFallbackBlocks` blocks", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
     const running = await payWith(context, "drops_broadcasts", fallback);

@@ -120,7 +120,7 @@ describe("reorgs", () => {
       await assertBooksAreExact(world, store);
     });
 
-    test(`never reports an undone payment as executed (${round})`, async (context) => {
+    test(`an undone payment is never reported as executed (${round})`, async (context) => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();

@@ -152,7 +152,7 @@ async function payOne(accountId: string): Promise<AddressRecord> {
 }
 
 describe("after a restore from a backup", () => {
-  test("after a restore, charges transactions sent since the backup", async (context) => {
+  test("after a restore, transactions sent since the backup are charged", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -186,7 +186,7 @@ describe("after a restore from a backup", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("after a restore, charges a replacement that the backup does not have", async (context) => {
+  test("after a restore, a replacement that the backup lacks is charged", async (context) => {
     world.stopTicking();
     const lost = start(context);
     const record = await payOne(bob);

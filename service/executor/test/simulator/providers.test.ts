@@ -229,7 +229,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
   });
 
   test(
-    "control: raises the fee to at most twice the base fee if both endpoints lie",
+    "control: if both endpoints lie, the fee rises to at most twice the base fee",
     onlyLong,
     async () => {
       const { priorityMax } = await historyWith(besu(2), plain, patient);

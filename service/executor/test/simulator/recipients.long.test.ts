@@ -105,7 +105,7 @@ async function takeRecords({ db, chain }: World) {
 
 const byTokens = { recipientsMax: 0 };
 
-describe("finds a payment if its address is created while the logs are read", () => {
+describe("a payment is found if its address is created while the logs are read", () => {
   for (const [what, tuning] of [
     ["by recipients", {}],
     ["by tokens", byTokens],
@@ -118,14 +118,14 @@ describe("finds a payment if its address is created while the logs are read", ()
     });
   }
 
-  test("control: without balance reads and repeated log reads, misses the payment", async () => {
+  test("control: without balance reads and repeated log reads, the payment is missed", async () => {
     const tuning = { looksPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));
   });
 });
 
-describe("finds all payments if an endpoint refuses one form of log query", () => {
+describe("all payments are found if an endpoint refuses one form of log query", () => {
   const error = { error: { code: -32005, message: "too much" } };
   for (const [what, isRefused] of [
     ["if it refuses queries by recipients", ({ topics }: Filter) => topics[2] !== undefined],

@@ -115,7 +115,7 @@ describe("a chain without open addresses sleeps, and late money is returned even
   });
 
   for (const some of partsOf(seeds)) {
-    test(`${nameOf(some)}: returns money within five minutes after storms end`, async (t) => {
+    test(`${nameOf(some)}: money is returned within five minutes after storms end`, async (t) => {
       const reports = await histories(some, { isOver: true });
       t.diagnostic(`at most ${Math.max(...reports.map((each) => each.waitBlocksMax))} blocks`);
       const awake = reports.filter((each) => each.silentSecondsMax < 250);
