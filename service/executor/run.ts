@@ -15,15 +15,13 @@ import { sweep } from "../follow/sweep.ts";
 import { openShortageMemory, type ShortageMemory } from "./jobs/dispatch.ts";
 import { type EstimateMemory, openEstimateMemory } from "./jobs/estimate.ts";
 import { type NamedMemory, openNamedMemory, returnNamed } from "./jobs/named.ts";
+import { type FactoryMemory, openFactoryMemory, work } from "./jobs/work.ts";
 import {
-  type FactoryMemory,
   type LateMemory,
-  openFactoryMemory,
   openLateMemory,
-  pullLateJobs,
-  readWaitedSeconds,
-  work,
-} from "./jobs/work.ts";
+  recallWaitedSeconds,
+  searchLateJobs,
+} from "./ledger/late.ts";
 import { type Fence, LeaseLost, type LeaseWatch, watchLease } from "./ledger/lease.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
@@ -161,7 +159,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     // balance.
     if (key.isFresh && key.pending.length === 0) await key.openPurse();
   }
-  await pullLateJobs(pass);
+  await searchLateJobs(pass);
   // If the head is below the cursor, its balances are outdated, so the pass works on no jobs.
   const due = isOld || isPaused ? 0 : await work(pass, keys, budgets);
 
@@ -171,7 +169,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     blocksBehind,
     secondsBehind: blocksBehind === 0 ? 0 : nowSeconds - view.head.timestamp,
     due,
-    waitedSeconds: isPaused ? 0 : await readWaitedSeconds(pass),
+    waitedSeconds: isPaused ? 0 : await recallWaitedSeconds(pass),
     inFlight: keys.reduce((sum, key) => sum + key.unmined.length, 0),
     scores: view.scores,
     budgetShare: readBudgetShare(memory.last, view.head.timestamp),

@@ -5,8 +5,7 @@
 import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { dayOf, daySeconds } from "../../flow/days.ts";
-import type { LatePlace } from "../ledger/due.ts";
+import { dayOf } from "../../flow/days.ts";
 import { computeRetryAt, computeWaitSeconds, type Job, type JobUpdate } from "../ledger/jobs.ts";
 import type { JobReason, Reason } from "../ledger/reasons.ts";
 import type { Budgets } from "../money/budgets.ts";
@@ -353,69 +352,4 @@ function postpone(
 ): JobUpdate {
   const dueAtSeconds = nowSeconds + computeWaitSeconds(soonSeconds, nowSeconds - detectedAtSeconds);
   return { address, state: "waiting", dueAtSeconds, reason };
-}
-
-/**
- * The longest valid wait, in seconds. A wait until midnight takes at most a day, and a backoff
- * takes at most six hours.
- */
-const dueSecondsMax = daySeconds;
-const everyMs = 600_000;
-
-export type LateMemory = {
-  /**
-   * The current search for jobs that are due too late: its position, its start time, and the number
-   * of jobs that it has found.
-   */
-  late: { place: LatePlace | undefined; beganMs: number; found: number };
-  /** How long the oldest payment has waited, and the time at which this value was read. */
-  waited: { seconds: number; atMs: number };
-};
-
-export const openLateMemory = (): LateMemory => ({
-  late: { place: undefined, beganMs: Number.NEGATIVE_INFINITY, found: 0 },
-  waited: { seconds: 0, atMs: Number.NEGATIVE_INFINITY },
-});
-
-/**
- * Makes jobs due if a wrong clock postponed them for more than a day. A search begins every ten
- * minutes and examines up to a hundred jobs per pass. At the end, the search reports how many
- * postponed jobs it found.
- */
-export async function pullLateJobs({
-  parts,
-  memory,
-  fence,
-  view,
-}: Pass<LateMemory>): Promise<void> {
-  const walk = memory.late;
-  const { timestamp } = view.head;
-  if (!walk.place) {
-    if (parts.clock() - walk.beganMs < everyMs) return;
-    walk.beganMs = parts.clock();
-    walk.found = 0;
-    walk.place = { dueAt: timestamp + dueSecondsMax, address: "0x" };
-  }
-  const { count, next } = await parts.ledger.pullLate(fence, walk.place);
-  walk.found += count;
-  walk.place = next;
-  if (!next) parts.report({ kind: "late_jobs", count: walk.found });
-}
-
-const readEveryMs = 60_000;
-
-/**
- * Returns how long the oldest payment has waited for the executor. Reads the value once a minute.
- */
-export async function readWaitedSeconds({
-  parts,
-  memory,
-  nowSeconds,
-}: Pass<LateMemory>): Promise<number> {
-  const nowMs = parts.clock();
-  if (nowMs - memory.waited.atMs >= readEveryMs) {
-    const seconds = await parts.ledger.readWaitedSeconds(parts.chain.chainId, nowSeconds);
-    memory.waited = { seconds, atMs: nowMs };
-  }
-  return memory.waited.seconds;
 }

@@ -1,15 +1,11 @@
-// Finds the jobs that are due, in an order that is fair to accounts. Also finds jobs that were
-// postponed too far because of a block's wrong timestamp, and computes how long payments have
-// waited.
+// Finds the jobs that are due, in an order that is fair to accounts.
 
-import { fromHex, type Hex, toHex } from "executable-address";
+import { toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import { inGroups, roundRobin, statementRows } from "../../flow/groups.ts";
 import { findRecords, type UnverifiedRecord } from "../../store/find-records.ts";
 import type { Tables } from "../../store/tables.ts";
 import type { Job } from "./jobs.ts";
-import { type Fence, fenced } from "./lease.ts";
-import { reasonsWith } from "./reasons.ts";
 
 /**
  * Finds jobs that are due and have no pending transaction. Accounts take turns, so that many jobs
@@ -158,71 +154,4 @@ function toJob(row: Row, record: UnverifiedRecord): Job {
     recoveryDay: row.recovery_day,
     recoveries: row.recoveries,
   };
-}
-
-export type LatePlace = { dueAt: number; address: Hex };
-
-const untilExpiry = new Set<string | null>(reasonsWith("untilExpiry"));
-
-/**
- * Makes the jobs after the position `place` due immediately, unless they wait for their intents to
- * expire. The position consists of a due time and an address.
- *
- * @returns the number of changed jobs, and the position at which to continue; undefined at the end
- */
-export async function pullLate(
-  db: Kysely<Tables>,
-  fence: Fence,
-  place: LatePlace,
-): Promise<{ count: number; next: LatePlace | undefined }> {
-  const { chainId } = fence;
-  const { rows } = await sql<{ address: Buffer; due_at: number; reason: string | null }>`
-    select address, due_at, reason from executor_jobs
-    where chain_id = ${chainId} and purpose_id is null
-      and (due_at, address) > (${place.dueAt}, ${fromHex(place.address)})
-    order by due_at, address limit ${statementRows.short}`.execute(db);
-  const late = rows.filter(({ reason }) => !untilExpiry.has(reason));
-  if (late.length > 0) {
-    const addresses = late.map(({ address }) => address);
-    await fenced(db, fence, (transaction) =>
-      transaction
-        .updateTable("executor_jobs")
-        .set({ due_at: 0, not_before: 0 })
-        .where("chain_id", "=", chainId)
-        .where("address", "in", addresses)
-        .execute(),
-    );
-  }
-  const last = rows.length === statementRows.short ? rows.at(-1) : undefined;
-  const next = last && { dueAt: Number(last.due_at), address: toHex(last.address) };
-  return { count: late.length, next };
-}
-
-/**
- * The longest time until a job is retried if the executor itself caused the wait, for example
- * because no key had a free slot.
- */
-const wantSeconds = 3600;
-
-/**
- * Returns how many seconds the oldest payment has waited for the executor, by the chain's clock; 0
- * if no payment waits. The wait begins when the payment's job becomes due. If the executor itself
- * made the job wait (`isOwn` in reasons.ts), the wait begins when the payment was detected. Jobs
- * that wait for a budget, for the rest of their amount, or after a failure do not count until they
- * are due.
- */
-export async function readWaitedSeconds(
-  db: Kysely<Tables>,
-  chainId: number,
-  nowSeconds: number,
-): Promise<number> {
-  const isWanting = sql`coalesce(reason, '') in (${sql.join(reasonsWith("isOwn"))})`;
-  const { rows } = await sql<{ since: number | string | null }>`
-    select min(nullif(case when due_at = 0 or ${isWanting} then detected_at else due_at end, 0))
-      as since
-    from executor_jobs
-    where chain_id = ${chainId} and purpose_id is null and due_at <= ${nowSeconds + wantSeconds}
-      and (due_at <= ${nowSeconds} or ${isWanting})`.execute(db);
-  const since = rows[0]?.since;
-  return since == null ? 0 : Math.max(0, nowSeconds - Number(since));
 }
