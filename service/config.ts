@@ -85,7 +85,7 @@ function limitSettings({ read }: Readers): Limits {
 }
 
 function executorSettings({ read, optional, secret }: Readers) {
-  const { pollMs, leaseMs, looksPerPass } = defaultTuning;
+  const { pollMs, leaseMs, recordsPerPass } = defaultTuning;
   const executorMirrors = optional("EXECUTOR_MIRRORS", mirrorList);
   const payers = oneOf(["sponsor", "tips", "both"]);
   const executorPays = read("EXECUTOR_PAYS", payers, executorMirrors ? "tips" : "both");
@@ -99,7 +99,7 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorAddress: optional("EXECUTOR_ADDRESS", address20),
     executorPollMs: read("EXECUTOR_POLL_MS", wholeNumber(50, 600_000), pollMs),
     executorLeaseSeconds: read("EXECUTOR_LEASE_SECONDS", wholeNumber(1, 3600), leaseMs / 1000),
-    executorLooksPerPass: read("EXECUTOR_LOOKS_PER_PASS", wholeNumber(0, 3000), looksPerPass),
+    executorRecordsPerPass: read("EXECUTOR_RECORDS_PER_PASS", wholeNumber(0, 3000), recordsPerPass),
     executorGasPerDayMax: read("EXECUTOR_GAS_PER_DAY_MAX", wei, 10n ** 18n),
     executorGasPerAccountMax: read("EXECUTOR_GAS_PER_ACCOUNT_MAX", wei, 5n * 10n ** 17n),
     executorGasPerClientIdMax: read("EXECUTOR_GAS_PER_CLIENT_ID_MAX", wei, 10n ** 17n),

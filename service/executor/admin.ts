@@ -13,7 +13,7 @@ import type { Command, CommandContext } from "../store/command.ts";
 import { findNewestSeq } from "../store/find-records.ts";
 import { decodeRecord } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
-import { readLookedUntil } from "./ledger/detected.ts";
+import { readScannedUntil } from "./ledger/detected.ts";
 import { countJobs, dropJob, retryJob } from "./ledger/jobs.ts";
 import { isPaused, listLeases, setPaused } from "./ledger/lease.ts";
 import { listInFlight } from "./ledger/purposes.ts";
@@ -164,7 +164,7 @@ async function readStatus(
 ) {
   const { chain_id: chainId } = lease;
   const cursor = await findAnchor(db, chainId);
-  const unlooked = (await findNewestSeq(db)) - (await readLookedUntil(db, chainId));
+  const unscanned = (await findNewestSeq(db)) - (await readScannedUntil(db, chainId));
   const spent = await listSpending(db, chainId, 7);
   const charged = [...(await readAccountSpending(db, chainId, spent[0]?.day ?? 0))];
   return {
@@ -173,7 +173,7 @@ async function readStatus(
     holder: lease.holder || null,
     epoch: lease.epoch,
     sweptBlock: cursor?.number ?? null,
-    recordsToLookAt: unlooked,
+    recordsToScan: unscanned,
     jobs: await countJobs(db, chainId),
     inFlight: await listInFlight(db, chainId),
     outcomes: await countOutcomes(db, chainId),

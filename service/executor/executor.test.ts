@@ -232,7 +232,7 @@ describe("the executor on a real chain", () => {
     const [status] = (await run("executor status")) as { chainId: number; jobs: unknown[] }[];
     assert.equal(status?.chainId, 31_337);
     assert.match(JSON.stringify(status?.jobs), /"state":"waiting","reason":"CallFailed/);
-    assert.match(JSON.stringify(status), /"recordsToLookAt":\d/);
+    assert.match(JSON.stringify(status), /"recordsToScan":\d/);
   });
 
   test("the executor ignores a paid address that an operator dropped, until a retry", async () => {

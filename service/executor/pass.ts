@@ -205,7 +205,7 @@ export type Tuning = FollowTuning & {
   /** The maximum number of due jobs per pass. A pass works on fewer jobs if few slots are free. */
   jobsPerPass: number;
   /** The maximum number of new records whose balances a pass reads. If 0, a pass reads none. */
-  looksPerPass: number;
+  recordsPerPass: number;
 };
 
 export const defaultTuning: Tuning = {
@@ -225,5 +225,5 @@ export const defaultTuning: Tuning = {
   rangesPerPass: 10,
   resweepBlocks: 6,
   recipientsMax: 1000,
-  looksPerPass: 450,
+  recordsPerPass: 450,
 };

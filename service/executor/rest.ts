@@ -13,7 +13,7 @@ import { dayOf } from "../flow/days.ts";
 import { noteRecipients, transfersSince } from "../follow/logs.ts";
 import type { FollowMemory } from "../follow/parts.ts";
 import type { Parts } from "./pass.ts";
-import type { LooksMemory } from "./payments/find.ts";
+import type { ScanMemory } from "./payments/find.ts";
 
 /**
  * The time between two checks of a sleeping chain. If a check finds a transfer, a pass follows. The
@@ -90,11 +90,11 @@ export type PollKind = "pass" | "peek" | "rest";
 
 export async function decidePoll(
   parts: Parts,
-  memory: RestMemory & LooksMemory & { pace: BlockPace; follow: FollowMemory },
+  memory: RestMemory & ScanMemory & { pace: BlockPace; follow: FollowMemory },
   nowSeconds: number,
 ): Promise<PollKind> {
   const { ledger, chain, isNotified } = parts;
-  const { last, pace, rest, looks } = memory;
+  const { last, pace, rest, scan } = memory;
   if (!last.isQuiet || (await ledger.findDueJobs(chain.chainId, nowSeconds, 1)).length > 0) {
     rest.isAsleep = false;
     return "pass";
@@ -107,10 +107,10 @@ export async function decidePoll(
     if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
     // After a gap in the logs, the chain stays awake until the balances of all records have been
     // read (payments/find.ts).
-    rest.isAsleep = nowMs >= rest.awakeUntilMs && !looks.isOutdated;
+    rest.isAsleep = nowMs >= rest.awakeUntilMs && !scan.isOutdated;
   }
   if (!rest.isAsleep) {
-    const isRead = looks.again.size === 0 && (await ledger.findNewestSeq()) === looks.seq;
+    const isRead = scan.again.size === 0 && (await ledger.findNewestSeq()) === scan.seq;
     return isRead ? "peek" : "pass";
   }
   if (nowMs - rest.checkedMs < sleepMs) return "rest";

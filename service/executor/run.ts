@@ -26,7 +26,7 @@ import { type Fence, LeaseLost, type LeaseWatch, watchLease } from "./ledger/lea
 import type { Purpose } from "./ledger/purposes.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
 import type { Parts, Pass } from "./pass.ts";
-import { followTurn, type LooksMemory, lookAtNew, openLooksMemory } from "./payments/find.ts";
+import { followTurn, openScanMemory, type ScanMemory, scanNewRecords } from "./payments/find.ts";
 import { type HoldingsMemory, openHoldingsMemory } from "./payments/vaults.ts";
 import {
   decidePoll,
@@ -78,7 +78,7 @@ export type Memory = {
 } & LeaseMemory &
   ClockMemory &
   RestMemory &
-  LooksMemory &
+  ScanMemory &
   HoldingsMemory &
   FactoryMemory &
   LateMemory &
@@ -100,7 +100,7 @@ export function openMemory(parts: Parts): Memory {
     lease: { fence: undefined, isUnchanged: watchLease(clock) },
     clock: undefined,
     ...openRestMemory(clock()),
-    ...openLooksMemory(),
+    ...openScanMemory(),
     ...openHoldingsMemory(),
     ...openFactoryMemory(),
     ...openLateMemory(),
@@ -175,9 +175,9 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     budgetShare: readBudgetShare(memory.last, view.head.timestamp),
   });
   // New records are read last, so that a failure here does not delay known payments.
-  const isLooked = await lookAtNew(pass, blocksBehind);
+  const isScanned = await scanNewRecords(pass, blocksBehind);
   if (!isOld && !isPaused) await returnNamed(pass, keys, budgets, due > 0);
-  const isQuiet = !isOld && blocksBehind === 0 && isLooked && pending.length === 0 && due === 0;
+  const isQuiet = !isOld && blocksBehind === 0 && isScanned && pending.length === 0 && due === 0;
   recordPass(memory, parts.clock(), isQuiet);
 }
 

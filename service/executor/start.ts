@@ -25,7 +25,7 @@ import { type KeySources, openSigners } from "./transactions/keys.ts";
 export type ExecutorConfig = KeySources & {
   executorPollMs: number;
   executorLeaseSeconds: number;
-  executorLooksPerPass: number;
+  executorRecordsPerPass: number;
   /** Wei, decimal. */
   executorGasPerDayMax: string;
   executorGasPerAccountMax: string;
@@ -125,7 +125,7 @@ export function openParts(
         ...defaultTuning,
         pollMs: config.executorPollMs,
         leaseMs,
-        looksPerPass: config.executorLooksPerPass,
+        recordsPerPass: config.executorRecordsPerPass,
       },
     };
   });

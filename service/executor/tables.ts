@@ -129,7 +129,7 @@ declare module "../store/tables.ts" {
     };
     /** A chain on which an operator has paused signing. */
     executor_pauses: { chain_id: number };
-    /** The progress of `lookAtNew`: the balances of all records up to `seq` were read. */
+    /** The progress of `scanNewRecords`: the balances of all records up to `seq` were read. */
     executor_looks: { chain_id: number; seq: number };
     /**
      * Reported tokens: tokens that are on no list, but that an address received according to a

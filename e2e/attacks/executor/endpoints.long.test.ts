@@ -171,7 +171,7 @@ describe("calls for one payment", () => {
   test("a payment needs at most 14 calls to a node, besides calls per block", async (context) => {
     const { url, asked } = await honest();
     const running = startCore(store, world.chains([url]), (core) =>
-      inNoTime({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
+      inNoTime({ ...core, tuning: { ...core.tuning, recordsPerPass: 0 } }),
     );
     context.after(running.stop);
     await world.mine();

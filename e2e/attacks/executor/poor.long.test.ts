@@ -71,7 +71,7 @@ describe("an executor without money for gas", () => {
     await setMoney(1n);
     const { events, stop } = start(context);
     const timesOf = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
-    const looks = () => timesOf("stopped_for_balance");
+    const stops = () => timesOf("stopped_for_balance");
     const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
     // After a pass has reported that it postponed the addresses, the same pass still reads new
@@ -80,9 +80,9 @@ describe("an executor without money for gas", () => {
     await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();
     for (let time = 0; time < 10; time++) {
-      const earlier = looks();
+      const earlier = stops();
       await passTime();
-      await until("it has looked", async () => looks() > earlier);
+      await until("it has read the balance", async () => stops() > earlier);
     }
     assert.equal(timesAsked("eth_estimateGas") + timesAsked("eth_call"), 0);
     // The executor reads the balance once a minute, together with the nonce.

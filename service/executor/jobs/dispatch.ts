@@ -206,7 +206,7 @@ type Shortage = {
   /** The size of the cheapest transaction that no key could pay for. */
   least: Size;
   /** The time of the next balance read. */
-  lookAtMs: number;
+  readAtMs: number;
   /** The time at which all jobs are tried again. */
   tryAtMs: number;
 };
@@ -217,7 +217,8 @@ export const openShortageMemory = (): ShortageMemory => ({ shortage: undefined }
 
 const outOfGasMoney: Reason = "executor_out_of_gas_money";
 
-const lookMs = 15_000;
+/** The time between two reads of the balances during a shortage. */
+const rereadMs = 15_000;
 /**
  * After this time, all jobs are tried again, because an execution may have become cheaper, or its
  * intent may have expired.
@@ -238,17 +239,17 @@ export async function skipUnaffordable(
   const known = memory.shortage;
   if (!known || poor.length === 0) return { jobs: due, waiting: [] };
   const nowMs = parts.clock();
-  if (nowMs >= known.lookAtMs) {
+  if (nowMs >= known.readAtMs) {
     if (nowMs >= known.tryAtMs || (await canPayFor(known.least))) {
       memory.shortage = undefined;
       return { jobs: due, waiting: [] };
     }
-    known.lookAtMs = nowMs + lookMs;
+    known.readAtMs = nowMs + rereadMs;
     parts.report({ kind: "stopped_for_balance" });
   }
   return {
     jobs: due.filter(({ reason }) => reason !== outOfGasMoney),
-    waiting: poor.map((job) => untilNextLook(pass, job, known)),
+    waiting: poor.map((job) => untilNextRead(pass, job, known)),
   };
 }
 
@@ -266,18 +267,18 @@ function recordShortage(
   if (!memory.shortage) parts.report({ kind: "stopped_for_balance" });
   for (const each of refused) {
     const least = computeSizeMax([each]);
-    memory.shortage ??= { least, lookAtMs: nowMs + lookMs, tryAtMs: nowMs + tryMs };
+    memory.shortage ??= { least, readAtMs: nowMs + rereadMs, tryAtMs: nowMs + tryMs };
     if (costAt(least) < costAt(memory.shortage.least)) memory.shortage.least = least;
   }
-  return refused.map(({ item: { job } }) => untilNextLook(pass, job, memory.shortage!));
+  return refused.map(({ item: { job } }) => untilNextRead(pass, job, memory.shortage!));
 }
 
 /** Postpones the job until the next balance read, so that a single read serves all waiting jobs. */
-function untilNextLook(
+function untilNextRead(
   { parts, nowSeconds }: Pass,
   { address }: Job,
-  { lookAtMs }: Shortage,
+  { readAtMs }: Shortage,
 ): JobUpdate {
-  const seconds = Math.max(1, Math.ceil((lookAtMs - parts.clock()) / 1000));
+  const seconds = Math.max(1, Math.ceil((readAtMs - parts.clock()) / 1000));
   return { address, state: "waiting", dueAtSeconds: nowSeconds + seconds, reason: outOfGasMoney };
 }

@@ -42,7 +42,7 @@ import { findSlowness } from "./simulate.ts";
  * If the balance does not show money that was detected, for example because an endpoint lags, the
  * balance is read again this long after the detection.
  */
-const secondLookSeconds = 60;
+const rereadSeconds = 60;
 
 /**
  * Whether the factory's code was verified. The code is read once, before any transaction is sent.
@@ -211,12 +211,12 @@ function computeUpdate(
   if (reason !== "nothing_there") {
     return [{ address, state: "waiting", dueAtSeconds: untilSeconds, reason }];
   }
-  const secondLookAtSeconds = job.detectedAtSeconds + secondLookSeconds;
+  const rereadAtSeconds = job.detectedAtSeconds + rereadSeconds;
   return [
     {
       address,
       state: "idle",
-      dueAtSeconds: nowSeconds < secondLookAtSeconds ? secondLookAtSeconds : null,
+      dueAtSeconds: nowSeconds < rereadAtSeconds ? rereadAtSeconds : null,
       reason: null,
     },
   ];

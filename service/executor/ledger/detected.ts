@@ -121,7 +121,7 @@ export function saveBalances(
 }
 
 /** Returns the `seq` of the last new record whose balance was read; 0 if there is none. */
-export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Promise<number> {
+export async function readScannedUntil(db: Kysely<Tables>, chainId: number): Promise<number> {
   const row = await db
     .selectFrom("executor_looks")
     .select("seq")
@@ -137,7 +137,7 @@ export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Prom
  * @param seq the `seq` of the last record that was read; undefined if the position does not change
  * @returns the hints that created or woke a job
  */
-export function saveLook(
+export function saveScan(
   db: Kysely<Tables>,
   fence: Fence,
   hints: readonly JobHint[],

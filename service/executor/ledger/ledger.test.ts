@@ -374,22 +374,22 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const hints = [1, 2, 4].map((n) => ({ address: address(n), block, isEnough: false }));
         const rest = { state: "idle" as const, dueAtSeconds: null, reason: null };
         await ledger.updateJobs(fence, [{ ...rest, address: address(1) }]);
-        assert.equal(await ledger.readLookedUntil(chainId), 0);
-        assert.deepEqual(await ledger.saveLook(fence, hints, 70), [hints[0], hints[2]]);
-        assert.deepEqual(await ledger.saveLook(fence, hints, 80), []);
+        assert.equal(await ledger.readScannedUntil(chainId), 0);
+        assert.deepEqual(await ledger.saveScan(fence, hints, 70), [hints[0], hints[2]]);
+        assert.deepEqual(await ledger.saveScan(fence, hints, 80), []);
         const short = {
           state: "waiting" as const,
           dueAtSeconds: 900,
           reason: "underfunded" as const,
         };
         await ledger.updateJobs(fence, [{ ...short, address: address(1) }]);
-        assert.deepEqual(await ledger.saveLook(fence, hints, 80), []);
+        assert.deepEqual(await ledger.saveScan(fence, hints, 80), []);
         const enough = { ...hints[0]!, isEnough: true };
-        assert.deepEqual(await ledger.saveLook(fence, [enough], 80), [enough]);
-        assert.equal(await ledger.readLookedUntil(chainId), 80);
+        assert.deepEqual(await ledger.saveScan(fence, [enough], 80), [enough]);
+        assert.equal(await ledger.readScannedUntil(chainId), 80);
         await ledger.takeLease(chainId, "b", await ledger.findLease(chainId));
-        await assert.rejects(ledger.saveLook(fence, hints, 90), lost());
-        assert.equal(await ledger.readLookedUntil(chainId), 80);
+        await assert.rejects(ledger.saveScan(fence, hints, 90), lost());
+        assert.equal(await ledger.readScannedUntil(chainId), 80);
       });
     });
 

@@ -1,10 +1,10 @@
 // Finds payments. The chain's loop (../follow/) reads the logs of new blocks, and `followTurn`
-// connects the loop to the executor's ledger. In addition, `lookAtNew` reads the balance of each
-// new record once. These balance reads are necessary because anyone can derive an address offline
-// and pay it before it is created here. When the loop reads the log of such a payment, there is no
-// matching record yet.
+// connects the loop to the executor's ledger. In addition, `scanNewRecords` reads the balance of
+// each new record once. This scan is necessary because anyone can derive an address offline and pay
+// it before it is created here. When the loop reads the log of such a payment, there is no matching
+// record yet.
 //
-// Together, the logs and the balance reads miss no payment. `lookAtNew` first reads the new
+// Together, the logs and the scan miss no payment. `scanNewRecords` first reads the new
 // records, and then the loop's cursor. Payments above the cursor are found by the loop, which reads
 // these blocks when the records already exist. Payments up to the cursor are part of the balance,
 // because balances are never read at a head below the cursor.
@@ -13,8 +13,8 @@
 // If very many records are created, reading their balances takes many passes, but does not delay
 // other work.
 //
-// While the loop is many blocks behind, the balance reads start again at the first open address, so
-// that they find payments in blocks that the loop has not read yet.
+// While the loop is many blocks behind, the scan starts again at the first open address, so that it
+// finds payments in blocks that the loop has not read yet.
 
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
@@ -40,7 +40,7 @@ import { ofSeveral } from "./vaults.ts";
  * Returns the parameters for one turn of the chain's loop, which then saves payments in the
  * executor's ledger.
  */
-export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): Turn {
+export function followTurn(pass: Pass<ScanMemory & { follow: FollowMemory }>): Turn {
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
@@ -61,7 +61,7 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
       findAnchor: (before) => ledger.findAnchor(chainId, before),
       async save(anchor, payments, isGap, agreed) {
         await ledger.savePayments(fence, { anchor, payments, isGap, agreed }, dueSeconds);
-        memory.looks.isOutdated ||= isGap;
+        memory.scan.isOutdated ||= isGap;
       },
       async wake(addresses) {
         const block = { number: view.head.number, timestamp: dueSeconds };
@@ -69,7 +69,7 @@ export function followTurn(pass: Pass<LooksMemory & { follow: FollowMemory }>): 
         // The hints are saved in several short commits, because requests that create addresses wait
         // for each commit, and a stranger can pay thousands of addresses in one block.
         for (const group of groupsOf(hints, statementRows.costly)) {
-          const woken = await ledger.saveLook(fence, group, undefined);
+          const woken = await ledger.saveScan(fence, group, undefined);
           for (const { address } of woken) {
             report({ kind: "detected", address, blockNumber: block.number });
           }
@@ -104,7 +104,7 @@ const againMax = 100_000;
 const rowsMax = 500;
 
 /** The minimum time between two saves of the position. */
-const keepEveryMs = 10_000;
+const saveEveryMs = 10_000;
 
 /**
  * The minimum time between the starts of two scans. A gap in the logs causes a scan of all records,
@@ -119,15 +119,15 @@ const beginEveryMs = 60_000;
  */
 const behindBlocksMax = 100;
 
-/** The progress of the balance reads. Times are in milliseconds by the process's clock. */
-type Looks = {
+/** The progress of the scan. Times are in milliseconds by the process's clock. */
+type Scan = {
   /**
    * The balances of all records up to this `seq` were read, except for the records in `again`.
    * `seq` is undefined until the saved value has been read from the ledger.
    */
   seq: number | undefined;
   /** The `seq` that the ledger contains, and the time at which it was written. */
-  kept: { seq: number; atMs: number };
+  saved: { seq: number; atMs: number };
   /**
    * Records whose balances have to be read again. If too few endpoints answered, a balance is read
    * again until `untilMs`. If no endpoint answered, the balance is read again without a time limit.
@@ -150,15 +150,15 @@ type Looks = {
   closed: { seq: number; seconds: number };
 };
 
-export type LooksMemory = { looks: Looks };
+export type ScanMemory = { scan: Scan };
 
-export const openLooksMemory = (): LooksMemory => ({ looks: newWalk() });
+export const openScanMemory = (): ScanMemory => ({ scan: newScan() });
 
-type LooksPass = Pass<LooksMemory>;
+type ScanPass = Pass<ScanMemory>;
 
-const newWalk = (): Looks => ({
+const newScan = (): Scan => ({
   seq: undefined,
-  kept: { seq: 0, atMs: 0 },
+  saved: { seq: 0, atMs: 0 },
   again: new Map(),
   turn: 0,
   beganMs: Number.NEGATIVE_INFINITY,
@@ -169,86 +169,82 @@ const newWalk = (): Looks => ({
 });
 
 /**
- * Reads the balances of up to `tuning.looksPerPass` records: new records or, if there are none, the
- * records in the list `again`.
+ * Reads the balances of up to `tuning.recordsPerPass` records: new records or, if there are none,
+ * the records in the list `again`.
  *
  * @param blocksBehind the number of blocks that the chain's loop has not read yet
  * @returns whether all new records were read
  */
-export async function lookAtNew(pass: LooksPass, blocksBehind: number): Promise<boolean> {
+export async function scanNewRecords(pass: ScanPass, blocksBehind: number): Promise<boolean> {
   const { parts, memory, view } = pass;
   const { ledger, tuning, chain } = parts;
-  if (tuning.looksPerPass === 0) return true;
-  memory.looks = restartIfOutdated(memory.looks, parts.clock());
-  const { looks } = memory;
-  looks.seq ??= looks.kept.seq = await ledger.readLookedUntil(chain.chainId);
+  if (tuning.recordsPerPass === 0) return true;
+  memory.scan = restartIfOutdated(memory.scan, parts.clock());
+  const { scan } = memory;
+  scan.seq ??= scan.saved.seq = await ledger.readScannedUntil(chain.chainId);
   if (blocksBehind > behindBlocksMax) await goBackToOpen(pass);
-  const stepMax = Math.min(looks.stepMax, tuning.looksPerPass);
-  const read = await ledger.findCreated(looks.seq, rowsMax);
+  const stepMax = Math.min(scan.stepMax, tuning.recordsPerPass);
+  const read = await ledger.findCreated(scan.seq, rowsMax);
   const fresh = read.filter(({ chainId }) => chainId === chain.chainId).slice(0, stepMax);
   const next = fresh.length === stepMax ? fresh.at(-1) : read.at(-1);
-  const step = fresh.length > 0 ? fresh : [...looks.again.values()].slice(0, stepMax);
+  const step = fresh.length > 0 ? fresh : [...scan.again.values()].slice(0, stepMax);
   const swept = await ledger.findAnchor(chain.chainId);
   if (swept && swept.number > view.head.number) return false;
   const probed = await probe(pass, await readHolders(pass, step));
   if (!probed) return false;
   if (probed.paid.length > 0) {
-    const woken = await ledger.saveLook(pass.fence, probed.paid, undefined);
+    const woken = await ledger.saveScan(pass.fence, probed.paid, undefined);
     const blockNumber = view.head.number;
     for (const { address } of woken) parts.report({ kind: "detected", address, blockNumber });
   }
   // The progress is recorded after the ledger has saved the hints. If the save fails, the step is
   // repeated.
-  recordLooks(pass, step, probed);
-  if (next) looks.seq = next.seq;
-  await keep(pass);
-  looks.isAtEnd = fresh.length < stepMax && read.length < rowsMax;
-  return looks.isAtEnd;
+  recordStep(pass, step, probed);
+  if (next) scan.seq = next.seq;
+  await savePosition(pass);
+  scan.isAtEnd = fresh.length < stepMax && read.length < rowsMax;
+  return scan.isAtEnd;
 }
 
-function restartIfOutdated(looks: Looks, nowMs: number): Looks {
-  const isDue = looks.isAtEnd && nowMs - looks.beganMs >= beginEveryMs;
-  return looks.isOutdated && isDue ? { ...newWalk(), beganMs: nowMs } : looks;
+function restartIfOutdated(scan: Scan, nowMs: number): Scan {
+  const isDue = scan.isAtEnd && nowMs - scan.beganMs >= beginEveryMs;
+  return scan.isOutdated && isDue ? { ...newScan(), beganMs: nowMs } : scan;
 }
 
 /**
  * If the last scan has ended, starts a new scan at the first open address, at most once a minute.
  */
-async function goBackToOpen({ parts, memory, nowSeconds }: LooksPass): Promise<void> {
-  const { looks } = memory;
+async function goBackToOpen({ parts, memory, nowSeconds }: ScanPass): Promise<void> {
+  const { scan } = memory;
   const nowMs = parts.clock();
-  if (!looks.isAtEnd || nowMs - looks.beganMs < beginEveryMs) return;
+  if (!scan.isAtEnd || nowMs - scan.beganMs < beginEveryMs) return;
   const { chainId } = parts.chain;
   // If the chain's clock went back, it was wrong before, so some addresses that seemed closed may
   // be open.
-  const seq = nowSeconds < looks.closed.seconds ? 0 : looks.closed.seq;
+  const seq = nowSeconds < scan.closed.seconds ? 0 : scan.closed.seq;
   const closed = await parts.ledger.passClosed(chainId, seq, nowSeconds);
-  looks.closed = { seq: closed.seq, seconds: nowSeconds };
-  looks.seq = Math.min(looks.seq!, closed.seq);
-  looks.beganMs = nowMs;
+  scan.closed = { seq: closed.seq, seconds: nowSeconds };
+  scan.seq = Math.min(scan.seq!, closed.seq);
+  scan.beganMs = nowMs;
 }
 
 /**
  * Updates the list `again` after a step. Records that must be read again move to the end of the
  * list. The other records in the step are removed from the list.
  */
-function recordLooks(
-  { parts, memory: { looks } }: LooksPass,
-  step: Created[],
-  probed: Probed,
-): void {
+function recordStep({ parts, memory: { scan } }: ScanPass, step: Created[], probed: Probed): void {
   const now = parts.clock();
   for (const record of step) {
-    const known = looks.again.get(record.address);
-    looks.again.delete(record.address);
+    const known = scan.again.get(record.address);
+    scan.again.delete(record.address);
     if (probed.isWhole && probed.isCorroborated) continue;
     const latest = probed.isWhole ? now + uncorroboratedMs : Number.POSITIVE_INFINITY;
     const untilMs = probed.isWhole ? Math.min(known?.untilMs ?? latest, latest) : latest;
-    if (untilMs > now) looks.again.set(record.address, { ...record, untilMs });
+    if (untilMs > now) scan.again.set(record.address, { ...record, untilMs });
   }
-  for (const address of looks.again.keys()) {
-    if (looks.again.size <= againMax) break;
-    looks.again.delete(address);
+  for (const address of scan.again.keys()) {
+    if (scan.again.size <= againMax) break;
+    scan.again.delete(address);
   }
 }
 
@@ -258,18 +254,18 @@ function recordLooks(
  * open addresses is at a lower position. After a gap in the logs, no position is saved, so that a
  * restarted executor reads all records.
  */
-async function keep({ parts, memory: { looks }, fence }: LooksPass): Promise<void> {
+async function savePosition({ parts, memory: { scan }, fence }: ScanPass): Promise<void> {
   const now = parts.clock();
-  if (looks.isOutdated) return;
-  if (looks.seq === looks.kept.seq || now - looks.kept.atMs < keepEveryMs) return;
-  let seq = looks.seq!;
-  for (const record of looks.again.values()) seq = Math.min(seq, record.seq - 1);
-  if (seq > looks.kept.seq) await parts.ledger.saveLook(fence, [], seq);
-  looks.kept = { seq: Math.max(seq, looks.kept.seq), atMs: now };
+  if (scan.isOutdated) return;
+  if (scan.seq === scan.saved.seq || now - scan.saved.atMs < saveEveryMs) return;
+  let seq = scan.seq!;
+  for (const record of scan.again.values()) seq = Math.min(seq, record.seq - 1);
+  if (seq > scan.saved.seq) await parts.ledger.saveScan(fence, [], seq);
+  scan.saved = { seq: Math.max(seq, scan.saved.seq), atMs: now };
 }
 
 /** Reads the token and the amount of each record's intent. Corrupt records are omitted. */
-async function readHolders({ parts }: LooksPass, fresh: readonly Created[]): Promise<Wanting[]> {
+async function readHolders({ parts }: ScanPass, fresh: readonly Created[]): Promise<Wanting[]> {
   const records = await parts.ledger.findRecords(fresh.map(({ address }) => address));
   return records.flatMap(({ address, terms }) => {
     try {
@@ -290,8 +286,8 @@ type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
  * Reads the balances of vaults. If the endpoints could not read this number of vaults, returns
  * undefined, and the next step is smaller.
  */
-async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Probed | undefined> {
-  const { looks } = pass.memory;
+async function probe(pass: ScanPass, holders: readonly Wanting[]): Promise<Probed | undefined> {
+  const { scan } = pass.memory;
   const found: Probed = { paid: [], isWhole: true, isCorroborated: true };
   try {
     for (const some of groupsOf(holders, holdersMax)) {
@@ -299,20 +295,20 @@ async function probe(pass: LooksPass, holders: readonly Wanting[]): Promise<Prob
       found.paid.push(...paid);
       found.isCorroborated &&= isCorroborated;
     }
-    looks.stepMax = moreHolders(looks.stepMax, rowsMax);
+    scan.stepMax = moreHolders(scan.stepMax, rowsMax);
     return found;
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
-    looks.stepMax = fewerHolders(looks.stepMax, holders.length);
+    scan.stepMax = fewerHolders(scan.stepMax, holders.length);
     // If no endpoint answers even for a single vault, the vault is skipped and read again later.
     return holders.length > 1 ? undefined : { ...found, isWhole: false };
   }
 }
 
 /** Returns a hint for each vault for which at least one endpoint shows a balance. */
-async function probeSome(pass: LooksPass, holders: readonly Wanting[]) {
+async function probeSome(pass: ScanPass, holders: readonly Wanting[]) {
   const { head, quorum } = pass.view;
-  const all = await readHoldings(ofSeveral(pass, pass.memory.looks.turn++), holders);
+  const all = await readHoldings(ofSeveral(pass, pass.memory.scan.turn++), holders);
   const block = { number: head.number, timestamp: pass.nowSeconds };
   const paid = holders.flatMap(({ vault, amount }, index) => {
     const native = all.map((each) => each[index]!.native).reduce(max);

@@ -199,7 +199,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
           .reduce((sum, { amount }) => sum + Number(amount), 0);
       return { held: of("held", true), ours: of("returned", true), others: of("returned", false) };
     };
-    await until("the executor has looked", async () => (await sums()).others > 0);
+    await until("the executor has read the balance", async () => (await sums()).others > 0);
     const { held, others } = await sums();
     assert.equal(held, 0);
     assert.ok(others >= 25_000_000 && others <= 25_000_040, `${others}`);

@@ -47,7 +47,7 @@ describe("an address that requests 25 and accepts 24.75", () => {
     const record = await newTolerant("short");
     const before = await world.balanceOf(shop);
     await pay(record, (247n * unit) / 10n);
-    await until("the executor has looked at it", async () => {
+    await until("the executor has read its balance", async () => {
       const row = await store.db
         .selectFrom("executor_jobs")
         .select("reason")

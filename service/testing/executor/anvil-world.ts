@@ -230,7 +230,7 @@ export const testConfig = {
   executorKey,
   executorPollMs: 100,
   executorLeaseSeconds: 1,
-  executorLooksPerPass: 450,
+  executorRecordsPerPass: 450,
   executorNamedTokensPerDay: 10,
   executorGasPerDayMax: String(10n ** 24n),
   executorGasPerAccountMax: String(10n ** 24n),

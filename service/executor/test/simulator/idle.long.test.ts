@@ -103,7 +103,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
     knownAt: new Map<Hex, number>(),
     close: () => db.destroy(),
   };
-  const tuning = { pollMs: 1000, leaseMs: 15_000, looksPerPass: 450 };
+  const tuning = { pollMs: 1000, leaseMs: 15_000, recordsPerPass: 450 };
   const detected: string[] = [];
   const report = (_: string, event: ExecutorEvent) => {
     if (event.kind === "detected") detected.push(event.address);

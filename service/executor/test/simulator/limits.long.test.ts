@@ -199,9 +199,9 @@ describe("executes payments although all endpoints except one refuse all logs", 
    * The maximum number of blocks until a balance read finds a payment. A scan of all records begins
    * once a minute, and a block is mined every 12 s.
    */
-  const lookBlocks = 60 / 12 + 2;
+  const scanBlocks = 60 / 12 + 2;
 
-  test(`reading balances finds omitted payments within ${lookBlocks} blocks`, async (t) => {
+  test(`reading balances finds omitted payments within ${scanBlocks} blocks`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
@@ -212,13 +212,18 @@ describe("executes payments although all endpoints except one refuse all logs", 
         [],
       );
       const more = ownWaitBlocksMax - quiet.get(seed)!;
-      assert.ok(more <= lookBlocks, `seed ${seed}: ${more} blocks more`);
+      assert.ok(more <= scanBlocks, `seed ${seed}: ${more} blocks more`);
     }
   });
 
   test("control: without balance reads, omitted payments wait ten times as long", async () => {
-    const { ownWaitBlocksMax } = await historyOf(1, [withoutLogs, omits], {}, { looksPerPass: 0 });
-    assert.ok(ownWaitBlocksMax > 10 * lookBlocks, `${ownWaitBlocksMax} blocks`);
+    const { ownWaitBlocksMax } = await historyOf(
+      1,
+      [withoutLogs, omits],
+      {},
+      { recordsPerPass: 0 },
+    );
+    assert.ok(ownWaitBlocksMax > 10 * scanBlocks, `${ownWaitBlocksMax} blocks`);
   });
 });
 

@@ -73,7 +73,7 @@ async function priceOfHistory(
   );
   const danger = { crashRate: () => 0, freezeRate: () => 0 };
   const keys = senders.slice(0, width?.keys ?? 1);
-  const tuning = { looksPerPass: 3 };
+  const tuning = { recordsPerPass: 3 };
   scheduler.at(startSeconds * 1000, () =>
     keepRunning("a", world, endpoints, scheduler, random, danger, () => {}, tuning, keys),
   );

@@ -119,7 +119,7 @@ describe("a payment is found if its address is created while the logs are read",
   }
 
   test("control: without balance reads and repeated log reads, the payment is missed", async () => {
-    const tuning = { looksPerPass: 0, resweepBlocks: 0 };
+    const tuning = { recordsPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));
   });

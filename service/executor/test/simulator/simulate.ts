@@ -34,7 +34,7 @@ export type Options = {
   isOver?: boolean;
   watch?(line: string): void;
   /** The number of balance reads per pass, which is low so that a scan takes several steps. */
-  looksPerPass?: number;
+  recordsPerPass?: number;
   /** The number of keys that pay gas. If there are two, each key sometimes refuses to sign. */
   keys?: number;
   /**
@@ -44,7 +44,7 @@ export type Options = {
 };
 
 export async function simulate(seed: number, options: Options = {}): Promise<History> {
-  const { watch, looksPerPass = 3, hostile = 0, isolates = true, isOver = false } = options;
+  const { watch, recordsPerPass = 3, hostile = 0, isolates = true, isOver = false } = options;
   const { keys = 1, isTipped = false } = options;
   const random = seededRandom(seed);
   const scheduler = createScheduler();
@@ -87,7 +87,7 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
       heard(faultyRpc(`${name}-rpc${i}`, parts, rpcCount > 1 && i === 0)),
     );
     const shown = isolates ? endpoints : endpoints.map(goneWhenSlow);
-    const tuning = isolates ? { looksPerPass } : { looksPerPass, intentGasMax: 60_000_000 };
+    const tuning = isolates ? { recordsPerPass } : { recordsPerPass, intentGasMax: 60_000_000 };
     const own = senders.slice(0, keys);
     keepRunning(name, world, shown, scheduler, random, danger, report, tuning, own);
   }

@@ -171,7 +171,7 @@ describe("the simulator finds faults", onlyLong, () => {
   });
 
   test("control: without balance reads, a third of the histories miss payments", async (t) => {
-    const reports = await histories(few, { looksPerPass: 0 });
+    const reports = await histories(few, { recordsPerPass: 0 });
     const isMissing = (each: { faults: string[] }) => each.faults.some((f) => /^missing/.test(f));
     const missing = reports.filter(isMissing).length;
     t.diagnostic(`${missing} of ${few.length} seeds miss some`);

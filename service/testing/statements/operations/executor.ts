@@ -114,7 +114,7 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
     "executor: read a job's history of failures": () => ledger.readHistory(chainId, many[0]!),
     "executor: drop a job, then save an empty scan": async () => {
       await dropJob(db, chainId, many[2]!);
-      await ledger.saveLook(fence, [], 1);
+      await ledger.saveScan(fence, [], 1);
     },
   };
 }
@@ -184,12 +184,12 @@ function records({ ledger, fence }: Hands): Operations {
     "executor: scan new records": async () => {
       const created = await ledger.findCreated(0, 500);
       await ledger.findRecords(created.slice(0, 450).map(({ address }) => address));
-      await ledger.readLookedUntil(chainId);
+      await ledger.readScannedUntil(chainId);
       const block = { number: 1, timestamp: 1 };
       const hints = created.slice(0, 100).map(({ address }) => {
         return { address, block, isEnough: true };
       });
-      await ledger.saveLook(fence, hints, 1);
+      await ledger.saveScan(fence, hints, 1);
     },
     "executor: find many records, with large rows": () =>
       ledger.findRecords(hexOf(someAddresses(largeCount, "large"))),

@@ -124,19 +124,25 @@ describe("the first read of new records", () => {
     assert.deepEqual(await jobsOf(sqlite, records), []);
   });
 
-  test("the executor finds no early payment if `looksPerPass` is 0", onlyLong, async (context) => {
-    const running = start(context, {
-      adapt: (core) => ({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
-    });
-    const records = await newRecords(2);
-    await paidFirst(sqlite, records);
-    await saveRecords(sqlite, records);
-    await passes(running, 5);
-    assert.deepEqual(await jobsOf(sqlite, records), []);
-    await running.stop();
-    start(context);
-    await until("a restart with looks finds them", () => allExecuted(records));
-  });
+  test(
+    "the executor finds no early payment if `recordsPerPass` is 0",
+    onlyLong,
+    async (context) => {
+      const running = start(context, {
+        adapt: (core) => ({ ...core, tuning: { ...core.tuning, recordsPerPass: 0 } }),
+      });
+      const records = await newRecords(2);
+      await paidFirst(sqlite, records);
+      await saveRecords(sqlite, records);
+      await passes(running, 5);
+      assert.deepEqual(await jobsOf(sqlite, records), []);
+      await running.stop();
+      start(context);
+      await until("the executor finds them after a restart with a scan", () =>
+        allExecuted(records),
+      );
+    },
+  );
 
   test("the executor finds an early payment that one of two endpoints hides", async (context) => {
     start(context, {
