@@ -15,8 +15,8 @@ import { mountDashboard } from "./dashboard/dashboard.ts";
 import { parseJsonBody, refuseFields } from "./input.ts";
 import { addresses, mine } from "./lists/addresses.ts";
 import { accountEvent, accountEvents } from "./lists/events.ts";
-import { type Admission, admitCreates } from "./load/admission.ts";
-import { openServer } from "./load/server.ts";
+import { type Admission, admitCreates, refuseEarly } from "./load/admission.ts";
+import { openServer } from "./load/connections.ts";
 import { lookup } from "./lookup/lookup.ts";
 import { type Operation, type OperationId, operations, toUrl } from "./openapi/operations.ts";
 import { constantOf } from "./openapi/responses.ts";
@@ -68,8 +68,10 @@ export function buildApp(parts: Parts): FastifyInstance {
   const createPath = `${apiPrefix}${operations.createAddress.path}`;
   const app = Fastify({
     logger: false,
-    serverFactory: (listener) =>
-      openServer(listener, { ...parts, creates, createPath, allow, newRequestId }),
+    serverFactory(listener) {
+      const early = refuseEarly(listener, creates, { ...parts, createPath, newRequestId });
+      return openServer(early, parts.limits, allow);
+    },
     genReqId: newRequestId,
     requestIdHeader: false,
     trustProxy: parts.trustedProxies ?? false,

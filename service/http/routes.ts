@@ -2,6 +2,7 @@
 // contains the hooks and functions for headers that all routes share. Header names are in
 // lowercase, as in Fastify.
 
+import type { IncomingMessage } from "node:http";
 import type {
   FastifyInstance,
   FastifyReply,
@@ -152,6 +153,21 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
     }
   }
   return values;
+}
+
+/**
+ * The valid form of a Host header (RFC 9110 §7.2): a name or an address, optionally with a port.
+ * HTTP/1.0 requires no Host header.
+ */
+const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
+
+/**
+ * Returns false if the request has an invalid `Host` header or several `Host` headers. With several
+ * headers, a proxy could use one of them and this server another.
+ */
+export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+  const [value, ...others] = headerValues(rawHeaders, "host");
+  return value === undefined || (others.length === 0 && host.test(value));
 }
 
 /**

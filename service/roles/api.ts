@@ -8,7 +8,7 @@ import { openDesk } from "../executor/desk.ts";
 import { limitLogs } from "../flow/log-limit.ts";
 import { buildApp } from "../http/app.ts";
 import { divideEventLimits } from "../http/limits.ts";
-import { connectionsWaitingMax, prepareDrain } from "../http/load/server.ts";
+import { connectionsWaitingMax, prepareDrain } from "../http/load/connections.ts";
 import { readLabels } from "../http/pages/labels.ts";
 import type { RoleParts } from "./parts.ts";
 

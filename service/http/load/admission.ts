@@ -2,11 +2,12 @@
 // depends on their latency (`openLatencyLimit`), and other routes have a fixed maximum
 // (`limitPending`). Rate limits are in rate-limit.ts.
 
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { savesPerCommit } from "../../store/store.ts";
 import { Refusal, toAnswer } from "../errors.ts";
 import type { Parts } from "../parts.ts";
+import { corsHeaders } from "../routes.ts";
 
 /**
  * An admitted create request. `isOver` is true after the response was written or the connection
@@ -225,12 +226,56 @@ const message = "too many requests are in progress; try again in a second";
  * The response to a request above the limit on pending requests. It is built only once, because an
  * overloaded server sends it often.
  */
-export const tooMany = toAnswer(
+const tooMany = toAnswer(
   new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } }),
 );
 
 function refuseTooMany(reply: FastifyReply): void {
   reply.code(tooMany.status).headers(tooMany.headers).send(tooMany.body);
+}
+
+/**
+ * With latin1, Node sends headers and body in one write. Both are ASCII, so the encoding does not
+ * change them.
+ */
+const encoding = "latin1";
+
+type EarlyParts = Pick<Parts, "metrics" | "draining"> & {
+  /** The path of create requests. Paths with percent-encoding are not recognized here. */
+  createPath: string;
+  newRequestId: () => string;
+};
+
+/**
+ * Returns a listener that refuses create requests above the limit before the framework parses them,
+ * and passes all other requests to `listener`. Like the framework's hooks, the returned listener
+ * adds headers, counts the response, and closes the connection during a drain.
+ *
+ * @param listener the framework's listener; it also refuses create requests above the limit,
+ *   because this function does not recognize a percent-encoded path
+ */
+export function refuseEarly(
+  listener: RequestListener,
+  creates: Admission,
+  { createPath: route, newRequestId, metrics, draining }: EarlyParts,
+): RequestListener {
+  const seconds = metrics.responseSeconds.labels({ route });
+  const headers = Object.entries({
+    ...tooMany.headers,
+    ...corsHeaders,
+    "content-length": String(Buffer.byteLength(tooMany.body)),
+  }).flat();
+  const isCreate = ({ method, url }: IncomingMessage) =>
+    method === "POST" && (url === route || url?.startsWith(`${route}?`) === true);
+  return (request, response) => {
+    if (!isCreate(request) || !creates.isFull()) return listener(request, response);
+    const own = ["x-request-id", newRequestId()];
+    if (draining.aborted) own.push("connection", "close");
+    response.writeHead(tooMany.status, [...own, ...headers]).end(tooMany.body, encoding);
+    creates.refused();
+    metrics.responses.inc({ route, status: tooMany.status });
+    seconds.observe(0);
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
-// The HTTP server below the framework: its time limits, its connection limit, and its drain. It
-// refuses create requests above the limit before they reach the framework.
+// The connections of the HTTP server: their time limits, the maximum number of connections, the
+// order in which the requests of a connection are served, and the drain.
 
 import {
   createServer,
@@ -12,20 +12,9 @@ import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { networkOf } from "../../flow/networks.ts";
-import { requestMsMax } from "../limits.ts";
-import type { Parts } from "../parts.ts";
+import { type Limits, requestMsMax } from "../limits.ts";
 import { refuseConnect, refuseExpectation, refuseHost } from "../refuse.ts";
-import { corsHeaders, headerValues } from "../routes.ts";
-import { type Admission, tooMany } from "./admission.ts";
-
-type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
-  creates: Admission;
-  /** The path of create requests. Paths with percent-encoding are not recognized here. */
-  createPath: string;
-  /** Every method that at least one path accepts. */
-  allow: string;
-  newRequestId: () => string;
-};
+import { hasOneHost } from "../routes.ts";
 
 /**
  * How long an idle connection stays open. This is longer than most proxies' idle timeout, so that
@@ -36,74 +25,29 @@ const idleMsMax = 72_000;
 const timeoutsCheckedMs = 1_000;
 
 /**
- * @param listener the framework's listener; it also refuses create requests above the limit,
- *   because this server does not recognize a percent-encoded path
+ * Returns a server that passes requests with a valid `Host` header to `listener`.
+ *
+ * @param allow every method that at least one path accepts
  */
-export function openServer(listener: RequestListener, parts: ServerParts): Server {
-  const options = {
+export function openServer(
+  listener: RequestListener,
+  { headersMsMax, connectionsMax }: Pick<Limits, "headersMsMax" | "connectionsMax">,
+  allow: string,
+): Server {
+  const server = createServer({
     keepAliveTimeout: idleMsMax,
     requestTimeout: requestMsMax,
-    headersTimeout: parts.limits.headersMsMax,
+    headersTimeout: headersMsMax,
     connectionsCheckingInterval: timeoutsCheckedMs,
     requireHostHeader: false,
-  };
-  const { createPath } = parts;
-  const refuse = refuseCreate(parts);
-  const isCreate = ({ method, url }: IncomingMessage) =>
-    method === "POST" && (url === createPath || url?.startsWith(`${createPath}?`) === true);
-  const server = createServer(options);
-  serveBounded(server, parts.limits.connectionsMax, (request, response) => {
-    if (!hasOneHost(request)) refuseHost(request, response);
-    else if (isCreate(request) && parts.creates.isFull()) refuse(request, response);
-    else listener(request, response);
+  });
+  serveBounded(server, connectionsMax, (request, response) => {
+    if (hasOneHost(request)) listener(request, response);
+    else refuseHost(request, response);
   });
   server.on("checkExpectation", refuseExpectation);
-  server.on("connect", refuseConnect(parts.allow));
+  server.on("connect", refuseConnect(allow));
   return server;
-}
-
-/**
- * The valid form of a Host header (RFC 9110 §7.2): a name or an address, optionally with a port.
- * HTTP/1.0 requires no Host header.
- */
-const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
-
-/**
- * Returns false if the request has an invalid `Host` header or several `Host` headers. With several
- * headers, a proxy could use one of them and this server another.
- */
-function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
-  const [value, ...others] = headerValues(rawHeaders, "host");
-  return value === undefined || (others.length === 0 && host.test(value));
-}
-
-/**
- * With latin1, Node sends headers and body in one write. Both are ASCII, so the encoding does not
- * change them.
- */
-const encoding = "latin1";
-
-/**
- * Returns a listener that refuses a create request. Like the framework's hooks, the listener adds
- * headers, counts the response, and closes the connection during a drain.
- */
-function refuseCreate(parts: ServerParts): RequestListener {
-  const { creates, newRequestId, metrics, draining } = parts;
-  const route = parts.createPath;
-  const seconds = metrics.responseSeconds.labels({ route });
-  const headers = Object.entries({
-    ...tooMany.headers,
-    ...corsHeaders,
-    "content-length": String(Buffer.byteLength(tooMany.body)),
-  }).flat();
-  return (_request, response) => {
-    const own = ["x-request-id", newRequestId()];
-    if (draining.aborted) own.push("connection", "close");
-    response.writeHead(tooMany.status, [...own, ...headers]).end(tooMany.body, encoding);
-    creates.refused();
-    metrics.responses.inc({ route, status: tooMany.status });
-    seconds.observe(0);
-  };
 }
 
 /**
