@@ -1,5 +1,6 @@
-// Converts between hex text and bytes. Reads either case and writes lowercase. Lookup tables make
-// the conversion fast, because the terms are the largest part of a record.
+// Converts between hex text and bytes. Reads either case and writes lowercase. With lookup tables,
+// converting terms to bytes and back is 17 times as fast as with `parseInt` and `toString(16)`
+// (test/derive.bench.ts).
 
 import { describeType, InvalidError, type Path } from "../errors.ts";
 import { termsBytesMax } from "./type.ts";

@@ -53,14 +53,8 @@ export type CheckedChain = SimulatedChain &
   Ceiling & { others?: () => readonly OtherChain[] };
 
 /**
- * Finds likely mistakes in an intent. Needs eth_simulateV1 to find allowances and fees. The number
- * of calls is the sum of the following:
- *
- * - With eth_simulateV1, up to 11 calls to the node, plus one for each contract in the intent.
- *   Without it, up to two calls for each contract.
- * - If the intent's calls fail, up to 28 calls. If they succeed, up to 22 calls, plus one per
- *   approval.
- * - If `recovery` is a contract, one call to each of up to 16 other chains.
+ * Finds likely mistakes in an intent. Needs eth_simulateV1 to find allowances and fees.
+ * "Check" in spec/decisions.md gives the number of calls to the node.
  *
  * @param simulation the simulation of `subject`; all reads are at its block
  * @throws {ChainUnavailable} if the chain cannot be read
