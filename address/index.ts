@@ -18,11 +18,11 @@ export {
   encodeExecution,
 } from "./calldata/execution.ts";
 export {
-  askedAmount,
   type Collection,
   collectionOf,
   payWithTolerance,
   type Requirement,
+  requestedAmount,
   requireBalance,
   requireClosed,
   requireExecuted,

@@ -1,7 +1,7 @@
 // Decides which state every page shows to a payer. A payment that cannot execute is not offered,
 // and a received payment that cannot execute is never shown as successful.
 
-import { askedAmount, type Intent } from "executable-address";
+import { type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import { formatUnits, isName, owed } from "executable-address/payment";
 import type { ServiceStatus, WrongToken } from "executable-address/status";
@@ -96,7 +96,7 @@ export function decideStanding(
  * for the calls, which may need less than the requested amount.
  */
 const owedTo = (intent: Paid, balance: string): string =>
-  owed(intent.amount, balance) === "0" ? "0" : owed(askedAmount(intent), balance);
+  owed(intent.amount, balance) === "0" ? "0" : owed(requestedAmount(intent), balance);
 
 export type WrongTokenNews = {
   token: WrongToken["token"];

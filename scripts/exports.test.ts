@@ -8,14 +8,14 @@ import { describe, test } from "node:test";
 
 const exported: Record<string, string> = {
   "executable-address": `
-    InvalidError askedAmount batchCalldata batchSelector collectionOf collectorAddress
+    InvalidError batchCalldata batchSelector collectionOf collectorAddress
     conditionsAddress decodeExecutions decodeTerms deriveAddress drawSalt encodeBalanceOf
     encodeCall encodeExecution encodeNewIntent encodeTerms encodeTransfer executeCalldata
     executeSelector factoryAddress findCautions formatAddress fromHex guardsAddress
     initCodePrefix isAddress keccak256 makeRecord parseAddress parseIntent parseJson
-    payWithTolerance recoverCalldata recoverSelector requireBalance requireClosed
-    requireExecuted requireGas requirementOf rescueSelector termsBytesMax tipAddress tipOf
-    toHex vaultCodeBytes verifyRecord zeroAddress`,
+    payWithTolerance recoverCalldata recoverSelector requestedAmount requireBalance
+    requireClosed requireExecuted requireGas requirementOf rescueSelector termsBytesMax
+    tipAddress tipOf toHex vaultCodeBytes verifyRecord zeroAddress`,
   "executable-address/client": `
     ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,

@@ -19,7 +19,7 @@ export type Passage = {
 
 export type Phrase = Passage & { readonly pattern: string; readonly found: string };
 
-const asked = String.raw`(?<!\b(?:says?|shows?|explains?|see|checks?|knows?|describes?) )`;
+const exempt = String.raw`(?<!\b(?:says?|shows?|explains?|see|checks?|knows?|describes?) )`;
 const verbs =
   "is|are|was|were|it|they|has|have|had|comes?|came|goes|went|waits?|remains?|follows?|stays?";
 
@@ -28,7 +28,7 @@ const patterns: Readonly<Record<string, RegExp>> = {
   "tell: report, return, log, notify, show": /\b(?:tells?|telling|told)\b/gi,
   "held by a test: is tested":
     /\b(?:is|are|was|were|be|been|being) held (?:by (?:\w+ )?tests?|to)\b/gi,
-  "what is X: name the thing": new RegExp(String.raw`${asked}\bwhat (?:${verbs})\b(?!\?)`, "gi"),
+  "what is X: name the thing": new RegExp(String.raw`${exempt}\bwhat (?:${verbs})\b(?!\?)`, "gi"),
   "those that, whoever: name the thing or role":
     /\b(?:those (?:that|who|of|which|with|whose)|whom?ever|whatever|the ones? (?:that|who|of))\b/gi,
   "of it: its, their, or repeat the noun": /\bof (?:it|them|which|whom)\b/gi,

@@ -126,8 +126,8 @@ function whenParentEnds(stop) {
  */
 function parentOfShell(id) {
   try {
-    const asked = ["-o", "ppid=,comm=", "-p", String(id)];
-    const said = execFileSync("ps", asked, { encoding: "utf8", stdio: "pipe" });
+    const psArgs = ["-o", "ppid=,comm=", "-p", String(id)];
+    const said = execFileSync("ps", psArgs, { encoding: "utf8", stdio: "pipe" });
     const found = /^\s*(\d+)\s+(?:\S*\/)?-?(?:ba|da|z|k)?sh\s*$/.exec(said);
     return found ? Number(found[1]) : undefined;
   } catch {

@@ -127,7 +127,7 @@ describeOnEach("receive", () => {
       const { address } = order.record;
       const { transactionHash, blockHash, blockNumber } = await served.world.pay(address, 40n);
       const place = { transactionHash, blockHash, blockNumber: Number(blockNumber), logIndex: 0 };
-      const reported = { payer: wallet, token, amount: "999", kind: "asked" } as const;
+      const reported = { payer: wallet, token, amount: "999", kind: "requested" } as const;
       const payment = { ...place, ...reported, isLate: false, isLast: false };
       const to = shop === world.shop ? world : plain;
       await deliverTo(to, await eventOf(order, "address.payment", payment));

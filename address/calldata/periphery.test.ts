@@ -3,7 +3,6 @@ import { describe, test } from "node:test";
 import { periphery } from "executable-address-contracts";
 import { type Abi, encodeFunctionData } from "viem";
 import {
-  askedAmount,
   type Call,
   collectionOf,
   collectorAddress,
@@ -11,6 +10,7 @@ import {
   type Hex,
   makeRecord,
   payWithTolerance,
+  requestedAmount,
   tipAddress,
   tipOf,
   toHex,
@@ -136,35 +136,35 @@ describe("payWithTolerance", () => {
   });
 });
 
-describe("askedAmount", () => {
+describe("requestedAmount", () => {
   const parts = payWithTolerance(payment);
 
-  test("askedAmount is the intent's amount if no call collects the intent's token", () => {
-    assert.equal(askedAmount({ ...parts, calls: parts.calls.slice(0, 1) }), "24750000");
-    assert.equal(askedAmount({ ...parts, token: recipient }), "24750000");
+  test("requestedAmount is the intent's amount if no call collects the intent's token", () => {
+    assert.equal(requestedAmount({ ...parts, calls: parts.calls.slice(0, 1) }), "24750000");
+    assert.equal(requestedAmount({ ...parts, token: recipient }), "24750000");
   });
 
-  test("askedAmount is the intent's amount if the calls collect less than this amount", () =>
-    assert.equal(askedAmount({ ...parts, amount: "26000000" }), "26000000"));
+  test("requestedAmount is the intent's amount if the calls collect less than this amount", () =>
+    assert.equal(requestedAmount({ ...parts, amount: "26000000" }), "26000000"));
 
-  test("askedAmount is the maximum that the calls collect", () =>
-    assert.equal(askedAmount(parts), "25000000"));
+  test("requestedAmount is the maximum that the calls collect", () =>
+    assert.equal(requestedAmount(parts), "25000000"));
 
-  test("askedAmount is the sum of two collections and ignores another token", () => {
+  test("requestedAmount is the sum of two collections and ignores another token", () => {
     const fee = payWithTolerance({ token, recipient: token, least: 10n, most: 12n });
     const other = payWithTolerance({ ...payment, token: recipient });
     const intent = {
       ...{ token, amount: "24750010" },
       calls: [...parts.calls, ...fee.calls, ...other.calls],
     };
-    assert.equal(askedAmount(intent), "25000012");
+    assert.equal(requestedAmount(intent), "25000012");
   });
 
-  test("askedAmount is the intent's amount if the calls collect everything", () => {
+  test("requestedAmount is the intent's amount if the calls collect everything", () => {
     for (const all of [2n ** 256n - 1n, 2n ** 255n]) {
       const { calls } = payWithTolerance({ ...payment, most: all });
-      assert.equal(askedAmount({ ...parts, calls }), "24750000");
-      assert.equal(askedAmount({ ...parts, calls: [...parts.calls, ...calls] }), "24750000");
+      assert.equal(requestedAmount({ ...parts, calls }), "24750000");
+      assert.equal(requestedAmount({ ...parts, calls: [...parts.calls, ...calls] }), "24750000");
     }
   });
 });

@@ -167,7 +167,11 @@ export function payWithTolerance({
  * the sum is 2^255 or more, the calls collect everything, so the payer is asked for the intent's
  * amount.
  */
-export function askedAmount({ token, amount, calls }: Pick<Intent, "token" | "amount" | "calls">) {
+export function requestedAmount({
+  token,
+  amount,
+  calls,
+}: Pick<Intent, "token" | "amount" | "calls">) {
   const most = calls.reduce((sum, call) => {
     const own = collectionOf(call);
     return own && isSame(own.token, token) ? sum + own.most : sum;

@@ -67,11 +67,11 @@ async function findNamed(given: OnChain, { address }: AddressRecord): Promise<To
   return Promise.all(
     [...tokens].map(async (token) => {
       const data = encodeBalanceOf(address);
-      const asked =
+      const call =
         token === zeroAddress
           ? (["eth_getBalance", [address, "latest"]] as const)
           : (["eth_call", [{ to: token, data }, "latest"]] as const);
-      const amount = await askAgreed(rpcs, quorum, asked, (answer) => String(BigInt(`${answer}`)));
+      const amount = await askAgreed(rpcs, quorum, call, (answer) => String(BigInt(`${answer}`)));
       return { token: token as Hex, amount };
     }),
   );

@@ -305,7 +305,7 @@ describe("lists and references", () => {
         createdBy: "api_key",
       },
       ...{ createdAt, chainId, token, amount, expirationTimestamp, state: "unfunded" },
-      askedAmount: amount,
+      requestedAmount: amount,
       ...{ block: null, transactionHash: null, settledAt: null },
     };
     once({ body: row });

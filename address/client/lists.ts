@@ -92,7 +92,7 @@ export const listedAddress = object({
    * The amount that payers are asked for. This amount is more than `amount` if the calls also
    * accept a payment that is slightly too small.
    */
-  askedAmount: uint256,
+  requestedAmount: uint256,
   /** The last second, in Unix time, in which the calls can be executed. */
   expirationTimestamp: count,
   /**
@@ -165,7 +165,7 @@ export const payment = object({
 export type Payment = TypeOf<typeof payment>;
 
 export const paymentKinds = [
-  "asked",
+  "requested",
   "partial",
   "surplus",
   "other_token",
@@ -177,11 +177,12 @@ export const paymentKinds = [
 export const paymentNews = object({
   ...payment.properties,
   /**
-   * `asked`: the payment completes the requested amount. `partial`: the amount is still incomplete.
-   * `surplus`: the amount was already complete. `other_token`: the payment is in a different listed
-   * token. `wrong_token`: the payment is in a look-alike of a listed token, such as bridged USDC.
-   * `other_chain`: the payment is on the chain `chainId` of the event instead of the intent's
-   * chain. Payments of the last three kinds do not count toward the amount. New kinds may be added.
+   * `requested`: the payment completes the requested amount. `partial`: the amount is still
+   * incomplete. `surplus`: the amount was already complete. `other_token`: the payment is in a
+   * different listed token. `wrong_token`: the payment is in a look-alike of a listed token, such
+   * as bridged USDC. `other_chain`: the payment is on the chain `chainId` of the event instead of
+   * the intent's chain. Payments of the last three kinds do not count toward the amount.
+   * New kinds may be added.
    *
    * @values paymentKinds
    */

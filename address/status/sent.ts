@@ -36,7 +36,7 @@ export const sentToken = object({
    * - `queued`: the executor will return the token to `recovery`
    * - `automatic`: the executor returns native coin, listed tokens, and look-alikes of listed
    *   tokens without a report
-   * - `asked`: the intent's token, which counts as a payment while the address is open
+   * - `payment`: the intent's token, which counts as a payment while the address is open
    * - `empty`: the address has no balance of the token, for example because it was already returned
    * - `unmovable`: the token's contract refuses the transfer, needs too much gas, or moves nothing
    * - `failed`: the executor tried to return the token, but the token's contract moved nothing
@@ -49,7 +49,7 @@ export const sentToken = object({
   fate: among(
     "queued",
     "automatic",
-    "asked",
+    "payment",
     "empty",
     "unmovable",
     "failed",

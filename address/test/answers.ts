@@ -104,7 +104,7 @@ export const addressPageOf = (address: Hex): AddressPage => ({
       chainId: sample.chainId,
       token: usdc,
       amount: sample.amount,
-      askedAmount: sample.amount,
+      requestedAmount: sample.amount,
       expirationTimestamp: sample.expirationTimestamp,
       state: "executed",
       block,
@@ -151,6 +151,6 @@ const paymentOf = () => ({
 
 export function paymentEventOf(address: Hex): ServiceEvent {
   const [event] = eventPageOf(address).items;
-  const payment = { ...paymentOf(), kind: "asked" as const, isLate: false, isLast: false };
+  const payment = { ...paymentOf(), kind: "requested" as const, isLate: false, isLast: false };
   return { ...event!, type: "address.payment", data: { ...event!.data, payment, payments: [] } };
 }

@@ -13,7 +13,7 @@ type Type = ServiceEvent["type"];
 const nothing: PaymentNews = {
   ...{ transactionHash: `0x${"5".repeat(64)}`, logIndex: 0, blockNumber: 3 },
   ...{ blockHash: `0x${"6".repeat(64)}`, payer: zeroAddress, token: zeroAddress, amount: "9" },
-  ...{ kind: "asked", isLate: false, isLast: false },
+  ...{ kind: "requested", isLate: false, isLast: false },
 };
 
 /** Returns an event about `record` that a service could send, with the differences in `data`. */
@@ -56,7 +56,7 @@ export async function openEventWorld() {
     paid[address] = {
       ...{ transactionHash, blockHash, blockNumber: Number(blockNumber), token },
       ...{ logIndex: logs[0]!.logIndex!, payer: zeroAddress, amount: `${amount}` },
-      ...{ kind: "asked", isLate: false, isLast: false },
+      ...{ kind: "requested", isLate: false, isLast: false },
     };
   };
   const eventOf = async (record: AddressRecord, type: Type): Promise<ServiceEvent> => {

@@ -1,6 +1,6 @@
 // Draws the element with DOM nodes: no inline code or styles, and no text is parsed as markup.
 
-import { askedAmount, type Hex } from "executable-address";
+import { type Hex, requestedAmount } from "executable-address";
 import { addressGroups, formatUnits, shortAddress } from "executable-address/payment";
 import { coversPayment, findHazards } from "../hazards.ts";
 import type { LookedUp } from "../look-up.ts";
@@ -43,7 +43,7 @@ export function drawRecord(drawing: Drawing): Node[] {
   const { lookedUp, standing, isSilent, words, page, wallet } = drawing;
   const { record, token } = lookedUp;
   const { address, intent } = record;
-  const units = standing.state === "partly" ? standing.owed : askedAmount(intent);
+  const units = standing.state === "partly" ? standing.owed : requestedAmount(intent);
   const amount = sayAmount(units, lookedUp, words);
   const chain = sayChain(lookedUp, words);
   const [doubt] = standing.doubts;
@@ -77,11 +77,11 @@ export function drawRecord(drawing: Drawing): Node[] {
  */
 function drawWrongTokens({ wrongTokens, lookedUp, words }: Drawing): Node[] {
   const { intent } = lookedUp.record;
-  const asked = lookedUp.token?.symbol ?? shortAddress(intent.token);
+  const requested = lookedUp.token?.symbol ?? shortAddress(intent.token);
   const date = new Date(intent.expirationTimestamp * 1000).toLocaleString();
   const address = shortAddress(intent.recovery);
   return wrongTokens.flatMap(({ name, held, fate }) => [
-    sentence("warning", words.wrongToken, { name, asked }),
+    sentence("warning", words.wrongToken, { name, requested }),
     sentence("warning", words[fate], { held, address, date }),
   ]);
 }

@@ -87,7 +87,7 @@ export function makeRequestView(
   if (isPaid(standing) && !isOpen) {
     return {
       is: "settled",
-      messages: [{ word: "rejectIfAsked", values: { amount } }],
+      messages: [{ word: "rejectRequest", values: { amount } }],
       action: dismiss,
     };
   }
@@ -123,9 +123,9 @@ export function makeSentView(
   forget: () => void,
 ): WalletView {
   const amount: Value = { is: "amount", units: kept.amount };
-  const rejectIfAsked: Message = { word: "rejectIfAsked", values: { amount } };
+  const rejectRequest: Message = { word: "rejectRequest", values: { amount } };
   const dismiss = { word: "dismiss", press: forget } as const;
-  if (kept.isArrived) return { is: "settled", messages: [rejectIfAsked], action: dismiss };
+  if (kept.isArrived) return { is: "settled", messages: [rejectRequest], action: dismiss };
   const hash = kept.hash!;
   const isEnd = isPaid(standing);
   if (fate.kind !== "unwatched" && isFinal(fate) && fate.kind !== "mined") {
@@ -141,7 +141,7 @@ export function makeSentView(
     messages: [
       { word: "onItsWayText", values: { amount, time } },
       ...sayFate(fate),
-      ...(kept.isFound ? [rejectIfAsked] : []),
+      ...(kept.isFound ? [rejectRequest] : []),
     ],
     hash,
     ...(isEnd && isUnseen && { action: dismiss }),

@@ -47,21 +47,21 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 
 async function answer(request, response) {
   const { pathname } = new URL(request.url, "http://shop");
-  const asked = `${request.method} ${pathname}`;
-  if (asked === "GET /") return start(response);
-  if (asked === "POST /orders") return order(request, response);
-  if (asked === "POST /webhooks") {
+  const requestLine = `${request.method} ${pathname}`;
+  if (requestLine === "GET /") return start(response);
+  if (requestLine === "POST /orders") return order(request, response);
+  if (requestLine === "POST /webhooks") {
     // Responds after the event is stored. Without a response, the service delivers the event again.
     await payments.receive(await bodyOf(request), request.headers);
     return response.writeHead(204).end();
   }
-  const [, id] = /^GET \/orders\/([0-9]{1,15})$/.exec(asked) ?? [];
+  const [, id] = /^GET \/orders\/([0-9]{1,15})$/.exec(requestLine) ?? [];
   const found = id && orders.find(Number(id));
   if (found) {
     const order = { ...found, payment: payments.find(found.id) };
     return html(response, (nonce) => orderPage({ order, baseUrl, imports, nonce }));
   }
-  const [, address] = /^GET \/tickets\/(0x[0-9a-fA-F]{40})$/.exec(asked) ?? [];
+  const [, address] = /^GET \/tickets\/(0x[0-9a-fA-F]{40})$/.exec(requestLine) ?? [];
   if (address) return response.end(String(payments.ticketsOf(address)));
   return file(pathname, response);
 }

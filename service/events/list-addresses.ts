@@ -7,7 +7,7 @@ import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
 import { type Kysely, sql } from "kysely";
 import { type ReadQueue, withoutQueue } from "../flow/wait.ts";
-import { deriveAsked, foldReference } from "../store/columns.ts";
+import { deriveRequested, foldReference } from "../store/columns.ts";
 import {
   byClientId,
   type CreatedBy,
@@ -68,7 +68,7 @@ export type ListedAddress = Named & {
   /** In base units, decimal. */
   amount: string;
   /** The amount that a payer is asked to pay, in base units. */
-  askedAmount: string;
+  requestedAmount: string;
   /** Unix seconds. */
   expiresAt: number;
   state: AddressState;
@@ -292,7 +292,7 @@ function toItem(row: Row): ListedAddress {
     chainId: Number(row.chain_id),
     token: Buffer.from(row.token),
     amount: row.amount,
-    askedAmount: deriveAsked(row),
+    requestedAmount: deriveRequested(row),
     expiresAt: Number(row.expires_at),
     ...readNamed(row),
     state: row.state,

@@ -36,8 +36,8 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
  * The names of the sums, which are amounts in base units, and the names of the corresponding counts
  * of addresses.
  */
-const amounts = ["asked", "paid", "executed", "returned"] as const;
-const counts = ["askedCount", "paidCount", "executedCount", "returnedCount"] as const;
+const amounts = ["requested", "paid", "executed", "returned"] as const;
+const counts = ["requestedCount", "paidCount", "executedCount", "returnedCount"] as const;
 type Amount = (typeof amounts)[number];
 type Count = (typeof counts)[number];
 
@@ -53,8 +53,8 @@ type Sum = Record<Amount | Count, bigint> & {
 };
 
 const none = {
-  ...{ asked: 0n, paid: 0n, executed: 0n, returned: 0n },
-  ...{ askedCount: 0n, paidCount: 0n, executedCount: 0n, returnedCount: 0n },
+  ...{ requested: 0n, paid: 0n, executed: 0n, returned: 0n },
+  ...{ requestedCount: 0n, paidCount: 0n, executedCount: 0n, returnedCount: 0n },
 };
 
 /**
@@ -99,8 +99,8 @@ export async function addSums(db: Transaction<Tables>, sums: readonly Sum[]): Pr
 async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
   const { accountId: account_id, day, chainId: chain_id, token } = sum;
   const zero = {
-    ...{ asked: "0", paid: "0", executed: "0", returned: "0" },
-    ...{ asked_count: 0, paid_count: 0, executed_count: 0, returned_count: 0 },
+    ...{ requested: "0", paid: "0", executed: "0", returned: "0" },
+    ...{ requested_count: 0, paid_count: 0, executed_count: 0, returned_count: 0 },
   };
   // If the row already exists, this statement does not change it, but locks it until the
   // transaction ends.
@@ -110,7 +110,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     .onConflict((conflict) =>
       conflict
         .columns(["account_id", "day", "chain_id", "token"])
-        .doUpdateSet((eb) => ({ asked: eb.ref("money_days.asked") })),
+        .doUpdateSet((eb) => ({ requested: eb.ref("money_days.requested") })),
     )
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -138,7 +138,7 @@ const stepsMax = 80;
  *
  * @returns true if there may be more addresses
  */
-export async function countAsked(
+export async function countRequested(
   db: Kysely<Tables>,
   accountId: string,
   nowMs: number,
@@ -151,10 +151,10 @@ export async function countAsked(
       const { items } = await listAddresses(transaction, query);
       const last = items.at(-1);
       if (!last) return 0;
-      const sums = items.map(({ createdAtMs, chainId, token, askedAmount }): Sum => {
+      const sums = items.map(({ createdAtMs, chainId, token, requestedAmount }): Sum => {
         const day = dayOf(createdAtMs / 1000);
-        const asked = BigInt(askedAmount);
-        return { ...none, accountId, day, chainId, token, askedCount: 1n, asked };
+        const requested = BigInt(requestedAmount);
+        return { ...none, accountId, day, chainId, token, requestedCount: 1n, requested };
       });
       await addSums(transaction, sums);
       await transaction
@@ -225,10 +225,10 @@ async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) 
     .limit(statementRows.short)
     .execute();
   return rows.map(
-    ({ day, chain_id, token, asked, paid, executed, returned, ...row }): MoneyDay => ({
+    ({ day, chain_id, token, requested, paid, executed, returned, ...row }): MoneyDay => ({
       ...{ day: Number(day), chainId: Number(chain_id), token: Buffer.from(token) },
-      ...{ asked, paid, executed, returned },
-      askedCount: Number(row.asked_count),
+      ...{ requested, paid, executed, returned },
+      requestedCount: Number(row.requested_count),
       paidCount: Number(row.paid_count),
       executedCount: Number(row.executed_count),
       returnedCount: Number(row.returned_count),

@@ -146,7 +146,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(coin.map(({ isLast }) => isLast).indexOf(true), 15);
     });
 
-    test("payments are reported as `partial`, `other_token`, `asked`, or `surplus`", async () => {
+    test("a payment is `partial`, `other_token`, `requested`, or `surplus`", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const other = await world.newToken();
@@ -161,7 +161,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await Promise.all([pass(), pass()]);
       assert.deepEqual((await kinds(account)).slice(1), [
         ["7", "other_token", false],
-        ["60", "asked", false],
+        ["60", "requested", false],
         ["5", "surplus", false],
       ]);
       const [first, , asked] = await payments(account);
@@ -189,7 +189,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await pass();
       assert.deepEqual(await kinds(account), [
         ["100", "wrong_token", false],
-        ["100", "asked", false],
+        ["100", "requested", false],
       ]);
       const [wrong] = await payments(account);
       assert.equal(wrong?.token.toLowerCase(), lookalike);
@@ -218,8 +218,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await pass();
       const reported = await kinds(account);
       assert.equal(reported.filter(([, kind]) => kind === "wrong_token").length, paymentsMax);
-      assert.equal(reported.filter(([, kind]) => kind === "asked").length, 1);
-      assert.deepEqual(await kinds(others), [["100", "asked", false]]);
+      assert.equal(reported.filter(([, kind]) => kind === "requested").length, 1);
+      assert.deepEqual(await kinds(others), [["100", "requested", false]]);
     });
 
     test("the service reports a late payment before it reports `recovered`", async () => {
@@ -241,12 +241,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await pass();
       assert.deepEqual(await kinds(a), [
         ["50", "partial", false],
-        ["50", "asked", false],
+        ["50", "requested", false],
         ["3", "surplus", true],
       ]);
       assert.deepEqual(await kinds(b), [
         ["50", "partial", false],
-        ["50", "asked", true],
+        ["50", "requested", true],
       ]);
       const order = async (account: string) =>
         (await events(account)).map(({ type }) => type.replace("address.", ""));
@@ -279,7 +279,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await pass();
       const [first, second] = await payments(account);
       assert.equal(second, undefined);
-      assert.deepEqual([first?.amount, first?.payer, first?.kind], ["100", null, "asked"]);
+      assert.deepEqual([first?.amount, first?.payer, first?.kind], ["100", null, "requested"]);
       const reported = (await events(account)).filter(({ data }) => data.payment);
       assert.deepEqual(await factsOf(record, reported), ["held"]);
     });

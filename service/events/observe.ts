@@ -154,7 +154,7 @@ export type ObserveParts = {
   /**
    * Finds the amounts that the executor returned from an address on chains other than `chainId`.
    */
-  findReturns: (asked: AddressOf) => Promise<MovedElsewhere[]>;
+  findReturns: (address: AddressOf) => Promise<MovedElsewhere[]>;
   /** Called if an address's status cannot be read, or if its record is corrupt. */
   onFault: (address: string, error: unknown) => void;
 };

@@ -146,7 +146,7 @@ function paymentKind(
 ): PaymentNews["kind"] {
   if (!isSame(token, wanted)) return "other_token";
   if (before >= BigInt(requested)) return "surplus";
-  return before + BigInt(amount) >= BigInt(requested) ? "asked" : "partial";
+  return before + BigInt(amount) >= BigInt(requested) ? "requested" : "partial";
 }
 
 const isAfter = (payment: KeptPayment, place: EventReference) =>

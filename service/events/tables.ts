@@ -141,11 +141,11 @@ declare module "../store/tables.ts" {
        * The number of addresses that were created. The other three columns count the addresses that
        * were paid, that were executed, and that returned money.
        */
-      asked_count: number;
+      requested_count: number;
       paid_count: number;
       executed_count: number;
       returned_count: number;
-      asked: string;
+      requested: string;
       paid: string;
       executed: string;
       returned: string;
@@ -194,9 +194,9 @@ export function statements(dialect: Dialect): TableStatement[] {
     // Finds an account's events in a time range, for a replay.
     sql`create index events_told on events (account_id, created_at, position)`,
     sql`create table money_days (account_id text not null, day bigint not null,
-        chain_id bigint not null, token ${bytes} not null, asked_count bigint not null,
+        chain_id bigint not null, token ${bytes} not null, requested_count bigint not null,
         paid_count bigint not null, executed_count bigint not null, returned_count bigint not null,
-        asked text not null, paid text not null, executed text not null, returned text not null,
+        requested text not null, paid text not null, executed text not null, returned text not null,
         primary key (account_id, day, chain_id, token))`,
     sql`create table money_places (account_id text primary key not null,
         created_at bigint not null, address ${bytes} not null)`,

@@ -163,7 +163,7 @@ async function readWatches(
   keys: Key[],
 ): Promise<Omit<Watch, "elsewhere">[]> {
   const account = sql`w.account_id`;
-  const isAsked = keys.map(
+  const matches = keys.map(
     (key) => sql`(${account} = ${key.account_id} and w.address = ${key.address})`,
   );
   const { rows } = await sql<WatchRow>`select w.account_id, w.address, w.version, w.sequence,
@@ -172,7 +172,7 @@ async function readWatches(
       ${selectConfirmations(account, chainId)} as confirmations
     from watches w ${joinRecord(account, sql`w.address`)}
       ${joinReference(account, sql`w.address`)}
-    where ${sql.join(isAsked, sql` or `)}`.execute(db);
+    where ${sql.join(matches, sql` or `)}`.execute(db);
   return rows.map((row) => ({
     accountId: row.account_id,
     address: Buffer.from(row.address),

@@ -98,14 +98,14 @@ export function togetherBy<Item, Answer>(
   run: (items: Item[]) => Promise<(Answer | Error)[]>,
   sizeMax: number,
 ): (item: Item) => Promise<Answer> {
-  const runAll = async (asked: Item[]) => {
+  const runAll = async (all: Item[]) => {
     const found = new Map<Item, Answer | Error>();
     const runOne = async (items: Item[]) => {
       const answers = await run(items).catch((error: Error) => items.map(() => error));
       for (const [index, item] of items.entries()) found.set(item, answers[index]!);
     };
-    await Promise.all([...Map.groupBy(asked, keyOf).values()].map(runOne));
-    return asked.map((item) => found.get(item)!);
+    await Promise.all([...Map.groupBy(all, keyOf).values()].map(runOne));
+    return all.map((item) => found.get(item)!);
   };
   return together(runAll, { sizeMax, runningMax: Number.POSITIVE_INFINITY });
 }

@@ -161,15 +161,15 @@ export type OriginVerdict = TypeOf<typeof originVerdict>;
 const verdicts = object({ entry: orNull(entryVerdict), origin: orNull(originVerdict) });
 export type Verdicts = TypeOf<typeof verdicts>;
 
-export type MoneyName = "asked" | "paid" | "executed" | "returned";
+export type MoneyName = "requested" | "paid" | "executed" | "returned";
 const sum = matching(/^(0|[1-9][0-9]*)$/);
 /** Amounts of one token on one UTC day, in base units. */
 const moneyDay = object({
   day: text,
   chainId,
   token: address,
-  ...{ asked: sum, paid: sum, executed: sum, returned: sum },
-  ...{ askedCount: count, paidCount: count, executedCount: count, returnedCount: count },
+  ...{ requested: sum, paid: sum, executed: sum, returned: sum },
+  ...{ requestedCount: count, paidCount: count, executedCount: count, returnedCount: count },
 });
 export type MoneyDay = TypeOf<typeof moneyDay>;
 

@@ -298,8 +298,8 @@ async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<
   const lowest = own.map(({ raw }) => feeOf(raw).maxFee).reduce((a, b) => (a < b ? a : b));
   const highest = lowest * raiseFactorMax;
   const policy = { ...fees, perGasMax: highest < fees.perGasMax ? highest : fees.perGasMax };
-  const asked = quantity(await request("eth_maxPriorityFeePerGas", []).catch(() => "0x0"));
-  const fee = bumpFee(old, suggestFee(baseFee, asked, policy).fee, baseFee, policy);
+  const suggested = quantity(await request("eth_maxPriorityFeePerGas", []).catch(() => "0x0"));
+  const fee = bumpFee(old, suggestFee(baseFee, suggested, policy).fee, baseFee, policy);
   const gwei = (wei: bigint) => `${formatGwei(wei)} gwei`;
   if (!fee || own.length >= signaturesMax) {
     return (

@@ -2,7 +2,7 @@
 // terms when it saves a record. Only this file relies on the positions of fields in encoded terms.
 // A record is verified only by its terms, never by these columns.
 
-import { askedAmount, collectorAddress, decodeTerms, InvalidError } from "executable-address";
+import { collectorAddress, decodeTerms, InvalidError, requestedAmount } from "executable-address";
 
 /** `token` has 20 bytes, `amount` is decimal, and `expiresAt` is in Unix seconds. */
 export type RecordColumns = {
@@ -36,11 +36,11 @@ const collector = Buffer.from(collectorAddress.slice(2), "hex");
  * are decoded only if they contain the Collector's address. If the terms are corrupt, returns
  * `amount`.
  */
-export function deriveAsked({ terms, amount }: { terms: Uint8Array; amount: string }): string {
+export function deriveRequested({ terms, amount }: { terms: Uint8Array; amount: string }): string {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);
   if (!bytes.includes(collector)) return amount;
   try {
-    return askedAmount(decodeTerms(bytes));
+    return requestedAmount(decodeTerms(bytes));
   } catch (error) {
     if (error instanceof InvalidError) return amount;
     throw error;

@@ -139,7 +139,7 @@ export async function writeEvent(world: World, type: EventType): Promise<string>
     ...{ blockHash: block.hash, token: intent.token as Hex, amount: "100" },
   };
   const paid = { ...kept, isSmall: false, isLookalike: false, claim: 0 };
-  const payment = { ...kept, kind: "asked", isLate: false, isLast: false } as const;
+  const payment = { ...kept, kind: "requested", isLate: false, isLast: false } as const;
   const change: Change = type === "address.payment" ? { type, payment } : { type };
   const named = { reference: null, claimedReference: null, createdBy: "api_key" } as const;
   const of = { named, sequence: 1 };

@@ -38,7 +38,7 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
   }
 
   async function call(body: string): Promise<TryAnswer> {
-    const asked = JSON.parse(body) as Call | Call[];
+    const calls = JSON.parse(body) as Call | Call[];
     const one = async ({ id, method, params }: Call) => {
       try {
         return { jsonrpc: "2.0", id, result: await chain.call(method, params ?? []) };
@@ -47,7 +47,7 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
         return { jsonrpc: "2.0", id, error: { code, message: String(error) } };
       }
     };
-    const answer = Array.isArray(asked) ? await Promise.all(asked.map(one)) : await one(asked);
+    const answer = Array.isArray(calls) ? await Promise.all(calls.map(one)) : await one(calls);
     return { status: 200, body: answer };
   }
 

@@ -142,7 +142,7 @@ async function eventOf(
   const { address } = record;
   const status = await readStatus(record, { rpc: chain.call });
   const paid = chain.paymentTo(record);
-  const news = { kind: "asked" as const, isLate: false, isLast: false };
+  const news = { kind: "requested" as const, isLate: false, isLast: false };
   const payment = type === "address.payment" && paid ? { ...paid, ...news } : null;
   const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
   const settled = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
@@ -184,7 +184,7 @@ function strangeOrder(reference: string | null): Made {
  * Serves HTTP on 127.0.0.1.
  * @returns a function that closes the server
  */
-async function serve(port: number, answer: (asked: TryRequest) => Promise<TryAnswer>) {
+async function serve(port: number, answer: (request: TryRequest) => Promise<TryAnswer>) {
   const server = createServer(async (request, response) => {
     const { method = "GET", url = "/" } = request;
     const { status, body } = await answer({ method, url, body: await text(request) });

@@ -1,6 +1,6 @@
 // The head of the payment card: requester, amount, state, progress, and time left.
 
-import { askedAmount } from "executable-address";
+import { requestedAmount } from "executable-address";
 import {
   findStateWord,
   formatUnits,
@@ -40,7 +40,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
   const { say } = useSpeech();
   const isPartly = standing.state === "partly";
   const isPayable = !isOver(standing) && standing.owed !== "0";
-  const amount = sayAmount(isPartly ? standing.owed : askedAmount(intent));
+  const amount = sayAmount(isPartly ? standing.owed : requestedAmount(intent));
   const shop = useShop();
   const payee = facts.requester ?? facts.labels[record.address.toLowerCase()];
   useEffect(() => {
@@ -76,7 +76,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
             <Said
               as="received"
               received={formatUnits(news.status!.balance, token?.decimals ?? 0)}
-              amount={sayAmount(askedAmount(intent))}
+              amount={sayAmount(requestedAmount(intent))}
             />
           </span>
         )}

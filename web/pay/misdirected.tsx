@@ -53,13 +53,16 @@ function Strays({ strays, owed }: StraysProps) {
 
 /** Names the look-alikes of the requested token at the address, and says where they go. */
 function WrongTokens({ found }: { found: readonly WrongTokenNews[] }) {
-  const { intent, token: asked } = useAbout();
+  const { intent, token: requested } = useAbout();
   const { say, language } = useSpeech();
   return found.map(({ token, name, held, fate }) => (
     <div className="ask-all" key={token}>
       <Notice
         tone="warn"
-        title={say("wrongToken", { name, asked: asked?.symbol ?? shortAddress(intent.token) })}
+        title={say("wrongToken", {
+          name,
+          requested: requested?.symbol ?? shortAddress(intent.token),
+        })}
       >
         <p>
           <Said

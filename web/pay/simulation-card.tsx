@@ -1,6 +1,6 @@
 // The card with the simulated balance changes of an execution.
 
-import { askedAmount } from "executable-address";
+import { requestedAmount } from "executable-address";
 import type { BalanceChange, Simulation } from "executable-address/client";
 import type { ReactNode } from "react";
 import { useAbout } from "../shown/about.tsx";
@@ -50,7 +50,7 @@ function Outcome({ simulation }: { simulation: Simulation }): ReactNode {
   const { outcome, reason, failedCall } = simulation;
   switch (outcome) {
     case "succeeds":
-      return <Success simulation={simulation} amount={sayAmount(askedAmount(intent))} />;
+      return <Success simulation={simulation} amount={sayAmount(requestedAmount(intent))} />;
     case "fails":
       return (
         <Notice tone="warn" title={say("wouldFails")}>

@@ -3,7 +3,7 @@
 // proof, or from the status if there is no proof. This module is loaded separately, because it is
 // not needed to pay.
 
-import { askedAmount, type Hex, type Intent } from "executable-address";
+import { type Hex, type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import type { ProvedExecution, ProvedReceipt } from "executable-address/proof";
 import type { ServiceStatus } from "executable-address/status";
@@ -52,7 +52,7 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
   const after = status && !isAwaited ? shareOutcome(intent, status, found?.execution?.moved) : [];
   const to = after.length > 0 ? after : shareChanges(record.address, simulation);
   const own = to.filter(({ token }) => isSame(token, intent.token));
-  const all = sumShares(own) || BigInt(askedAmount(intent));
+  const all = sumShares(own) || BigInt(requestedAmount(intent));
   const held = after.length > 0 ? 0n : BigInt(status?.balance ?? 0);
   const still: Share = { who: "stillToPay", token: intent.token, units: all - held };
   const from = [

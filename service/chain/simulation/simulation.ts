@@ -6,10 +6,10 @@
 // time.
 
 import {
-  askedAmount,
   encodeExecution,
   type Hex,
   type Intent,
+  requestedAmount,
   toHex,
   zeroAddress,
 } from "executable-address";
@@ -58,7 +58,7 @@ async function simulate(
   if (over) return { ...start, outcome: "impossible", reason: over };
 
   const fundingAssumed = balance < BigInt(intent.amount);
-  const amount = BigInt(askedAmount(intent));
+  const amount = BigInt(requestedAmount(intent));
   const funded = { token: intent.token, owner: address, amount };
   const overrides = fundingAssumed ? await findFunding(chain.rpc, block, funded) : undefined;
   if (fundingAssumed && !overrides)

@@ -8,7 +8,7 @@ import type { Account } from "../../accounts/account.ts";
 import { listAudit } from "../../accounts/audit.ts";
 import { endSession, listSessions } from "../../accounts/sign-in/sessions.ts";
 import { listUsage } from "../../accounts/usage.ts";
-import { countAsked, listMoney, readPace } from "../../events/money.ts";
+import { countRequested, listMoney, readPace } from "../../events/money.ts";
 import { dateOf, dayOf, hourMs, toIso } from "../../flow/days.ts";
 import type * as Answers from "../answers.ts";
 import { readActor, requireAccountId } from "../authorize/authorize.ts";
@@ -70,7 +70,7 @@ export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }:
   app.get("/money", async (request): Promise<Answers.Money> => {
     const { days } = parseInput(moneyInput, request.query);
     const accountId = requireAccountId(request);
-    const isMore = await countAsked(db, accountId, now());
+    const isMore = await countRequested(db, accountId, now());
     const today = dayOf(now() / 1000);
     const [rows, pace] = await Promise.all([
       listMoney(db, accountId, today - days + 1),

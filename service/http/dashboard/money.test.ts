@@ -53,7 +53,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
       const asked = async () =>
         (await money(browser)).items.map((row: Record<string, unknown>) => [
-          ...[row.day, row.token, row.askedCount, row.asked, row.paid],
+          ...[row.day, row.token, row.requestedCount, row.requested, row.paid],
         ]);
       await Promise.all([money(browser), money(browser), money(browser)]);
       const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
       const counts = async () => {
         const { items, isMore } = await money(browser);
-        return [items[0].askedCount, items[0].asked, isMore];
+        return [items[0].requestedCount, items[0].requested, isMore];
       };
       assert.deepEqual(await counts(), [8_000, "40000", true]);
       assert.deepEqual(await counts(), [8_100, "40500", false]);

@@ -128,7 +128,7 @@ function itemJson(item: ListedAddress, { keccak, publicUrl }: Parts): Shown {
     chainId: item.chainId,
     token: formatAddress(item.token, keccak),
     amount: item.amount,
-    askedAmount: item.askedAmount,
+    requestedAmount: item.requestedAmount,
     expirationTimestamp: item.expiresAt,
     state: item.state,
     block: item.block,

@@ -243,7 +243,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("`askedAmount` is the maximum that the calls of a tolerance collect", async () => {
+    test("`requestedAmount` is the maximum that the calls of a tolerance collect", async () => {
       const { apiKey } = await service.newKey();
       const { token } = newIntent();
       const collect = (least: bigint, most: bigint) =>
@@ -252,7 +252,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const both = { ...newIntent(), amount: "24", calls };
       assert.equal((await create(apiKey, undefined, both)).statusCode, 200);
       const [row] = (await list(apiKey)).items as never as ListedAddress[];
-      assert.deepEqual([row!.amount, row!.askedAmount], ["24", "27"]);
+      assert.deepEqual([row!.amount, row!.requestedAmount], ["24", "27"]);
     });
 
     test("`mine` returns an address as the list does, or 404 to another account", async () => {

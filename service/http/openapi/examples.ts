@@ -117,7 +117,7 @@ const row = {
   chainId: newIntent.chainId,
   token: status.token,
   amount: newIntent.amount,
-  askedAmount: newIntent.amount,
+  requestedAmount: newIntent.amount,
   expirationTimestamp: newIntent.expirationTimestamp,
   state: "executed" as const,
   block,
@@ -152,7 +152,7 @@ const event = {
 /** Returns the body of an event with this type, for the document's webhooks. */
 export function exampleEvent(type: EventType) {
   if (type !== "address.payment") return { ...event, type };
-  const news = { ...payment, kind: "asked" as const, isLate: false, isLast: false };
+  const news = { ...payment, kind: "requested" as const, isLate: false, isLast: false };
   const { transactionHash } = payment;
   return { ...event, type, data: { ...event.data, transactionHash, payment: news, payments: [] } };
 }

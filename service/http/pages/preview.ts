@@ -1,7 +1,7 @@
 // Writes the HTML head of an address's payment page. The head contains a title for link previews,
 // which do not run scripts, and the operator's labels, which the page shows.
 
-import { askedAmount, type Hex } from "executable-address";
+import { type Hex, requestedAmount } from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { AddressState } from "executable-address/status";
 import { findName } from "../../accounts/names.ts";
@@ -56,7 +56,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     const { address, intent } = subject;
     const chain = chains.find(intent.chainId);
     const token = chain?.tokens.find((token) => token.address === intent.token);
-    const requested = askedAmount(intent);
+    const requested = requestedAmount(intent);
     const amount = token
       ? `${formatUnits(requested, token.decimals)} ${token.symbol}`
       : `${formatUnits(requested, 0)} base units`;

@@ -79,10 +79,10 @@ describe("POST /v1/address/{address}/sent", () => {
     assert.deepEqual([problem, tokens], ["pays_nothing_here", []]);
   });
 
-  test("POST /sent returns `asked` for the intent's token while the address is open", async () => {
+  test("POST /sent returns `payment` for the token of an open intent", async () => {
     const { address, intent } = await openRecord();
     await world.pay(address, 1n);
-    assert.equal(await fateOf(address, intent.token), "asked");
+    assert.equal(await fateOf(address, intent.token), "payment");
   });
 
   test("POST /sent returns `automatic` for another listed token", async () => {

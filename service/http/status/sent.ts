@@ -63,7 +63,7 @@ export function sent(parts: Parts, statuses: Statuses): Route {
         );
       const fateOf = ({ token: each, amount, outcome }: (typeof found.tokens)[0]) => {
         if (amount === 0n) return "empty";
-        if (isListed(each)) return isOpen && isSame(each, intent.token) ? "asked" : "automatic";
+        if (isListed(each)) return isOpen && isSame(each, intent.token) ? "payment" : "automatic";
         return outcome === "stays" ? "unmovable" : undefined;
       };
       const fates = found.tokens.map(fateOf);

@@ -179,14 +179,14 @@ function asker(rpcUrl: string) {
  */
 function recordOf(wish: Wish, index: number, now: number): AddressRecord {
   const amount = wish.amount ?? 1_000n + BigInt(index);
-  const asked = wish.reverts ? amount * 2n : amount;
+  const requested = wish.reverts ? amount * 2n : amount;
   const { tip = 0n } = wish;
   const seed = keccak256(stringToHex(`intent ${index}`));
   const call = { target: token, function: "transfer(address to, uint256 amount)" };
   return makeRecord({
     token,
     amount: `${amount + tip}`,
-    calls: [...(tip ? tipCalls(tip) : []), { ...call, args: [shop, `${asked}`] }],
+    calls: [...(tip ? tipCalls(tip) : []), { ...call, args: [shop, `${requested}`] }],
     expirationTimestamp: now + (wish.secondsLeft ?? 86_400),
     recovery: getAddress(`0x${seed.slice(-40)}`),
     salt: seed,

@@ -138,10 +138,10 @@ export async function burst(
     isNotified: !blockMs,
     endpoints: core.endpoints.map((rpc) => ({
       name: rpc.name,
-      async ask(asked, timeoutMs) {
-        for (const { method } of asked) calls.set(method, (calls.get(method) ?? 0) + 1);
+      async ask(requests, timeoutMs) {
+        for (const { method } of requests) calls.set(method, (calls.get(method) ?? 0) + 1);
         if (latencyMs > 0) await setTimeout(latencyMs);
-        return rpc.ask(asked, timeoutMs && timeoutMs * slow);
+        return rpc.ask(requests, timeoutMs && timeoutMs * slow);
       },
     })),
     async sleep(ms) {

@@ -30,18 +30,18 @@ export async function startProxy(
   let staleAt: string | undefined;
 
   const answer = async (calls: Call[]): Promise<Answer[]> => {
-    const asked = calls.map((call) => {
+    const requests = calls.map((call) => {
       const isLatest = call.method === "eth_getBlockByNumber" && call.params[0] === "latest";
       if (mode !== "stale" || !isLatest) return call;
       return { ...call, params: [staleAt, call.params[1]] };
     });
     const dropped = (call: Call) =>
       mode === "drops_broadcasts" && call.method === "eth_sendRawTransaction";
-    const passed = asked.filter((call) => !dropped(call));
+    const passed = requests.filter((call) => !dropped(call));
     const answers = passed.length > 0 ? await forward(target, passed) : [];
     const all = [
       ...answers,
-      ...asked
+      ...requests
         .filter(dropped)
         .map(({ id }) => ({ id, jsonrpc: "2.0", result: `0x${"00".repeat(32)}` })),
     ];
@@ -60,9 +60,9 @@ export async function startProxy(
       if (mode === "timeout") return; // never responds, so the caller's timeout ends the request
       if (mode === "500" || mode === "429") return response.writeHead(Number(mode)).end("no");
       try {
-        const asked = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[];
-        const answers = await answer([asked].flat());
-        const body = JSON.stringify(Array.isArray(asked) ? answers : answers[0]);
+        const requests = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[];
+        const answers = await answer([requests].flat());
+        const body = JSON.stringify(Array.isArray(requests) ? answers : answers[0]);
         response.setHeader("content-type", "application/json").end(body);
       } catch {
         response.writeHead(502).end();

@@ -193,8 +193,8 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
     ],
     [
       92 * 30,
-      (rows) => sql`insert into money_days (account_id, day, chain_id, token, asked_count,
-          paid_count, executed_count, returned_count, asked, paid, executed, returned)
+      (rows) => sql`insert into money_days (account_id, day, chain_id, token, requested_count,
+          paid_count, executed_count, returned_count, requested, paid, executed, returned)
         select ${many}, i / 30, i % 10, ${addressSql(rows)}, 1, 1, 1, 1, '1', '1', '1', '1'
         from ${rows.numbers}`,
     ],

@@ -49,7 +49,7 @@ const few = new RegExp(
  * already limits.
  */
 const isDerived = (name: string) =>
-  /^(CONSTANT|page|walk|asked|due|next|ended|judged|json_each|new|o|n|primary|[0-9]+)$/.test(name);
+  /^(CONSTANT|page|walk|due|next|ended|judged|json_each|new|o|n|primary|[0-9]+)$/.test(name);
 
 type Node = {
   "Node Type": string;

@@ -14,7 +14,7 @@ const row = (reference: string | null, chainId = 8453): ListedAddress => ({
   createdBy: "api_key",
   createdAt: "2026-11-22T06:00:00.000Z",
   ...{ chainId, token, amount: "1234000000", expirationTimestamp: 1_795_255_786 },
-  askedAmount: "1234567890",
+  requestedAmount: "1234567890",
   state: "executed",
   block: { number: 1, hash: `0x${"34".repeat(32)}`, timestamp: 1_795_255_700 },
   settledAt: "2026-11-22T07:00:00.000Z",

@@ -3,11 +3,11 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import {
   type AddressRecord,
-  askedAmount,
   type Hex,
   type Intent,
   isAddress,
   makeRecord,
+  requestedAmount,
 } from "executable-address";
 import type { ListedAddress } from "executable-address/client";
 import { RpcError, type ServiceStatus } from "executable-address/status";
@@ -94,7 +94,7 @@ function Address({ row, intent, chains }: AddressProps & { intent: Intent }) {
     <AboutContext value={{ record, chains, facts }}>
       <Heading title={reference ?? `${address.slice(0, 8)}…${address.slice(-6)}`}>
         {say("amountOn", {
-          amount: sayAmount(askedAmount(intent), intent, chains, say),
+          amount: sayAmount(requestedAmount(intent), intent, chains, say),
           chain: sayChain(intent, chains, say),
         })}
       </Heading>

@@ -273,7 +273,7 @@ function Amount({ of: row, chains }: { of: ListedAddress; chains: readonly Chain
   const { say } = useSpeech();
   return (
     <span className="inline-block sm:min-w-24">
-      <bdi className="tabular-nums">{sayAmount(row.askedAmount, row, chains, say)}</bdi>
+      <bdi className="tabular-nums">{sayAmount(row.requestedAmount, row, chains, say)}</bdi>
       <span className="text-sm text-soft max-sm:ms-1.5 sm:block">{sayChain(row, chains, say)}</span>
     </span>
   );

@@ -1,7 +1,12 @@
 // The page that creates an address from a form and shows the code for the next one.
 
 import { useMutation } from "@tanstack/react-query";
-import { type AddressRecord, askedAmount, factoryAddress, verifyRecord } from "executable-address";
+import {
+  type AddressRecord,
+  factoryAddress,
+  requestedAmount,
+  verifyRecord,
+} from "executable-address";
 import type { Check, Finding } from "executable-address/client";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -182,7 +187,9 @@ export function Made({ record, config, onAgain }: MadeProps) {
           <p>
             <Said
               as="sendTo"
-              amount={<strong>{sayAmount(askedAmount(intent), intent, config.chains, say)}</strong>}
+              amount={
+                <strong>{sayAmount(requestedAmount(intent), intent, config.chains, say)}</strong>
+              }
               chain={sayChain(intent, config.chains, say)}
             />
           </p>

@@ -34,16 +34,24 @@ test("the usage bars end with the current hour, and include hours without reques
 
 test("the payment chart has a column with four amounts for each UTC day", () => {
   const day = (at: string, sums: Partial<MoneyDay>): MoneyDay => ({
-    ...{ day: at, chainId: 1, token: "0x00", asked: "0", paid: "0", executed: "0", returned: "0" },
-    ...{ askedCount: 0, paidCount: 0, executedCount: 0, returnedCount: 0 },
+    ...{
+      day: at,
+      chainId: 1,
+      token: "0x00",
+      requested: "0",
+      paid: "0",
+      executed: "0",
+      returned: "0",
+    },
+    ...{ requestedCount: 0, paidCount: 0, executedCount: 0, returnedCount: 0 },
     ...sums,
   });
   const days = [
-    day("2026-01-12", { asked: "900" }),
-    day("2026-01-13", { asked: "1000", paid: "700", executed: "400", returned: "100" }),
+    day("2026-01-12", { requested: "900" }),
+    day("2026-01-13", { requested: "1000", paid: "700", executed: "400", returned: "100" }),
     day("2026-01-15", { paid: "500", executed: "800", returned: "-300" }),
   ];
-  const says = ({ asked }: MoneyDay) => asked;
+  const says = ({ requested }: MoneyDay) => requested;
   const bars = makeDayBars(days, { count: 3, decimals: 2, says }, say, now);
   assert.deepEqual(
     bars.map(({ label, says, parts }) => [label, says, parts]),

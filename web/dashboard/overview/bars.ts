@@ -74,7 +74,7 @@ export function makeDayBars(
     const executed = unitsOf(day.executed);
     const returned = unitsOf(day.returned);
     const waits = Math.max(0, unitsOf(day.paid) - executed - returned);
-    const open = Math.max(0, unitsOf(day.asked) - executed - returned - waits);
+    const open = Math.max(0, unitsOf(day.requested) - executed - returned - waits);
     return { label, says: says(day), parts: [executed, returned, waits, open] };
   });
 }

@@ -17,7 +17,7 @@ import { makeDayBars, moneyFills } from "./bars.ts";
 
 /** The color of each amount, which is the color of the amount's topmost part in a column. */
 const swatches: Record<MoneyName, string> = {
-  asked: "chart-open",
+  requested: "chart-open",
   paid: "chart-waits",
   executed: "chart-good",
   returned: "chart-back",
@@ -165,7 +165,7 @@ type FunnelProps = { days: readonly MoneyDay[]; pace: Pace };
 function Funnel({ days, pace }: FunnelProps) {
   const { say } = useSpeech();
   const countOf = (name: MoneyName) => days.reduce((sum, day) => sum + day[`${name}Count`], 0);
-  const made = countOf("asked");
+  const made = countOf("requested");
   const paid = countOf("paid");
   const executed = countOf("executed");
   const returned = countOf("returned");

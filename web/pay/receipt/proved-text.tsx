@@ -1,6 +1,6 @@
 // Shows the proven parts of a receipt, as text and as charts of the money and the time.
 
-import { askedAmount } from "executable-address";
+import { requestedAmount } from "executable-address";
 import type { ProvedReceipt } from "executable-address/proof";
 import {
   type Chain,
@@ -111,7 +111,7 @@ function Facts({ proved, chain }: ProvedProps) {
   return (
     <Definitions
       items={[
-        [say("asked"), <bdi key="asked">{sayAmount(askedAmount(intent))}</bdi>],
+        [say("requested"), <bdi key="requested">{sayAmount(requestedAmount(intent))}</bdi>],
         [say("token"), <Account key="token" address={intent.token} />],
         [say("address"), <Account key="address" address={record.address} />],
         [say("recovery"), <Account key="recovery" address={intent.recovery} />],

@@ -2,7 +2,7 @@
 
 import { findEvent, listEvents } from "../../../events/list.ts";
 import { type AddressQuery, listAddresses } from "../../../events/list-addresses.ts";
-import { countAsked, listMoney, readPace } from "../../../events/money.ts";
+import { countRequested, listMoney, readPace } from "../../../events/money.ts";
 import { accounts, addressOf, began } from "../account.ts";
 import { none, type Operations, someAddresses, type World } from "./world.ts";
 
@@ -71,7 +71,7 @@ export function lists({ store, size, nowMs, crowd }: World): Operations {
     "events: find one event": () => findEvent(db, accounts.many, "evt_none"),
     "events: list, with large rows": () =>
       listEvents(db, { accountId: accounts.large, after: 0, limit: 101 }),
-    "money: add the requested amounts": () => countAsked(db, accounts.many, nowMs),
+    "money: add the requested amounts": () => countRequested(db, accounts.many, nowMs),
     "money: list 92 days of 30 tokens": () => listMoney(db, accounts.many, 0),
     "money: read the median times to payment and execution": () => readPace(db, accounts.many),
   };
