@@ -58,8 +58,8 @@ async function add(db: Kysely<Tables>, dialect: Dialect, account: string, { from
         by_client_id, is_again)
       select account_id, address, 'order-' || created_at, 'order-' || created_at, created_at, 0, 0
       from records where ${mine}`,
-    sql`insert into watches (account_id, address, chain_id, token, created_at, marked_block, looks,
-        version, sequence, state, settled_at)
+    sql`insert into watches (account_id, address, chain_id, token, created_at, marked_block,
+        readings, version, sequence, state, settled_at)
       select account_id, address, 1, ${token}, created_at, 1, 0, 1, 1,
         case when created_at % 2 = 0 then 'executed' else 'funded' end,
         case when created_at % 2 = 0 then created_at + 60000 end

@@ -84,7 +84,7 @@ export async function markObservedAbove(
     if (last.unmarked) {
       await db
         .updateTable("watches")
-        .set({ due_block: 0, looks: 0 })
+        .set({ due_block: 0, readings: 0 })
         .where(isAbove)
         .where(sql<boolean>`${key} <= ${keySql(last)}`)
         .execute();
@@ -103,13 +103,13 @@ async function insert(
   const account = sql`new.account_id`;
   const depth = selectConfirmations(account, chainId);
   await sql`insert into watches (account_id, address, created_at, token, chain_id, marked_block,
-      due_block, looks, version, sequence, state)
+      due_block, readings, version, sequence, state)
     select new.account_id, new.address, new.created_at, new.token, cast(${chainId} as bigint),
       cast(${block} as bigint), cast(${block} as bigint) + ${depth}, 0, 0, 0, 'unfunded'
     from (${owners}) new where true
     order by 1, 2
     on conflict (account_id, address) do update set
-      looks = 0,
+      readings = 0,
       marked_block = case when excluded.marked_block > watches.marked_block
         then excluded.marked_block else watches.marked_block end,
       due_block = case when watches.due_block < excluded.due_block

@@ -240,7 +240,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const watch = (number: number) => ({
         ...{ account_id: `acc_${number % 3}`, address: Buffer.alloc(20, 7), chain_id: chainId },
         ...{ token: Buffer.alloc(20), created_at: 1, marked_block: 1, version: 1, sequence: 1 },
-        ...{ looks: 1, block_number: 1 + (number % 4), state: "funded" },
+        ...{ readings: 1, block_number: 1 + (number % 4), state: "funded" },
       });
       const watches = Array.from({ length: 600 }, (_, number) => watch(number));
       for (const [number, { address }] of watches.entries()) address.writeUInt32BE(number);

@@ -11,9 +11,9 @@ declare module "../store/tables.ts" {
      * The observed addresses: one row for each account and each of its addresses that received
      * money. The columns from `state` to `settled_at` contain the last reported status. `sequence`
      * counts the address's events. The status is read again when the chain reaches block
-     * `due_block`, or at the time `look_at`. If both are null, it is read again only after a
-     * payment or a settlement. `marked_block` is the newest block for which the address was marked
-     * (mark.ts).
+     * `due_block`, or at the time `due_at`. If both are null, it is read again only after a
+     * payment or a settlement. `readings` counts the readings since the last event or mark.
+     * `marked_block` is the newest block for which the address was marked (mark.ts).
      */
     watches: {
       account_id: string;
@@ -23,8 +23,8 @@ declare module "../store/tables.ts" {
       created_at: number;
       marked_block: number;
       due_block: number | null;
-      look_at: number | null;
-      looks: number;
+      due_at: number | null;
+      readings: number;
       /**
        * Each observation increments the version, so that only one of two simultaneous observations
        * is saved.
@@ -161,14 +161,14 @@ export function statements(dialect: Dialect): TableStatement[] {
     ...referenceStatements(dialect),
     sql`create table watches (account_id text not null, address ${bytes} not null,
         chain_id bigint not null, token ${bytes} not null, created_at bigint not null,
-        marked_block bigint not null, due_block bigint, look_at bigint, looks bigint not null,
+        marked_block bigint not null, due_block bigint, due_at bigint, readings bigint not null,
         version bigint not null, sequence bigint not null, state text not null,
         block_number bigint, block_hash text, block_time bigint, transaction_hash text,
         settled_at bigint, known text, primary key (account_id, address))`,
     // The first two indexes find due addresses. The third finds addresses by block after a
     // reorganization.
-    sql`create index watches_due on watches (chain_id, due_block, account_id, address)`,
-    sql`create index watches_look on watches (chain_id, look_at, account_id, address)`,
+    sql`create index watches_due_block on watches (chain_id, due_block, account_id, address)`,
+    sql`create index watches_due_at on watches (chain_id, due_at, account_id, address)`,
     sql`create index watches_block on watches (chain_id, block_number, account_id, address)`,
     sql`create index watches_state on watches (account_id, state, created_at, address)`,
     sql`create index watches_settled on watches (account_id, settled_at, address)`,
@@ -192,7 +192,7 @@ export function statements(dialect: Dialect): TableStatement[] {
     sql`create index events_address on events (account_id, address, sequence)`,
     sql`create index events_age on events (created_at)`,
     // Finds an account's events in a time range, for a replay.
-    sql`create index events_told on events (account_id, created_at, position)`,
+    sql`create index events_created on events (account_id, created_at, position)`,
     sql`create table money_days (account_id text not null, day bigint not null,
         chain_id bigint not null, token ${bytes} not null, requested_count bigint not null,
         paid_count bigint not null, executed_count bigint not null, returned_count bigint not null,

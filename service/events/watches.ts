@@ -78,7 +78,7 @@ export async function mayBeDue(
 ): Promise<boolean> {
   const { rows } = await sql<{ due: boolean | number }>`select
     exists (select 1 from watches where chain_id = ${chainId} and due_block is not null)
-    or exists (select 1 from watches where chain_id = ${chainId} and look_at <= ${nowMs})
+    or exists (select 1 from watches where chain_id = ${chainId} and due_at <= ${nowMs})
     as due`.execute(db);
   return Boolean(rows[0]?.due) || isElsewhereDue(db, chainId);
 }
@@ -111,7 +111,7 @@ export async function findDue(
   nowMs: number,
   limit: number,
 ): Promise<Watch[]> {
-  const due = (column: "due_block" | "look_at", until: number) =>
+  const due = (column: "due_block" | "due_at", until: number) =>
     db
       .selectFrom("watches")
       .select(["account_id", "address"])
@@ -123,7 +123,7 @@ export async function findDue(
   const elsewhere = await findDueElsewhere(db, chainId, statementRows.walked);
   const keys = [
     ...(await due("due_block", headNumber)),
-    ...(await due("look_at", nowMs)),
+    ...(await due("due_at", nowMs)),
     ...elsewhere.map(({ accountId, address }) => ({ account_id: accountId, address })),
   ];
   const once = new Map(keys.map((key) => [toText(key), key]));
@@ -148,7 +148,7 @@ const toText = ({ account_id, address }: Key) =>
 type WatchRow = Key & {
   version: number;
   sequence: number;
-  looks: number;
+  readings: number;
   known: string | null;
   marked_block: number;
   terms: Uint8Array;
@@ -167,7 +167,7 @@ async function readWatches(
     (key) => sql`(${account} = ${key.account_id} and w.address = ${key.address})`,
   );
   const { rows } = await sql<WatchRow>`select w.account_id, w.address, w.version, w.sequence,
-      w.looks, w.known, w.marked_block, r.terms, n.reference,
+      w.readings, w.known, w.marked_block, r.terms, n.reference,
       ${byClientId(account)} as by_client_id,
       ${selectConfirmations(account, chainId)} as confirmations
     from watches w ${joinRecord(account, sql`w.address`)}
@@ -182,7 +182,7 @@ async function readWatches(
     markedBlock: Number(row.marked_block),
     version: row.version,
     sequence: row.sequence,
-    readings: row.looks,
+    readings: row.readings,
     known: row.known ? { ...nothingKnown, ...JSON.parse(row.known) } : nothingKnown,
   }));
 }
@@ -332,7 +332,7 @@ async function updateWatch(
     .set({
       version: watch.version + 1,
       sequence: watch.sequence + changes.length,
-      looks: changes.length > 0 ? 0 : watch.readings + 1,
+      readings: changes.length > 0 ? 0 : watch.readings + 1,
       state,
       block_number: number,
       block_hash: hash,
@@ -340,7 +340,7 @@ async function updateWatch(
       transaction_hash: evidence?.transactionHash ?? null,
       ...(isSettled ? (wasSettled ? {} : { settled_at: nowMs }) : { settled_at: null }),
       known: JSON.stringify(known),
-      look_at: readAgainAtMs,
+      due_at: readAgainAtMs,
       // If the address was marked for a block above this status's block, the status must be read
       // again.
       due_block: sql<number | null>`case when marked_block > ${number}
@@ -377,7 +377,7 @@ async function nextPosition(
 
 /**
  * Postpones watches whose status could not be read. Skips a watch if another observation was saved
- * in the meantime, or if the watch was marked again, which resets `looks`.
+ * in the meantime, or if the watch was marked again, which resets `readings`.
  */
 export async function postponeWatches(
   db: Kysely<Tables>,
@@ -386,11 +386,11 @@ export async function postponeWatches(
   for (const { watch, readAgainAtMs } of watches) {
     await db
       .updateTable("watches")
-      .set({ due_block: null, look_at: readAgainAtMs, looks: watch.readings + 1 })
+      .set({ due_block: null, due_at: readAgainAtMs, readings: watch.readings + 1 })
       .where("account_id", "=", watch.accountId)
       .where("address", "=", watch.address)
       .where("version", "=", watch.version)
-      .where("looks", "=", watch.readings)
+      .where("readings", "=", watch.readings)
       .execute();
   }
 }

@@ -47,7 +47,7 @@ const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[
  */
 const earlierMigrations = [
   "accounts-2c77eb16",
-  "events-d496e705",
+  "events-8b155c54",
   "executor-463673a9",
   "follow-e3ff69fb",
   "records-78d43c28",

@@ -284,10 +284,10 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), ["payment 10 25", "payment 10 25"]);
       const watch = await store.db
         .selectFrom("watches")
-        .select(["look_at", "due_block", "state"])
+        .select(["due_at", "due_block", "state"])
         .where("account_id", "=", accountId)
         .executeTakeFirstOrThrow();
-      assert.deepEqual(watch, { look_at: null, due_block: null, state: "unfunded" });
+      assert.deepEqual(watch, { due_at: null, due_block: null, state: "unfunded" });
       nowMs += 10;
     });
 

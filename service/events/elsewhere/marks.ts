@@ -36,7 +36,7 @@ async function insert(
   owners: ReturnType<typeof sql>,
 ): Promise<void> {
   await sql`insert into watches (account_id, address, created_at, token, chain_id, marked_block,
-      due_block, looks, version, sequence, state)
+      due_block, readings, version, sequence, state)
     select new.account_id, new.address, new.created_at, new.token, new.chain_id, 0, null, 0, 0, 0,
       'unfunded'
     from (${owners}) new where true

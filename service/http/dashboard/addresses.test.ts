@@ -50,7 +50,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           chain_id: 1,
           token: Buffer.from(token.slice(2), "hex"),
           created_at: nowMs - 120_000,
-          ...{ marked_block: 7, looks: 0, version: 1, sequence: 2, state: "executed" },
+          ...{ marked_block: 7, readings: 0, version: 1, sequence: 2, state: "executed" },
           ...{ block_number: 9, block_hash: `0x${"0".repeat(64)}`, block_time: 1 },
           transaction_hash: `0x${"1".repeat(64)}`,
           settled_at: settledAtMs,

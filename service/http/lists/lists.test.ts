@@ -190,7 +190,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (let i = 0; i < 4; i++) records.push((await create(apiKey)).json());
       const [first, second] = records.map(({ address }) => Buffer.from(address.slice(2), "hex"));
       const token = Buffer.from(newIntent().token.slice(2), "hex");
-      const row = { account_id: accountId, chain_id: 1, token, marked_block: 1, looks: 0 };
+      const row = { account_id: accountId, chain_id: 1, token, marked_block: 1, readings: 0 };
       const seen = { version: 1, sequence: 1, block_number: 7, block_time: 700 };
       const found = { ...row, ...seen, block_hash: `0x${"7".repeat(64)}` };
       const hash = `0x${"a".repeat(64)}`;

@@ -99,8 +99,8 @@ function statements(rows: Rows, name: "many" | "large"): Sql[] {
         by_client_id, is_again)
       select ${account}, ${address}, ${reference}, ${reference}, ${at}, 0, 1 - i % 2
       from ${numbers}`,
-    sql`insert into watches (account_id, address, chain_id, token, created_at, marked_block, looks,
-        version, sequence, state, settled_at, due_block, look_at, block_number, block_hash)
+    sql`insert into watches (account_id, address, chain_id, token, created_at, marked_block,
+        readings, version, sequence, state, settled_at, due_block, due_at, block_number, block_hash)
       select ${account}, ${address}, ${chain}, ${token}, ${at}, 1, 0, 1, 1,
         case when i % 2 = 0 then 'executed' else 'funded' end,
         case when i % 2 = 0 then ${at} + 60000 end, case when i % 2 = 0 then 1 end,

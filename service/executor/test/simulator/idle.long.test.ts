@@ -144,7 +144,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
         .insertInto("watches")
         .values({
           ...{ account_id: "acc", address, chain_id: chainId, token: fromHex(token) },
-          ...{ created_at: startSeconds * 1000, marked_block: 1, looks: 0, version: 1 },
+          ...{ created_at: startSeconds * 1000, marked_block: 1, readings: 0, version: 1 },
           ...{ sequence: 1, state: "executed", settled_at: startSeconds * 1000 },
         })
         .execute(),
