@@ -69,7 +69,7 @@ export async function settle(
   pending: readonly Purpose[],
   usedBelow: number,
 ): Promise<void> {
-  const { parts, memory, view } = pass;
+  const { parts, view } = pass;
   const used = pending.filter((purpose) => purpose.nonce < usedBelow);
   if (used.length === 0) return;
   // Reorganizations are detected only up to the newest anchor. A purpose with a receipt above the
@@ -77,35 +77,16 @@ export async function settle(
   const anchor = (await parts.ledger.findAnchor(parts.chain.chainId))?.number ?? -1;
   const below = used.filter((purpose) => !isOnlyAbove(anchor, purpose, view.head.number));
   if (below.length === 0) return;
-  const finalBlock = Math.min(await readFinalBlock(view, parts.chain), anchor);
-  const deepBlock = Math.max(
-    finalBlock,
-    Math.min(view.head.number - parts.chain.confirmations, anchor),
-  );
-  const selectBound = ({ blockNumber }: Purpose) => (blockNumber === null ? deepBlock : finalBlock);
-  const checked = below.filter((purpose) => {
-    const minedAt = memory.receipts.mined.get(purpose.id) ?? purpose.blockNumber;
-    return minedAt === null || minedAt <= selectBound(purpose);
-  });
+  const depths = await readDepths(pass, anchor);
+  const checked = below.filter((purpose) => !isKnownAbove(pass, purpose, depths));
   if (checked.length === 0) return;
-  const calls = checked.flatMap((purpose) =>
-    purpose.transactions.map((transaction) => ({
-      method: "eth_getTransactionReceipt",
-      params: [transaction.hash],
-    })),
-  );
-  const answers = await view.readEach(calls);
+
   const deep: Mined[] = [];
-  let at = 0;
-  for (const purpose of checked) {
-    const end = at + purpose.transactions.length;
-    const mine = answers.map((list) => list?.slice(at, end));
-    at = end;
-    const receipt = await findReceipt(pass, purpose, mine);
+  for (const { purpose, answers } of await readReceipts(view, checked)) {
+    const receipt = await findReceipt(pass, purpose, answers);
     if (!receipt) continue;
-    if (receipt.blockNumber <= selectBound(purpose)) {
-      deep.push({ purpose, receipt, isFinal: receipt.blockNumber <= finalBlock });
-    } else await awaitDepth(pass, purpose, receipt);
+    if (receipt.blockNumber > boundOf(purpose, depths)) await awaitDepth(pass, purpose, receipt);
+    else deep.push({ purpose, receipt, isFinal: receipt.blockNumber <= depths.final });
   }
   const evidence = await readEvidence(pass, deep);
   for (const each of deep) await recordReceipt(pass, each, evidence);
@@ -116,6 +97,42 @@ export async function settle(
  * charged later.
  */
 type Mined = { purpose: Purpose; receipt: Receipt; isFinal: boolean };
+
+/** The newest block whose receipts have enough confirmations, and the newest final block. */
+type Depths = { confirmed: number; final: number };
+
+async function readDepths({ parts, view }: SettlePass, anchor: number): Promise<Depths> {
+  const final = Math.min(await readFinalBlock(view, parts.chain), anchor);
+  const confirmed = Math.min(view.head.number - parts.chain.confirmations, anchor);
+  return { confirmed: Math.max(confirmed, final), final };
+}
+
+/**
+ * Returns the newest block in which a receipt changes the purpose. A purpose becomes confirmed, and
+ * a confirmed purpose becomes settled.
+ */
+const boundOf = ({ blockNumber }: Purpose, { confirmed, final }: Depths): number =>
+  blockNumber === null ? confirmed : final;
+
+/** Returns whether the purpose's receipt is known to be in a block that is not deep enough. */
+function isKnownAbove({ memory }: SettlePass, purpose: Purpose, depths: Depths): boolean {
+  const minedAt = memory.receipts.mined.get(purpose.id) ?? purpose.blockNumber;
+  return minedAt !== null && minedAt > boundOf(purpose, depths);
+}
+
+/** Asks each endpoint for the receipts of all transactions of the purposes, in one batch. */
+async function readReceipts(view: View, purposes: readonly Purpose[]) {
+  const hashes = purposes.flatMap(({ transactions }) => transactions.map(({ hash }) => hash));
+  const lists = await view.readEach(
+    hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
+  );
+  let end = 0;
+  return purposes.map((purpose) => {
+    const start = end;
+    end += purpose.transactions.length;
+    return { purpose, answers: lists.map((list) => list?.slice(start, end)) };
+  });
+}
 
 /** Remembers the block of a receipt. The receipt is read again when this block is deep enough. */
 async function awaitDepth(
@@ -253,15 +270,37 @@ async function computeUpdates(
   const overtaken = findOvertaken(purpose, !isFill && receipt.succeeded, outcomes, evidence);
   const updates: JobUpdate[] = [];
   for (const address of purpose.addresses) {
-    const isOvertaken = overtaken.has(address);
-    if (isFill && !isOvertaken && purpose.kind !== "return") {
-      updates.push(await releaseJob(pass, address));
-    } else {
-      const mine = isOvertaken ? [] : outcomes;
-      updates.push(await computeUpdate(pass, purpose, address, mine, isOvertaken));
-    }
+    const mine = outcomes.filter(({ vault }) => vault === address);
+    const result = findResult(purpose, mine, isFill, overtaken.has(address));
+    updates.push(await computeUpdate(pass, purpose, address, result));
   }
   return updates;
+}
+
+/**
+ * The result of a purpose for one of its addresses. `returned`: the purpose tried to return a
+ * reported token. `executed`: the intent was executed, or another executor's transaction came
+ * first. `replaced`: a zero-value transfer was mined instead.
+ */
+type AddressResult =
+  | { kind: "returned" | "executed" | "recovered" | "replaced" }
+  | { kind: "failed"; reason: JobReason };
+
+/** @param outcomes the outcomes for the address */
+function findResult(
+  { kind }: Purpose,
+  outcomes: readonly VaultOutcome[],
+  isFill: boolean,
+  isOvertaken: boolean,
+): AddressResult {
+  if (kind === "return") return { kind: "returned" };
+  if (isOvertaken) return { kind: "executed" };
+  if (isFill) return { kind: "replaced" };
+  if (outcomes.some((outcome) => outcome.kind === "executed")) return { kind: "executed" };
+  const failure = outcomes.find((outcome) => "reason" in outcome);
+  if (failure) return { kind: "failed", reason: quoteText(failure.reason) };
+  if (outcomes.some((outcome) => outcome.kind === "recovered")) return { kind: "recovered" };
+  return { kind: "failed", reason: "reverted on chain" };
 }
 
 /** Returns the vaults of a batch's items, lower case; empty if `data` is not a batch. */
@@ -292,6 +331,29 @@ function verifyBlockTime(
   return undefined;
 }
 
+/** Returns the update for the job of an address. */
+async function computeUpdate(
+  pass: SettlePass,
+  { kind }: Purpose,
+  address: Hex,
+  result: AddressResult,
+): Promise<JobUpdate> {
+  const due = { address, state: "waiting", dueAtSeconds: pass.nowSeconds, reason: null } as const;
+  switch (result.kind) {
+    // A reported token can fail on purpose, so its failures do not count as failures of the job.
+    case "returned":
+      return due;
+    case "executed":
+      return { ...due, notBeforeSeconds: 0, failures: 0 };
+    case "recovered":
+      return { ...due, notBeforeSeconds: 0, failures: 0, recoveryFailures: 0 };
+    case "replaced":
+      return releaseJob(pass, address);
+    case "failed":
+      return postponeFailed(pass, address, kind === "execute", result.reason);
+  }
+}
+
 /**
  * Postpones a job whose transaction was replaced by a zero-value transfer, which does not count as
  * a failure of the job.
@@ -304,48 +366,26 @@ async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Prom
 }
 
 /**
- * Returns the update for a job. After a success, the job is due immediately. After a failure, it is
- * due when its backoff ends.
+ * Postpones a job whose execution or recovery failed on chain, until its backoff ends. After a
+ * failed execution, the wait ends when the intent expires at the latest.
  */
-async function computeUpdate(
+async function postponeFailed(
   { parts, nowSeconds }: SettlePass,
-  purpose: Purpose,
   address: Hex,
-  outcomes: readonly VaultOutcome[],
-  isOvertaken: boolean,
+  isExecution: boolean,
+  reason: JobReason,
 ): Promise<JobUpdate> {
-  // A reported token can fail on purpose, so its failures do not count as failures of the job.
-  if (purpose.kind === "return") {
-    return { address, state: "waiting", dueAtSeconds: nowSeconds, reason: null };
-  }
-  const mine = outcomes.filter((outcome) => outcome.vault === address);
-  const failure = mine.find((outcome) => "reason" in outcome);
-  const base = {
-    address,
-    state: "waiting" as const,
-    dueAtSeconds: nowSeconds,
-    reason: null,
-    notBeforeSeconds: 0,
-  };
-  const isExecuted = mine.some((outcome) => outcome.kind === "executed");
-  if (isExecuted || isOvertaken) return { ...base, failures: 0 };
-  if (mine.some((outcome) => outcome.kind === "recovered") && !failure) {
-    return { ...base, failures: 0, recoveryFailures: 0 };
-  }
   const before = await parts.ledger.readHistory(parts.chain.chainId, address);
-  const isExecution = purpose.kind === "execute";
-  const count = before.failures + 1;
+  const failures = before.failures + 1;
   const expirationSeconds = isExecution ? before.expirationSeconds : undefined;
-  const notBeforeSeconds = computeRetryAt(nowSeconds, count, parts.random, expirationSeconds);
-  const failures = {
-    failures: count,
+  const notBeforeSeconds = computeRetryAt(nowSeconds, failures, parts.random, expirationSeconds);
+  return {
+    ...{ address, state: "waiting", reason, failures },
+    ...{ notBeforeSeconds, dueAtSeconds: notBeforeSeconds },
     ...(isExecution
       ? { paidFailures: before.paidFailures + 1 }
       : { recoveryFailures: before.recoveryFailures + 1 }),
   };
-  const reason: JobReason =
-    failure && "reason" in failure ? quoteText(failure.reason) : "reverted on chain";
-  return { ...base, ...failures, reason, notBeforeSeconds, dueAtSeconds: notBeforeSeconds };
 }
 
 /**
