@@ -20,7 +20,6 @@ import type { Tables } from "../store/tables.ts";
 /** The maximum number of stored payments per class, for each address and chain. */
 export const paymentsMax = 32;
 const smallPart = 100n;
-const ofSizeMax = 2;
 
 /**
  * A stored payment. Hashes are lowercase. `payer` and `token` are in EIP-55 case. If endpoints
@@ -119,8 +118,8 @@ async function insertPayments(
     const is_small = isWanted && BigInt(amount) * smallPart >= BigInt(wanted!.amount) ? 0 : 1;
     const size = { is_small, is_lookalike: isLookalike && !isWanted ? 1 : 0 };
     const isBeyond = add(counts, `${address} ${classOf(size)}`) > paymentsMax;
-    const isAmongGreatest = addSize(sizes, `${address} ${token}`, amount) <= ofSizeMax;
-    if (isBeyond && !isAmongGreatest) return [];
+    const isGreat = addSize(sizes, `${address} ${token}`, amount);
+    if (isBeyond && !isGreat) return [];
     claims.set(claim.place, [...others, claim]);
     const log_index = row.log_index + claimFactor * others.length;
     return [{ payment, row: { ...row, ...size, log_index, is_agreed: wanted ? 0 : 1 } }];
@@ -161,15 +160,24 @@ function add(counts: Map<string, number>, key: string): number {
 /**
  * Records the size of an amount, in bits.
  *
- * @returns the number of recorded amounts with at least as many bits, including this amount
+ * @returns whether the amount is among the greatest of the amounts that were recorded before
  */
-function addSize(sizes: Map<string, number[]>, key: string, amount: string): number {
-  const bits = BigInt(amount).toString(2).length;
-  const all = sizes.get(key) ?? [];
-  all.push(bits);
-  sizes.set(key, all);
-  return all.filter((each) => each >= bits).length;
+function addSize(sizes: Map<string, number[]>, key: string, amount: string): boolean {
+  const bits = countBits(amount);
+  const others = sizes.get(key) ?? [];
+  sizes.set(key, [...others, bits]);
+  return isAmongGreatest(bits, others);
 }
+
+export const countBits = (amount: string): number => BigInt(amount).toString(2).length;
+
+/**
+ * Returns whether at most one of the `others`, which are amounts of the same token, has at least as
+ * many bits. Such an amount is stored and reported even beyond the limits on numbers, so that dust
+ * cannot hide a large payment.
+ */
+export const isAmongGreatest = (bits: number, others: readonly number[]): boolean =>
+  others.filter((each) => each >= bits).length < 2;
 
 const rowOf = (chainId: number, payment: Payment) => ({
   chain_id: chainId,

@@ -3,14 +3,14 @@
 //
 // Anyone can send dust to an address on every chain. So each address has one limit for payments and
 // one for returns, each for all other chains together. A payment or return beyond its limit is
-// still reported if at most one reported amount of the same token and chain has at least as many
-// bits.
+// still reported if its amount is among the greatest of the same token and chain
+// (`isAmongGreatest`).
 
 import type { Hex } from "executable-address";
 import { isSame, type TokenAmount } from "executable-address/status";
 import type { PaymentNews } from "executable-address/webhook";
 import { keyOf } from "../paid.ts";
-import type { PaymentElsewhere } from "../payments.ts";
+import { countBits, isAmongGreatest, type PaymentElsewhere } from "../payments.ts";
 import type { MovedElsewhere } from "./amounts.ts";
 
 /** The short keys of the reported payments and returns on another chain. */
@@ -43,7 +43,6 @@ export type ChangeElsewhere = { chainId: number } & (
  * limit applies to its reported returns. The largest amounts are reported beyond these limits.
  */
 export const elsewhereMax = 32;
-const ofSizeMax = 2;
 
 /**
  * Returns the new events about one of the other chains, and adds the payments and returns of these
@@ -127,18 +126,9 @@ function admit<Item extends { token: Hex; amount: string }>(
   for (const item of items) {
     if (before.has(keyOf(item)) || !isDeep(item)) continue;
     const isWithin = count + admitted.length - first < elsewhereMax;
-    if (isWithin || isAmongGreatest(item, admitted)) admitted.push(item);
+    const others = admitted.filter(({ token }) => isSame(token, item.token));
+    const sizes = others.map(({ amount }) => countBits(amount));
+    if (isWithin || isAmongGreatest(countBits(item.amount), sizes)) admitted.push(item);
   }
   return admitted.slice(first);
 }
-
-function isAmongGreatest<Item extends { token: Hex; amount: string }>(
-  { token, amount }: Item,
-  others: readonly Item[],
-): boolean {
-  const bits = bitsOf(amount);
-  const asGreat = others.filter((each) => isSame(each.token, token) && bitsOf(each.amount) >= bits);
-  return asGreat.length < ofSizeMax;
-}
-
-const bitsOf = (amount: string): number => BigInt(amount).toString(2).length;
