@@ -21,6 +21,9 @@ const httpUrl = z.url({ protocol: /^https?$/ });
 const wsUrl = z.url({ protocol: /^wss?$/ });
 const wei = z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of wei");
 
+/** The number of confirmations on a chain whose entry does not set one. */
+export const confirmationsDefault = 12;
+
 const tokenSchema = z.strictObject({
   symbol: z.string().min(1).max(20),
   address,
@@ -82,7 +85,7 @@ const chainSchema = z.strictObject({
    */
   lookalikes: z.array(lookalikeSchema).max(32).default([]),
   /** The number of blocks that must follow an execution or a recovery before it counts as final. */
-  confirmations: z.int().min(0).max(10_000).default(12),
+  confirmations: z.int().min(0).max(10_000).default(confirmationsDefault),
   /**
    * `finalized`: a block is final if endpoints report it as finalized. If the endpoints do not
    * support that tag, the executor counts confirmations. `blocks`: the executor always counts

@@ -6,6 +6,7 @@
 
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
+import { confirmationsDefault } from "../chain/chains.ts";
 import { groupsOf, statementRows } from "../flow/groups.ts";
 import { findShared, firstOwners, type IntentChain, laterOwners } from "../store/owners.ts";
 import type { Tables } from "../store/tables.ts";
@@ -115,9 +116,6 @@ async function insert(
       due_block = case when watches.due_block < excluded.due_block
         then watches.due_block else excluded.due_block end`.execute(db);
 }
-
-/** The number of confirmations if neither the account nor the chain sets one. */
-const confirmationsDefault = 12;
 
 /**
  * Sets the number of confirmations that a block needs before the account's events on this chain are
