@@ -225,8 +225,12 @@ export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[
 /** The gas to close a vault, without the transfers. */
 const closeGas = 120_000;
 const perTokenGas = 40_000;
-/** EIP-7623: the lowest cost of a nonzero byte of calldata. */
-const calldataByteGas = 40;
+/**
+ * EIP-7623: the gas of a zero byte of calldata. Other bytes cost four times as much. A transaction
+ * that uses little other gas pays `floor` instead of `usual`.
+ */
+const calldataGas = { usual: 4, floor: 10 };
+const nonzeroFactor = 4;
 
 /**
  * Returns the gas that a recovery needs. An estimate of the whole recovery would be too low,
@@ -236,24 +240,21 @@ const calldataByteGas = 40;
  * @param transfers sorted by gas, lowest first
  */
 export function computeRecoveryGas(item: Examined, transfers: readonly { gas: number }[]): number {
-  const calldata = size(item.job.terms) * calldataByteGas;
+  const calldata = size(item.job.terms) * nonzeroFactor * calldataGas.floor;
   const dearest = transfers.at(-1)!.gas;
   return Math.ceil(closeGas + calldata + transfers.length * (perTokenGas + dearest));
 }
 
 /** The approximate gas of a recovery of one token, without its calldata. */
 const ordinaryGas = 50_000;
-/** EIP-7623: the gas of a zero byte; other bytes cost four times as much. */
-const calldataGas = 4;
-const calldataFloor = { base: transactionGasMin, gas: 10 };
 
 /** Returns the approximate cost of a recovery in wei, at the current fees. */
 export function estimateRecoveryCost(item: Examined, { neededPerGas, perByte }: Purse): bigint {
   const terms = fromHex(item.job.terms);
-  const weight = terms.reduce((sum, byte) => sum + (byte === 0 ? 1 : 4), 0);
+  const weight = terms.reduce((sum, byte) => sum + (byte === 0 ? 1 : nonzeroFactor), 0);
   const gas = Math.max(
-    ordinaryGas + calldataGas * weight,
-    calldataFloor.base + calldataFloor.gas * weight,
+    ordinaryGas + calldataGas.usual * weight,
+    transactionGasMin + calldataGas.floor * weight,
   );
   const bytes = countCalldataBytes({ kind: "recover", item, tokens: [] });
   return computeCost({ gas, bytes }, neededPerGas, perByte);
