@@ -4,6 +4,7 @@
 
 import { type Hex, zeroAddress } from "executable-address";
 import { midnightAfter } from "../../flow/days.ts";
+import { retrySecondsMin } from "../ledger/jobs.ts";
 import type { DecisionPolicy } from "../pass.ts";
 import type { Vault, Wanted } from "../payments/vaults.ts";
 
@@ -59,9 +60,6 @@ export type Facts = {
  * tokens.
  */
 const lookalikeFailuresMax = 2;
-
-/** The time until the next attempt if the current fee is the only obstacle. */
-const retrySeconds = 15;
 
 /**
  * Decides between an execution and a recovery. An address is open if the chain is its intent's
@@ -161,7 +159,7 @@ function findWait(
   { perGas, perGasMax }: Fees,
   latestSeconds = Number.POSITIVE_INFINITY,
 ): Decision | undefined {
-  const soon = Math.min(nowSeconds + retrySeconds, latestSeconds);
+  const soon = Math.min(nowSeconds + retrySecondsMin, latestSeconds);
   if (nowSeconds < notBeforeSeconds)
     return wait("backoff", Math.min(notBeforeSeconds, latestSeconds));
   if (perGas > perGasMax) return wait("fees_over_cap", soon);

@@ -5,7 +5,7 @@
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
-import type { Job, JobUpdate } from "../ledger/jobs.ts";
+import { type Job, type JobUpdate, retrySecondsMin } from "../ledger/jobs.ts";
 import type { Reason } from "../ledger/reasons.ts";
 import { computeCost, type Size } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
@@ -36,12 +36,6 @@ const recoverySlots = 2;
  * failed.
  */
 const waitSeconds = 5;
-
-/**
- * The shortest time until a job is retried if no node returned an estimate, or if the endpoints
- * disagree on the nonce.
- */
-export const soonSeconds = 15;
 
 /**
  * Returns how many transactions the key can send before it reaches its limit of pending
@@ -111,7 +105,7 @@ async function openSlots(key: SendingKey): Promise<KeySlots> {
 const obstacleSeconds = {
   no_free_slot: 0,
   signer_unavailable: waitSeconds,
-  endpoints_disagree_on_nonce: soonSeconds,
+  endpoints_disagree_on_nonce: retrySecondsMin,
   earlier_nonces_unknown: waitSeconds,
 } as const satisfies Partial<Record<Reason, number>>;
 type Obstacle = keyof typeof obstacleSeconds | "no_money";

@@ -6,7 +6,13 @@ import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
-import { computeRetryAt, computeWaitSeconds, type Job, type JobUpdate } from "../ledger/jobs.ts";
+import {
+  computeRetryAt,
+  computeWaitSeconds,
+  type Job,
+  type JobUpdate,
+  retrySecondsMin,
+} from "../ledger/jobs.ts";
 import type { JobReason, Reason } from "../ledger/reasons.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { Size } from "../money/fees.ts";
@@ -28,7 +34,6 @@ import {
   isAble,
   type ShortageMemory,
   skipUnaffordable,
-  soonSeconds,
 } from "./dispatch.ts";
 import {
   type EstimateMemory,
@@ -350,6 +355,7 @@ function postpone(
   { address, detectedAtSeconds }: Job,
   reason: Reason,
 ): JobUpdate {
-  const dueAtSeconds = nowSeconds + computeWaitSeconds(soonSeconds, nowSeconds - detectedAtSeconds);
+  const dueAtSeconds =
+    nowSeconds + computeWaitSeconds(retrySecondsMin, nowSeconds - detectedAtSeconds);
   return { address, state: "waiting", dueAtSeconds, reason };
 }

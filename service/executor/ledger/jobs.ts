@@ -291,7 +291,11 @@ async function putJob(
   return true;
 }
 
-const firstSeconds = 15;
+/**
+ * The first wait of a backoff, and the shortest wait if the fee is too high, if no node returned an
+ * estimate, or if the endpoints disagree on the nonce.
+ */
+export const retrySecondsMin = 15;
 /**
  * The longest backoff. A job that keeps failing is tried a few times a day, because each attempt
  * costs an estimate.
@@ -323,7 +327,7 @@ export function computeRetryAt(
   random: () => number,
   expirationSeconds = Number.POSITIVE_INFINITY,
 ): number {
-  const full = backoff(failures, firstSeconds, longestSeconds);
+  const full = backoff(failures, retrySecondsMin, longestSeconds);
   const retrySeconds = nowSeconds + Math.ceil(full * (0.75 + random() / 4));
   return Math.min(retrySeconds, Math.max(nowSeconds, expirationSeconds + 1));
 }
