@@ -25,6 +25,7 @@ import {
 import { type Fence, LeaseLost, type LeaseWatch, watchLease } from "./ledger/lease.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
+import { min } from "./money/fees.ts";
 import type { Parts, Pass } from "./pass.ts";
 import { followTurn, openScanMemory, type ScanMemory, scanNewRecords } from "./payments/find.ts";
 import { type HoldingsMemory, openHoldingsMemory } from "./payments/vaults.ts";
@@ -242,8 +243,7 @@ export async function readDayBudgets(
   for (const purpose of pending)
     reserveFor(budgets, purpose.shares, computeCostMax(purpose, perByte));
   for (const { count } of memory.unknownNonces.values()) {
-    const cap = BigInt(count) * computeNonceCostMax(pass);
-    budgets.reserveForChain(cap < budgets.left() ? cap : budgets.left());
+    budgets.reserveForChain(min(BigInt(count) * computeNonceCostMax(pass), budgets.left()));
   }
   const { perDayMax } = chain.budgets;
   memory.last.budget = { day, share: 1 - Number(budgets.left()) / Number(perDayMax) };

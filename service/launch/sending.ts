@@ -24,7 +24,7 @@ import {
 } from "../chain/rpc/json-rpc.ts";
 import { classifyError } from "../chain/rpc/node-errors.ts";
 import { nonceCall, spendersIn, transactionsCall } from "../chain/used-nonces.ts";
-import { bumpFee, type Fee, type FeePolicy, suggestFee } from "../executor/money/fees.ts";
+import { bumpFee, type Fee, type FeePolicy, min, suggestFee } from "../executor/money/fees.ts";
 import type { Receipt } from "../executor/transactions/receipt.ts";
 import {
   changeSent,
@@ -111,7 +111,7 @@ async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   const { maxFee, priorityFee } = feeOf(raw);
   const perGasMax = fees.perGasMax;
   if (type === "eip1559" && maxFee > perGasMax) {
-    const priority = priorityFee < perGasMax ? priorityFee : perGasMax;
+    const priority = min(priorityFee, perGasMax);
     return signStored(sending, raw, { maxFee: perGasMax, priorityFee: priority });
   }
   const sent = { hash: keccak256(raw), raw, nonce, mined: null };
@@ -295,9 +295,9 @@ async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<
   const own = signedFor(journal.state, sent.nonce);
   const { gas = 0n, value = 0n } = parseTransaction(sent.raw);
   const old = feeOf(sent.raw);
-  const lowest = own.map(({ raw }) => feeOf(raw).maxFee).reduce((a, b) => (a < b ? a : b));
+  const lowest = own.map(({ raw }) => feeOf(raw).maxFee).reduce(min);
   const highest = lowest * raiseFactorMax;
-  const policy = { ...fees, perGasMax: highest < fees.perGasMax ? highest : fees.perGasMax };
+  const policy = { ...fees, perGasMax: min(highest, fees.perGasMax) };
   const suggested = quantity(await request("eth_maxPriorityFeePerGas", []).catch(() => "0x0"));
   const fee = bumpFee(old, suggestFee(baseFee, suggested, policy).fee, baseFee, policy);
   const gwei = (wei: bigint) => `${formatGwei(wei)} gwei`;

@@ -11,6 +11,7 @@
 // chain that sponsors nothing can therefore work with tips only.
 
 import type { Hex } from "executable-address";
+import { max } from "./fees.ts";
 
 /** The account that created an address, and whether the intent's tip pays for the gas. */
 export type Payer = { accountId: string; isClientId: boolean; isTipped: boolean };
@@ -57,7 +58,7 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
   let { total } = spent;
   const accounts = new Map([...spent.accounts].map(([id, each]) => [id, { ...each }]));
   const { perDayMax, perAccountMax, perClientMax } = limits;
-  const tipsMax = perDayMax > perAccountMax ? perDayMax : perAccountMax;
+  const tipsMax = max(perDayMax, perAccountMax);
   let tips = [...accounts.values()].reduce((sum, account) => sum + account.tips, 0n);
   const of = ({ accountId }: Payer): AccountSpending => {
     const known = accounts.get(accountId) ?? { ...noSpending };

@@ -133,7 +133,7 @@ function raised(value: bigint): bigint {
   return value + max((value + 7n) / 8n, 1n);
 }
 
-function min(a: bigint, b: bigint): bigint {
+export function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
 

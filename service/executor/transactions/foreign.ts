@@ -29,7 +29,7 @@ import type { JobUpdate } from "../ledger/jobs.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
 import type { Reason } from "../ledger/reasons.ts";
 import { noAccount } from "../ledger/spending.ts";
-import { computeCost } from "../money/fees.ts";
+import { computeCost, min } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
@@ -147,7 +147,7 @@ async function writeOff(pass: Pass<SendMemory>, own: number, reached: number): P
   const spent = await parts.ledger.readSpending(chainId, dayOf(view.head.timestamp));
   const left = budgets.perDayMax > spent ? budgets.perDayMax - spent : 0n;
   const cap = BigInt(count) * computeNonceCostMax(pass);
-  const wei = cap < left ? cap : left;
+  const wei = min(cap, left);
   await recordForeign(pass, reached - 1, wei, []);
   parts.report({ kind: "nonces_written_off", sender: signer.address, count, wei });
 }

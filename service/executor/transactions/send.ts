@@ -22,6 +22,7 @@ import {
   isFree,
   max,
   mergeDataFees,
+  min,
   parseDataFee,
   parseNextBaseFee,
   parsePriorityFee,
@@ -79,7 +80,7 @@ const transactionGasMax = 16_777_216n;
  */
 export function gasMax({ view, parts }: Pick<Pass, "view" | "parts">): number {
   const { gasLimit } = view.head;
-  const chains = Number(gasLimit < transactionGasMax ? gasLimit : transactionGasMax);
+  const chains = Number(min(gasLimit, transactionGasMax));
   return Math.min(chains, parts.tuning.batchGasMax);
 }
 
@@ -265,7 +266,7 @@ const noLess = (old: Fee, now: Fee): Fee => ({
   priorityFee: max(old.priorityFee, now.priorityFee),
 });
 
-/** Thrown if the key failed to sign, now or within the last 15 s. */
+/** Thrown if the key failed to sign, now or within the last {@link signerRestMs}. */
 export class SignerFailed extends Error {
   override name = "SignerFailed";
 }
@@ -278,8 +279,10 @@ export const isResting = ({ parts, memory, signer }: SendPass): boolean =>
 
 async function sign(pass: SendPass, order: Order, fee: Fee) {
   const { parts, memory, signer, view, nowSeconds } = pass;
-  if (isResting(pass))
-    throw new SignerFailed(`${signer.address} failed to sign within the last 15 s`);
+  if (isResting(pass)) {
+    const seconds = signerRestMs / 1000;
+    throw new SignerFailed(`${signer.address} failed to sign within the last ${seconds} s`);
+  }
   const isIdle = order.kind === "fill";
   const transaction = {
     chainId: parts.chain.chainId,
