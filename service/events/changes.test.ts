@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { AddressStatus, Execution, Recovery } from "executable-address/status";
 import { compareStatuses, type KnownStatus, nothingKnown } from "./changes.ts";
 import type { Paid } from "./paid.ts";
-import type { KeptPayment } from "./payments.ts";
+import type { StoredPayment } from "./payments.ts";
 
 const hash = (n: number) => `0x${n.toString(16).padStart(64, "0")}` as const;
 const token = `0x${"a".repeat(40)}` as const;
@@ -42,12 +42,12 @@ const late = statusOf({ ...executed, recoverable: [{ token, amount: "5" }] });
 const returned = statusOf({ ...executed, recoveries: [recovery(2)] });
 const recovered = statusOf({ state: "recovered", recoveries: [recovery(2)] });
 
-const paidBy = (payments: KeptPayment[], change: Partial<Paid> = {}): Paid => ({
+const paidBy = (payments: StoredPayment[], change: Partial<Paid> = {}): Paid => ({
   ...{ payments, isSwept: true, lateBlocks: new Set() },
   ...change,
 });
 
-const payment = (n: number, amount: string): KeptPayment => ({
+const payment = (n: number, amount: string): StoredPayment => ({
   ...{ ...place(n), logIndex: n, payer: `0x${"c".repeat(40)}`, token, amount },
   ...{ isSmall: false, isLookalike: false, claim: 0 },
 });

@@ -8,7 +8,7 @@ import { proveEvent } from "executable-address/webhook";
 import type { Payment } from "../follow/parts.ts";
 import { openEvents } from "../testing/events-world.ts";
 import { paymentTo } from "../testing/payments.ts";
-import { keepPayments, paymentsMax } from "./payments.ts";
+import { paymentsMax, saveOwnPayments } from "./payments.ts";
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   const {
@@ -47,7 +47,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const [dust] = await swept([record.address]);
       const flood = Array.from({ length: 1000 }, (_, at) => ({ ...dust!, logIndex: at + 1 }));
       const keep = (some: Payment[]) =>
-        store.db.transaction().execute((tx) => keepPayments(tx, 31_337, some));
+        store.db.transaction().execute((tx) => saveOwnPayments(tx, 31_337, some));
       for (let at = 0; at < 1000; at += 100) await keep(flood.slice(at, at + 100));
       await keep(flood.slice(0, 100));
       await world.pay(record.address, 1000n);
@@ -74,7 +74,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ...{ token: world.token.toLowerCase() as Hex, amount: "5", isLookalike: false },
       });
       for (const _ of [1, 2]) {
-        await store.db.transaction().execute((tx) => keepPayments(tx, 31_337, [forged]));
+        await store.db.transaction().execute((tx) => saveOwnPayments(tx, 31_337, [forged]));
         await swept([record.address]);
       }
       assert.equal((await kept(record.address)).length, 2);
@@ -117,7 +117,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const rising = Array.from({ length: 40 }, (_, at) => `${2 ** (at % 20)}`);
       const all = [...some(1, ones), ...some(101, rising), ...some(141, rising), ...real];
       for (const part of [all, all]) {
-        await store.db.transaction().execute((tx) => keepPayments(tx, 31_337, part));
+        await store.db.transaction().execute((tx) => saveOwnPayments(tx, 31_337, part));
       }
       const amounts = (await kept(record.address)).map(({ amount }) => amount);
       assert.equal(amounts.filter((amount) => amount === "25000000").length, 2);
@@ -213,7 +213,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
       await store.db
         .transaction()
-        .execute((transaction) => keepPayments(transaction, 31_337, flood));
+        .execute((transaction) => saveOwnPayments(transaction, 31_337, flood));
       await swept([record.address, other.address]);
       await pass();
       const reported = await kinds(account);

@@ -5,12 +5,12 @@ import { type Hex, zeroAddress } from "executable-address";
 import { type AddressStatus, type EventReference, isSame } from "executable-address/status";
 import type { EventType, Payment, PaymentNews } from "executable-address/webhook";
 import { movedOf } from "./money.ts";
-import { type KeptPayment, paymentsMax } from "./payments.ts";
+import { paymentsMax, type StoredPayment } from "./payments.ts";
 
 /** The stored payments to an address, to compare with a status. */
 export type Paid = {
   /** The payments, oldest first. Some may be in blocks above the status's block. */
-  payments: readonly KeptPayment[];
+  payments: readonly StoredPayment[];
   /**
    * Whether the chain was read beyond the block of the last payment. Then all transfer logs up to
    * this block should be known.
@@ -21,13 +21,17 @@ export type Paid = {
 };
 
 /**
- * The reported payments, as keys of {@link keyOf}, and the reported amounts for which no transfer
- * log is known.
+ * The amounts that an address received without a known transfer log: base units of the requested
+ * token, and wei of native coin. A status shows native coin only after the address is closed.
  */
+type Unexplained = { token: bigint; coin: bigint };
+
+/** The payments to an address that events have reported. Stored as JSON with these field names. */
 export type ReportedPayments = {
+  /** The keys ({@link keyOf}) of the reported payments that have a log. */
   told: string[];
-  /** The amounts without a log: base units of the requested token, and wei of native coin. */
-  unexplained: { token: string; coin: string };
+  /** The reported amounts for which no log is known yet, in decimal. */
+  unexplained: Record<keyof Unexplained, string>;
   /** The number of events that reported amounts without a log. */
   growths: number;
 };
@@ -49,22 +53,22 @@ const growthsMax = 16;
  * is 0. Keys are short, because the row of an address contains the keys of all its reported
  * payments.
  */
-export const keyOf = ({ blockHash, logIndex, claim }: KeptPayment) =>
+export const keyOf = ({ blockHash, logIndex, claim }: StoredPayment) =>
   `${blockHash.slice(2, 14)}.${logIndex}${claim === 0 ? "" : `.${claim}`}`;
 
 /** Returns whether a reorganization removed a reported payment. */
-export function isTakenBack({ told }: ReportedPayments, { payments }: Paid): boolean {
+export function isTakenBack({ told: reportedKeys }: ReportedPayments, { payments }: Paid): boolean {
   const standing = new Set(payments.map(keyOf));
-  return told.some((key) => !standing.has(key));
+  return reportedKeys.some((key) => !standing.has(key));
 }
 
 /** Returns the payments that are not reported yet. */
 export function unreported(
   { told }: ReportedPayments,
-  payments: readonly KeptPayment[],
-): KeptPayment[] {
-  const before = new Set(told);
-  return payments.filter((payment) => !before.has(keyOf(payment)));
+  payments: readonly StoredPayment[],
+): StoredPayment[] {
+  const reportedKeys = new Set(told);
+  return payments.filter((payment) => !reportedKeys.has(keyOf(payment)));
 }
 
 /**
@@ -72,10 +76,12 @@ export function unreported(
  * still be found.
  */
 export const isWaitingForSweep = (before: ReportedPayments, status: AddressStatus, paid: Paid) =>
-  !paid.isSwept && unexplainedOf(status, paid).token > BigInt(before.unexplained.token);
+  !paid.isSwept &&
+  computeUnexplained(status, seenOf(status, paid)).token > BigInt(before.unexplained.token);
 
 /**
- * Returns the payments to report now, in order, and `before` updated with these payments.
+ * Returns the payments to report now, in order, and `before` updated with these payments. First
+ * come the payments that have a log, and then the amounts that have none.
  *
  * @param isOver whether the last reported state was a closed state
  */
@@ -86,12 +92,86 @@ export function newPayments(
   isOver: boolean,
 ): { news: PaymentNews[]; reported: ReportedPayments } {
   const seen = seenOf(status, paid);
-  const found = foundLate(before, status, paid);
-  const keys = new Set([...before.told, ...found.keys]);
-  const unexplained = { ...before.unexplained, token: String(found.token) };
-  let sum = found.token;
+  const unexplained = computeUnexplained(status, seen);
+  const explained = findExplained(before, seen, unexplained.token, status);
+  const reportedKeys = new Set([...before.told, ...explained.keys]);
+  const logged = reportLogged(seen, reportedKeys, explained.rest, status, paid);
+  const reported = { token: explained.rest, coin: BigInt(before.unexplained.coin) };
+  const grown = reportGrowths(reported, unexplained, status, {
+    ...{ isSwept: paid.isSwept, isOver, growths: before.growths },
+  });
+  const { token, coin } = grown.unexplained;
+  return {
+    news: [...logged, ...grown.news],
+    reported: {
+      told: [...new Set([...reportedKeys, ...seen.map(keyOf)])],
+      unexplained: { token: String(token), coin: String(coin) },
+      growths: before.growths + grown.news.length,
+    },
+  };
+}
+
+/** Returns the payments up to the status's block. */
+const seenOf = ({ block }: AddressStatus, { payments }: Paid): StoredPayment[] =>
+  payments.filter(({ blockNumber }) => blockNumber <= block.number);
+
+/**
+ * Computes the amounts of a status that the payments do not explain. The amount of the requested
+ * token is negative if the payments contain more than the status, for example a false log.
+ */
+function computeUnexplained(status: AddressStatus, seen: readonly StoredPayment[]): Unexplained {
+  const explained = sumOf(seen.filter(({ token }) => isSame(token, status.token)));
+  const coins = [...status.recoverable, ...status.recoveries].filter(
+    ({ token }) => token === zeroAddress,
+  );
+  return { token: BigInt(movedOf(status).paid) - explained, coin: sumOf(coins) };
+}
+
+const sumOf = (amounts: readonly { amount: string }[]): bigint =>
+  amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+
+/**
+ * Finds new payments whose amounts were already reported without a log. They get no second event,
+ * because a receiver that adds up amounts would count them twice.
+ *
+ * @param unexplained the amount of the requested token for which no log is known now
+ * @returns the keys of these payments, and the rest of the reported amount, for which no log is
+ *   known yet
+ */
+function findExplained(
+  before: ReportedPayments,
+  seen: readonly StoredPayment[],
+  unexplained: bigint,
+  status: AddressStatus,
+): { keys: string[]; rest: bigint } {
+  const restMin = unexplained > 0n ? unexplained : 0n;
+  let rest = BigInt(before.unexplained.token);
+  const keys = unreported(before, seen).flatMap((payment) => {
+    const amount = BigInt(payment.amount);
+    const isOther = amount === 0n || !isSame(payment.token, status.token);
+    if (isOther || rest - amount < restMin) return [];
+    rest -= amount;
+    return [keyOf(payment)];
+  });
+  return { keys, rest };
+}
+
+/**
+ * Returns the payments with a log that are not reported yet.
+ *
+ * @param unexplained the amount of the requested token that was reported without a log, which
+ *   counts towards the requested amount before these payments
+ */
+function reportLogged(
+  seen: readonly StoredPayment[],
+  reportedKeys: ReadonlySet<string>,
+  unexplained: bigint,
+  status: AddressStatus,
+  paid: Paid,
+): PaymentNews[] {
+  let sum = unexplained;
   const count = { lookalike: 0, small: 0, other: 0 };
-  const news = seen.flatMap((payment): PaymentNews[] => {
+  return seen.flatMap((payment): PaymentNews[] => {
     const { isSmall, isLookalike: isListedSo, claim: _, ...place } = payment;
     const isLookalike = isListedSo && !isSame(payment.token, status.token);
     const kind = isLookalike
@@ -99,44 +179,49 @@ export function newPayments(
       : paymentKind(status, payment.token, payment.amount, sum);
     if (kind !== "other_token" && kind !== "wrong_token") sum += BigInt(payment.amount);
     const nth = ++count[isLookalike ? "lookalike" : isSmall ? "small" : "other"];
-    if (keys.has(keyOf(payment))) return [];
+    if (reportedKeys.has(keyOf(payment))) return [];
     const isLate = status.execution
       ? isAfter(payment, status.execution)
       : paid.lateBlocks.has(payment.blockNumber);
     return [{ ...place, kind, isLate, isLast: nth === paymentsMax }];
   });
-  const grown = growthsOf({ ...before, unexplained }, status, paid, isOver);
-  return {
-    news: [...news, ...grown.news],
-    reported: { ...grown.reported, told: [...new Set([...keys, ...seen.map(keyOf)])] },
-  };
 }
 
 /**
- * Finds new payments whose amounts were already reported as growth of the balance, before their
- * logs were found. They get no second event, because a receiver that adds up amounts would count
- * them twice.
+ * Returns a payment for each amount without a log that is greater than the reported amount, and the
+ * reported amounts after these payments. Such payments are native coin, and tokens that were paid
+ * before the address was created here. Their payer and transaction are unknown.
  *
- * @returns the keys of these payments, and the reported amount, in base units, for which no log is
- *   known yet
+ * @param reported the amounts that were reported without a log
+ * @param found the amounts for which no log is known now
  */
-function foundLate(before: ReportedPayments, status: AddressStatus, paid: Paid) {
-  const now = unexplainedOf(status, paid).token;
-  const left = now > 0n ? now : 0n;
-  let token = BigInt(before.unexplained.token);
-  const keys = unreported(before, seenOf(status, paid)).flatMap((payment) => {
-    const amount = BigInt(payment.amount);
-    const isOther = amount === 0n || !isSame(payment.token, status.token);
-    if (isOther || token - amount < left) return [];
-    token -= amount;
-    return [keyOf(payment)];
-  });
-  return { keys, token };
+function reportGrowths(
+  reported: Unexplained,
+  found: Unexplained,
+  status: AddressStatus,
+  { isSwept, isOver, growths }: { isSwept: boolean; isOver: boolean; growths: number },
+): { news: PaymentNews[]; unexplained: Unexplained } {
+  const { number: blockNumber, hash: blockHash } = status.block;
+  const news: PaymentNews[] = [];
+  const unexplained = { ...reported };
+  for (const name of ["token", "coin"] as const) {
+    const growth = found[name] - reported[name];
+    const nth = growths + news.length + 1;
+    // Before the sweep, the log of a token's transfer may still be found.
+    const isWaiting = name === "token" && !isSwept;
+    if (growth <= 0n || nth > growthsMax || isWaiting) continue;
+    const token: Hex = name === "token" ? status.token : zeroAddress;
+    const amount = String(growth);
+    const sum = BigInt(movedOf(status).paid) - growth;
+    news.push({
+      ...{ blockNumber, blockHash, transactionHash: null, logIndex: null, payer: null },
+      ...{ token, amount, kind: paymentKind(status, token, amount, sum) },
+      ...{ isLate: isOver, isLast: nth === growthsMax },
+    });
+    unexplained[name] = found[name];
+  }
+  return { news, unexplained };
 }
-
-/** Returns the payments up to the status's block. */
-const seenOf = ({ block }: AddressStatus, { payments }: Paid) =>
-  payments.filter(({ blockNumber }) => blockNumber <= block.number);
 
 function paymentKind(
   { token: wanted, amount: requested }: AddressStatus,
@@ -149,54 +234,10 @@ function paymentKind(
   return before + BigInt(amount) >= BigInt(requested) ? "requested" : "partial";
 }
 
-const isAfter = (payment: KeptPayment, place: EventReference) =>
+const isAfter = (payment: StoredPayment, place: EventReference) =>
   payment.blockNumber === place.blockNumber
     ? payment.logIndex > place.logIndex
     : payment.blockNumber > place.blockNumber;
-
-/**
- * Returns the payments to report for amounts without a log, and `before` updated with these
- * amounts. Amounts without a log are native coin, which a status shows only after the address is
- * closed, and tokens that were paid before the address was created here. The payer and the
- * transaction of such amounts are unknown.
- */
-function growthsOf(before: ReportedPayments, status: AddressStatus, paid: Paid, isOver: boolean) {
-  const now = unexplainedOf(status, paid);
-  const { number: blockNumber, hash: blockHash } = status.block;
-  const news: PaymentNews[] = [];
-  const unexplained = { ...before.unexplained };
-  for (const name of ["token", "coin"] as const) {
-    const amount = now[name] - BigInt(before.unexplained[name]);
-    if (amount <= 0n || before.growths + news.length >= growthsMax) continue;
-    if (name === "token" && !paid.isSwept) continue;
-    const token: Hex = name === "token" ? status.token : zeroAddress;
-    const sum = BigInt(movedOf(status).paid) - amount;
-    news.push({
-      ...{ blockNumber, blockHash, transactionHash: null, logIndex: null, payer: null, token },
-      amount: String(amount),
-      kind: paymentKind(status, token, String(amount), sum),
-      isLate: isOver,
-      isLast: before.growths + news.length + 1 === growthsMax,
-    });
-    unexplained[name] = String(now[name]);
-  }
-  return { news, reported: { unexplained, growths: before.growths + news.length } };
-}
-
-/** Returns the amounts without a log: base units of the requested token, and wei of native coin. */
-function unexplainedOf(status: AddressStatus, paid: Paid) {
-  const explained = seenOf(status, paid)
-    .filter(({ token }) => isSame(token, status.token))
-    .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
-  return { token: BigInt(movedOf(status).paid) - explained, coin: coinOf(status) };
-}
-
-/** Returns the total native coin that the address has received according to the status, in wei. */
-function coinOf({ recoverable, recoveries }: AddressStatus): bigint {
-  return [...recoverable, ...recoveries]
-    .filter(({ token }) => token === zeroAddress)
-    .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
-}
 
 /** The maximum number of payments in an event. */
 const listedMax = 8;
@@ -213,7 +254,7 @@ export function listPayments(
   { block, execution, token }: AddressStatus,
   { payments }: Pick<Paid, "payments">,
 ): { payments: Payment[]; paymentsOmitted: number } {
-  const rests: Partial<Record<EventType, (payment: KeptPayment) => boolean>> = {
+  const rests: Partial<Record<EventType, (payment: StoredPayment) => boolean>> = {
     "address.executed": (payment) =>
       isSame(payment.token, token) && execution !== null && !isAfter(payment, execution),
     "address.recovered": ({ blockNumber }) => blockNumber <= block.number,

@@ -26,10 +26,10 @@ const smallPart = 100n;
  * return different transfers for the same log index, all these transfers are stored, although at
  * most one is real. `claim` numbers them, starting at 0.
  */
-export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
+export type StoredPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
 
 /** A payment on a chain other than the intent's chain. */
-export type PaymentElsewhere = KeptPayment & { chainId: number };
+export type PaymentElsewhere = StoredPayment & { chainId: number };
 
 /** A row's `log_index` is the log's index plus the claim multiplied by this factor. */
 const claimFactor = 2 ** 32;
@@ -42,7 +42,7 @@ const claimFactor = 2 ** 32;
  * @returns the payments in look-alikes, except payments in the token that the address's intent
  *   requests
  */
-export async function keepPayments(
+export async function saveOwnPayments(
   transaction: Transaction<Tables>,
   chainId: number,
   payments: readonly Payment[],
@@ -56,13 +56,13 @@ export async function keepPayments(
 
 /**
  * Stores payments to addresses whose intents are for other chains, with the same limits as
- * {@link keepPayments}.
+ * {@link saveOwnPayments}.
  *
  * @param payments payments whose logs a quorum of endpoints returned. These payments change no
  *   balance on the intent's chain, so without the quorum, a single endpoint could invent them.
  * @returns the payments that were not stored before
  */
-export async function keepElsewhere(
+export async function savePaymentsElsewhere(
   transaction: Transaction<Tables>,
   chainId: number,
   payments: readonly Payment[],
@@ -94,16 +94,16 @@ async function insertPayments(
   requested: Requested,
 ): Promise<Payment[]> {
   if (payments.length === 0) return [];
-  const kept = await transaction
+  const stored = await transaction
     .selectFrom("payments")
     .selectAll()
     .where("address", "in", distinctAddresses(payments))
     .where("chain_id", "=", chainId)
     .execute();
-  const claims = Map.groupBy(kept.map(contentOf), ({ place }) => place);
+  const claims = Map.groupBy(stored.map(contentOf), ({ place }) => place);
   const counts = new Map<string, number>();
   const sizes = new Map<string, number[]>();
-  for (const row of kept) {
+  for (const row of stored) {
     add(counts, `${toHex(row.address)} ${classOf(row)}`);
     addSize(sizes, `${toHex(row.address)} ${toHex(row.token)}`, row.amount);
   }
@@ -216,8 +216,8 @@ export async function readPayments(
   chainId: number,
   addresses: readonly Uint8Array[],
   keccak: Keccak,
-): Promise<Map<Hex, KeptPayment[]>> {
-  const found = new Map<Hex, KeptPayment[]>();
+): Promise<Map<Hex, StoredPayment[]>> {
+  const found = new Map<Hex, StoredPayment[]>();
   for (const some of groupsOf(addresses, statementRows.costly)) {
     const rows = await db
       .selectFrom("payments")
@@ -230,7 +230,7 @@ export async function readPayments(
       .execute();
     for (const row of rows) {
       const key = toHex(row.address);
-      found.set(key, [...(found.get(key) ?? []), keptOf(row, keccak)]);
+      found.set(key, [...(found.get(key) ?? []), toStoredPayment(row, keccak)]);
     }
   }
   return found;
@@ -265,12 +265,12 @@ export async function readPaymentsElsewhere(
   return new Map(
     [...byAddress].map(([address, some]) => [
       address,
-      some.map(({ row }) => ({ ...keptOf(row, keccak), chainId: Number(row.chain_id) })),
+      some.map(({ row }) => ({ ...toStoredPayment(row, keccak), chainId: Number(row.chain_id) })),
     ]),
   );
 }
 
-const keptOf = (row: Selectable<Tables["payments"]>, keccak: Keccak): KeptPayment => ({
+const toStoredPayment = (row: Selectable<Tables["payments"]>, keccak: Keccak): StoredPayment => ({
   transactionHash: toHex(row.transaction_hash),
   logIndex: Number(row.log_index) % claimFactor,
   claim: Math.floor(Number(row.log_index) / claimFactor),

@@ -11,7 +11,7 @@ import { listEvents } from "../events/list.ts";
 import { markObservedAbove, markWatches } from "../events/mark.ts";
 import { listMoney } from "../events/money.ts";
 import { observe } from "../events/observe.ts";
-import { forgetPaymentsAbove, keepPayments } from "../events/payments.ts";
+import { forgetPaymentsAbove, saveOwnPayments } from "../events/payments.ts";
 import { returnsFinder } from "../executor/desk.ts";
 import { findAnchor, forgetAnchorsAbove, saveAnchor } from "../follow/anchors.ts";
 import type { Payment } from "../follow/parts.ts";
@@ -134,7 +134,7 @@ function openMarks(store: Store, world: World, lookalike: Hex) {
     const number = await block();
     await store.db.transaction().execute(async (transaction) => {
       await markWatches(transaction, 31_337, addresses, number);
-      await keepPayments(transaction, 31_337, mine);
+      await saveOwnPayments(transaction, 31_337, mine);
     });
     return mine;
   };

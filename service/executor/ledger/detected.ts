@@ -11,7 +11,11 @@ import {
 import { markElsewhere } from "../../events/elsewhere/marks.ts";
 import { markObservedAbove } from "../../events/mark.ts";
 import { forgetTransfersAbove, keepMisdirected } from "../../events/misdirected.ts";
-import { forgetPaymentsAbove, keepElsewhere, keepPayments } from "../../events/payments.ts";
+import {
+  forgetPaymentsAbove,
+  saveOwnPayments,
+  savePaymentsElsewhere,
+} from "../../events/payments.ts";
 import { forgetAnchorsAbove, saveAnchor } from "../../follow/anchors.ts";
 import type { Anchor, Payment } from "../../follow/parts.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -51,9 +55,13 @@ export async function savePayments(
   const keep = async (transaction: Transaction<Tables>, at: number) => {
     const some = payments.slice(at, at + paymentsMax);
     await wakeJobs(transaction, chainId, distinctOf(some), dueSeconds);
-    const misdirected = await keepPayments(transaction, chainId, some);
+    const misdirected = await saveOwnPayments(transaction, chainId, some);
     await keepMisdirected(transaction, chainId, misdirected);
-    const found = await keepElsewhere(transaction, chainId, agreed.slice(at, at + paymentsMax));
+    const found = await savePaymentsElsewhere(
+      transaction,
+      chainId,
+      agreed.slice(at, at + paymentsMax),
+    );
     if (found.length === 0) return;
     const paid = distinctOf(found);
     // Woken jobs read the balances of their addresses again. An earlier read may have found a

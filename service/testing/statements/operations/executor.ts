@@ -6,7 +6,7 @@ import { type Hex, toHex } from "executable-address";
 import { pino } from "pino";
 import { elsewhereFinder } from "../../../events/elsewhere/amounts.ts";
 import { misdirectedFinder } from "../../../events/misdirected.ts";
-import { keepElsewhere } from "../../../events/payments.ts";
+import { savePaymentsElsewhere } from "../../../events/payments.ts";
 import { openDesk } from "../../../executor/desk.ts";
 import { dropJob } from "../../../executor/ledger/jobs.ts";
 import type { Fence } from "../../../executor/ledger/lease.ts";
@@ -73,7 +73,7 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
       ledger.savePayments(fence, found(20, sightings), 1),
     "executor: save payments on a different chain": async () => {
       const there = sightings.slice(0, 50);
-      await db.transaction().execute((tx) => keepElsewhere(tx, chains.large, there));
+      await db.transaction().execute((tx) => savePaymentsElsewhere(tx, chains.large, there));
       await ledger.isBlockAwaited(chains.large);
     },
     "executor: save balances on another chain": () => {
