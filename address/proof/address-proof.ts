@@ -62,8 +62,11 @@ export function verifyAddressProof(
   compare("outcome", proof.outcome, found.outcome);
   compare("chainId", proof.chainId, record.intent.chainId);
   const kind = describeType(proof.execution);
-  if (kind !== (found.outcome === "executed" ? "an object" : "null"))
-    throw invalidProof(`execution: found ${kind} for the outcome ${found.outcome}`);
+  const wanted = found.outcome === "executed" ? "an object" : "null";
+  if (kind !== wanted)
+    throw invalidProof(
+      `execution: expected ${wanted} for the outcome ${found.outcome}, found ${kind}`,
+    );
   if (proof.execution === null) return { ...found, execution: null };
   const { proof: evidence, ...claimed } = proof.execution;
   const top = evidence?.headers?.length > 1 ? proof.block : claimed.block;
@@ -73,16 +76,15 @@ export function verifyAddressProof(
   return { ...found, execution };
 }
 
-/**
- * Compares texts, numbers, and blocks, regardless of the order of their fields. The error message
- * does not contain the claim, because a page that refuses to show a receipt shows this message.
- */
+/** Compares texts, numbers, and blocks, regardless of the order of their fields. */
 function compare(what: string, claimed: unknown, found: unknown): void {
   if (typeof found === "object" && found !== null) {
     const fields = claimed as Record<string, unknown> | null | undefined;
     for (const [name, value] of Object.entries(found))
       compare(`${what}.${name}`, fields?.[name], value);
   } else if (claimed !== found) {
+    // The message does not contain the claim, because a page that refuses to show a receipt shows
+    // this message, and a reader could take the false claim for a fact.
     throw invalidProof(
       `${what}: expected the proven value ${describeValue(found)}, found a different value`,
     );

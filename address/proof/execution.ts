@@ -74,9 +74,11 @@ export function proveExecution(
   options: ProofOptions = {},
 ): ProvedExecution {
   const { events, intent, logs, ...place } = proveEvents(record, proof, block, options);
-  const [execution, more] = events.filter((event) => event.name === "Executed");
-  if (!execution) throw invalidProof("receipt: expected an execution of this address, found none");
-  if (more) throw invalidProof("receipt: expected one execution of this address, found several");
+  const [execution, ...more] = events.filter((event) => event.name === "Executed");
+  if (!execution || more.length > 0) {
+    const count = execution ? 1 + more.length : "none";
+    throw invalidProof(`receipt: expected one execution of this address, found ${count}`);
+  }
   if (!isSame(execution.token, intent.token))
     throw invalidProof(
       `receipt: expected an execution with token ${intent.token}, found ${execution.token}`,

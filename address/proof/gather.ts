@@ -217,8 +217,12 @@ export async function rebuild(
     const bytes = json && encodeTransaction(json);
     if (!bytes || toHex(keccak(bytes)) !== transactionHash.toLowerCase())
       throw new ProofError("unproved", `the node has no bytes with the hash ${transactionHash}`);
-    if (json.to === null || parseHex(json.to, "to", 20) !== factory)
-      throw new ProofError("unproved", `${transactionHash} does not call the factory itself`);
+    const to = json.to === null ? "a creation" : parseHex(json.to, "to", 20);
+    if (to !== factory)
+      throw new ProofError(
+        "unproved",
+        `${transactionHash}: expected a call of the factory ${factory}, found ${to}`,
+      );
     return decodeExecutions(parseHex(json.input, "input"), options);
   });
 }
@@ -232,9 +236,10 @@ export async function assertAgreed(
   quorum: number,
 ): Promise<void> {
   const block = await agree(rpcs, blockNumber, quorum);
-  if (block?.hash !== blockHash)
-    throw new ProofError(
-      "unproved",
-      `block ${blockNumber}: expected a hash on which the nodes agree, found ${blockHash}`,
-    );
+  if (block?.hash === blockHash) return;
+  const agreed = block ? ` (${block.hash})` : "";
+  throw new ProofError(
+    "unproved",
+    `block ${blockNumber}: expected a hash on which the nodes agree${agreed}, found ${blockHash}`,
+  );
 }

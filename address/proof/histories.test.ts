@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { payer, startWorld, type World } from "../../service/testing/chain/world.ts";
 import { zeroAddress } from "../abi/token.ts";
-import { encodeExecution, fromHex, toHex } from "../index.ts";
+import { encodeExecution, factoryAddress, fromHex, toHex } from "../index.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { keccak256 } from "../keccak/keccak.ts";
 import { httpRpc, type Rpc } from "../status/status.ts";
@@ -59,8 +59,10 @@ for (const hardfork of ["prague", "osaka"] as const) {
     test("rebuild throws `unproved` for an unknown transaction or another contract", async () => {
       const rpcs = [world.rpcUrl];
       const { transactionHash } = await world.pay((await world.newRecord()).address, 1n);
+      const wanted = `expected a call of the factory ${factoryAddress.toLowerCase()}`;
+      const to = world.token.toLowerCase();
       await assert.rejects(rebuild(transactionHash, { rpcs }), {
-        ...{ code: "unproved", message: `${transactionHash} does not call the factory itself` },
+        ...{ code: "unproved", message: `${transactionHash}: ${wanted}, found ${to}` },
       });
       const unknown: Hex = `0x${"12".repeat(32)}`;
       await assert.rejects(rebuild(unknown, { rpcs }), {
@@ -178,6 +180,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
         const transactions = answer.transactions.map((each) => ({ ...each, type: "0x7d" }));
         return { ...answer, transactions };
       };
+      const otherHash = toHex(keccak256(Uint8Array.of(0x7d)));
       const { parentHash } = await world.client.getBlock({ blockHash });
       for (const [rpc, block, message] of [
         [
@@ -188,7 +191,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
         [
           ofKindUnknown,
           blockHash,
-          `transaction ${transactionHash}: the node returned a transaction with a different hash`,
+          `transaction ${transactionHash}: expected bytes with this hash, found ${otherHash}`,
         ],
       ] as const)
         await assert.rejects(

@@ -2,9 +2,9 @@
 // proves the account. The hash of the account's code shows whether the address was executed or
 // closed, which is permanent. spec/proof.md describes the format.
 
-import { fromHex, type Hex, isHash } from "../abi/hex.ts";
+import { fromHex, type Hex, isHash, toHex } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
-import { describeValue } from "../errors.ts";
+import { describeType, describeValue } from "../errors.ts";
 import type { AddressRecord } from "../intent/intent.ts";
 import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
 import { verifyRecord } from "../record.ts";
@@ -70,7 +70,8 @@ export function proveOutcome(
         : undefined;
   if (outcome === undefined)
     throw invalidProof(
-      "account: expected the code of a vault of this factory at this time, found other code",
+      "account: expected the code hash of a vault of this factory at this time, " +
+        `found ${toHex(code)}`,
     );
   return { outcome, block: { number, hash, timestamp } };
 }
@@ -87,7 +88,7 @@ export function verifySubject(
   if (chainId !== wanted)
     throw new ProofError("wrong_chain", `expected a block of chain ${wanted}, found ${chainId}`);
   if (!isHash(hash))
-    throw new TypeError(`hash: expected 32 bytes of hex, found ${String(hash).slice(0, 80)}`);
+    throw new TypeError(`hash: expected 32 bytes of hex, found ${describeValue(hash)}`);
   return { ...subject, keccak };
 }
 
@@ -116,7 +117,13 @@ const nodesMax = 65;
  * @throws {ProofError} `invalid_proof` for anything else
  */
 export function parseNodes(value: unknown, what: string): Uint8Array[] {
-  if (!Array.isArray(value) || value.length > nodesMax)
-    throw invalidProof(`${what}: expected a list of at most ${nodesMax} nodes`);
-  return value.map((node) => parseHexIn(node, what));
+  const nodes = parseList(value, what, nodesMax, "nodes");
+  return nodes.map((node) => parseHexIn(node, what));
+}
+
+/** @throws {ProofError} `invalid_proof` unless `value` is a list of at most `most` items */
+export function parseList(value: unknown, what: string, most: number, items: string): unknown[] {
+  if (Array.isArray(value) && value.length <= most) return value;
+  const found = Array.isArray(value) ? value.length : describeType(value);
+  throw invalidProof(`${what}: expected a list of at most ${most} ${items}, found ${found}`);
 }

@@ -2,6 +2,7 @@
 // canonical encoding. Source: Yellow Paper, appendix B.
 
 import { concatBytes } from "@noble/hashes/utils.js";
+import { toHex } from "../abi/hex.ts";
 import { invalidProof } from "./error.ts";
 
 export type Rlp = Uint8Array | readonly Rlp[];
@@ -18,20 +19,20 @@ const depthMax = 8;
  */
 export function decodeRlp(bytes: Uint8Array): Rlp {
   const [item, end] = readItem(bytes, 0, 0);
-  if (end !== bytes.length)
-    throw invalidProof("RLP: expected the end of the data, found more bytes");
+  if (end !== bytes.length) throw invalidProof(`RLP: expected ${end} bytes, found ${bytes.length}`);
   return item;
 }
 
 function readItem(bytes: Uint8Array, at: number, depth: number): [Rlp, number] {
   const first = bytes[at];
-  if (first === undefined || depth > depthMax)
-    throw invalidProof("RLP: expected more bytes, found the end of the data");
+  if (depth > depthMax)
+    throw invalidProof(`RLP: expected at most ${depthMax} nested lists, found ${depth}`);
+  if (first === undefined) throw tooShort(at + 1, bytes);
   if (first < 0x80) return [bytes.subarray(at, at + 1), at + 1];
   const isList = first >= 0xc0;
   const [start, length] = readLength(bytes, at, isList ? 0xc0 : 0x80);
   const end = start + length;
-  if (end > bytes.length) throw invalidProof("RLP: expected more bytes, found the end of the data");
+  if (end > bytes.length) throw tooShort(end, bytes);
   if (!isList) {
     if (length === 1 && bytes[start]! < 0x80)
       throw invalidProof("RLP: expected a single byte to encode itself, found a prefix");
@@ -46,6 +47,9 @@ function readItem(bytes: Uint8Array, at: number, depth: number): [Rlp, number] {
   return [list, end];
 }
 
+const tooShort = (wanted: number, { length }: Uint8Array) =>
+  invalidProof(`RLP: expected at least ${wanted} bytes, found ${length}`);
+
 /** Reads the offset and the length of the content of the item at `at`. */
 function readLength(bytes: Uint8Array, at: number, base: number): [number, number] {
   const short = bytes[at]! - base;
@@ -54,7 +58,9 @@ function readLength(bytes: Uint8Array, at: number, base: number): [number, numbe
   let length = 0;
   for (let i = 1; i <= size; i++) length = length * 256 + (bytes[at + i] ?? 0);
   if (bytes[at + 1] === 0 || length <= 55)
-    throw invalidProof("RLP: expected the shortest encoding of a length");
+    throw invalidProof(
+      `RLP: expected the shortest encoding of a length, found ${size} bytes for ${length}`,
+    );
   return [at + 1 + size, length];
 }
 
@@ -90,7 +96,9 @@ export function decodeCount(item: Rlp | undefined, what: string): number {
   const bytes = expectBytes(item, what);
   const value = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
   if (bytes[0] === 0 || !Number.isSafeInteger(value))
-    throw invalidProof(`${what}: expected an integer`);
+    throw invalidProof(
+      `${what}: expected an integer up to 2^53 - 1, found ${toHex(bytes.subarray(0, 9))}`,
+    );
   return value;
 }
 
@@ -100,7 +108,7 @@ export function decodeCount(item: Rlp | undefined, what: string): number {
  */
 export function expectBytes(item: Rlp | undefined, what: string, length?: number): Uint8Array {
   if (item instanceof Uint8Array && item.length === (length ?? item.length)) return item;
-  throw invalidProof(`${what}: expected ${length ?? "some"} bytes`);
+  throw invalidProof(`${what}: expected ${length ?? "some"} bytes, found ${describeItem(item)}`);
 }
 
 /**
@@ -114,7 +122,13 @@ export function expectList(
   most = Number.POSITIVE_INFINITY,
 ): readonly Rlp[] {
   if (Array.isArray(item) && item.length >= least && item.length <= most) return item;
-  throw invalidProof(`${what}: expected a list of ${least} or more`);
+  const count = most === Number.POSITIVE_INFINITY ? "" : ` of ${least} to ${most}`;
+  throw invalidProof(`${what}: expected a list${count}, found ${describeItem(item)}`);
+}
+
+function describeItem(item: Rlp | undefined): string {
+  if (item instanceof Uint8Array) return `${item.length} bytes`;
+  return item ? `a list of ${item.length}` : "nothing";
 }
 
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -160,7 +160,12 @@ describe("spec/receipt-vectors.json", () => {
       [
         { payments: [{ ...payments[0], payments: [] }] },
         `payments: expected the proven values {"block":${block},"payments":[${text}],` +
-          `"transactionHash":"${shown.transactionHash}"}`,
+          `"transactionHash":"${shown.transactionHash}"}, found different values`,
+      ],
+      [{ payments: {} }, "payments: expected a list of at most 4 payments, found an object"],
+      [
+        { payments: Array(5).fill(payments[0]) },
+        "payments: expected a list of at most 4 payments, found 5",
       ],
     ] as const)
       assert.equal(messageOf({ ...receipts[0], ...changed }), message);

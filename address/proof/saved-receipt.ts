@@ -14,7 +14,7 @@ import { agree, blockHashOf, parseAgreement } from "./agree.ts";
 import { invalidProof, ProofError } from "./error.ts";
 import { provePayment } from "./execution.ts";
 import { type GatherOptions, proveAddress } from "./gather.ts";
-import type { ProofOptions } from "./outcome.ts";
+import { type ProofOptions, parseList } from "./outcome.ts";
 import { findPayments, type PaymentProof, paymentsMax } from "./payments.ts";
 
 export const receiptFormat = "executable-address-receipt/1";
@@ -94,8 +94,11 @@ export function verifyReceipt(
         `payments: expected the hash of a trusted block, found ${claimed.block.hash}`,
       );
     const { depth: _, ...found } = provePayment(record, proof, block, trust);
-    if (serialize(found) !== serialize(claimed))
-      throw invalidProof(`payments: expected the proven values ${serialize(found).slice(0, 400)}`);
+    // The message does not contain the claim, for the same reason as in address-proof.ts.
+    if (serialize(found) !== serialize(claimed)) {
+      const wanted = `the proven values ${serialize(found).slice(0, 400)}`;
+      throw invalidProof(`payments: expected ${wanted}, found different values`);
+    }
     return found;
   });
   // A payment that a receipt lists twice would be counted twice.
@@ -166,14 +169,17 @@ function parseReceipt(value: unknown): SavedReceipt {
     throw invalidProof(
       `expected record and proof, found ${describeType(record)} and ${describeType(proof)}`,
     );
-  if (!Array.isArray(payments) || payments.length > paymentsMax)
-    throw invalidProof(`payments: expected a list of at most ${paymentsMax}`);
+  const listed = parseList(payments, "payments", paymentsMax, "payments") as PaymentProof[];
   const { block, execution } = proof;
-  const blocks = [block, ...(execution ? [execution.block] : []), ...payments.map((p) => p?.block)];
+  const blocks = [
+    block,
+    ...(execution ? [execution.block] : []),
+    ...listed.map((each) => each?.block),
+  ];
   for (const each of blocks)
     if (!isHash(each?.hash) || !Number.isSafeInteger(each.number)) {
       const found = `${describeValue(each?.number)} and ${describeValue(each?.hash)}`;
       throw invalidProof(`block: expected a number and a hash, found ${found}`);
     }
-  return { format, record, proof, payments };
+  return { format, record, proof, payments: listed };
 }

@@ -10,7 +10,15 @@ import { keccak256 } from "../keccak/keccak.ts";
 import { randomFrom } from "../test/random.ts";
 import { buildProof } from "./build/trie.ts";
 import { readReceiptLogs } from "./execution.ts";
-import { decodeRlp, encodeCount, encodeRlp, type Rlp } from "./rlp.ts";
+import {
+  decodeCount,
+  decodeRlp,
+  encodeCount,
+  encodeRlp,
+  expectBytes,
+  expectList,
+  type Rlp,
+} from "./rlp.ts";
 import { proveInTrie } from "./trie.ts";
 
 describe("tries", () => {
@@ -50,20 +58,28 @@ describe("tries", () => {
 
 describe("malformed nodes of a trie", () => {
   const hash = new Uint8Array(32);
-  const nowhere = "trie: expected an extension with a path and a child";
+  const flags = "trie: expected a path with valid flags";
+  const nowhere = "trie: expected an extension with a path and a child, found a path of";
   const nodes: [string, Rlp, message: string][] = [
-    ["an extension without a child", [Uint8Array.of(0x11), new Uint8Array()], nowhere],
-    ["an extension with an empty path", [Uint8Array.of(0x00), hash], nowhere],
+    [
+      "an extension without a child",
+      [Uint8Array.of(0x11), new Uint8Array()],
+      `${nowhere} 1 nibbles and no child`,
+    ],
+    [
+      "an extension with an empty path",
+      [Uint8Array.of(0x00), hash],
+      `${nowhere} 0 nibbles and a child`,
+    ],
     [
       "a leaf without a value",
       [Uint8Array.of(0x20, 0x12), new Uint8Array()],
-      "trie: expected a leaf with a value",
+      "trie: expected a leaf with a value, found 0 bytes",
     ],
-    [
-      "a path with unknown flags",
-      [Uint8Array.of(0x40), hash],
-      "trie: expected a path with valid flags",
-    ],
+    ["a path with unknown flags", [Uint8Array.of(0x40), hash], `${flags}, found 0x40`],
+    ["a path with padding", [Uint8Array.of(0x05), hash], `${flags}, found 0x05`],
+    ["a path without flags", [new Uint8Array(), hash], `${flags}, found 0x`],
+    ["a list as a path", [[], hash], "trie's path: expected some bytes, found a list of 0"],
     [
       "a node with three items",
       [hash, hash, hash],
@@ -80,6 +96,34 @@ describe("malformed nodes of a trie", () => {
       });
     });
   }
+});
+
+test("proveInTrie throws `invalid_proof` with both counts for superfluous nodes", () => {
+  const key = Uint8Array.of(0x12);
+  const { root, nodes } = buildProof([{ key, value: key }], key, keccak256);
+  assert.deepEqual(proveInTrie(root, key, nodes, keccak256), key);
+  for (const more of [nodes, [...nodes, ...nodes]])
+    assert.throws(() => proveInTrie(root, key, [...nodes, ...more], keccak256), {
+      code: "invalid_proof",
+      message: `trie: expected 1 nodes, found ${1 + more.length}`,
+    });
+});
+
+test("proveInTrie throws `invalid_proof` with the hash of a missing node", () => {
+  const key = Uint8Array.of(0x12);
+  const { root } = buildProof([{ key, value: key }], key, keccak256);
+  assert.throws(() => proveInTrie(root, key, [], keccak256), {
+    code: "invalid_proof",
+    message: `trie: expected node ${toHex(root)}, found none`,
+  });
+});
+
+test("proveInTrie throws `invalid_proof` with at most 32 bytes of a reference", () => {
+  const bytes = encodeRlp([Uint8Array.of(0x11), new Uint8Array(1000).fill(9)]);
+  assert.throws(() => proveInTrie(keccak256(bytes), Uint8Array.of(0x12), [bytes], keccak256), {
+    code: "invalid_proof",
+    message: `trie: expected node 0x${"09".repeat(32)}, found none`,
+  });
 });
 
 test("proveInTrie throws `invalid_proof` with both hashes if a node is wrong", () => {
@@ -105,29 +149,45 @@ test("readReceiptLogs throws `invalid_proof` for the receipt of a failed transac
 
 describe("RLP", () => {
   test("decoding RLP refuses encodings that are not canonical", () => {
-    const early = "RLP: expected more bytes, found the end of the data";
-    const behind = "RLP: expected the end of the data, found more bytes";
+    const early = (wanted: number, found: number) =>
+      `RLP: expected at least ${wanted} bytes, found ${found}`;
     const asTwo = "RLP: expected a single byte to encode itself, found a prefix";
-    const inTooMany = "RLP: expected the shortest encoding of a length";
+    const inTooMany = (size: number, length: number) =>
+      `RLP: expected the shortest encoding of a length, found ${size} bytes for ${length}`;
     const texts: [hex: string, message: string][] = [
-      ["", early],
-      ["81", early],
+      ["", early(1, 0)],
+      ["81", early(2, 1)],
       ["8101", asTwo],
-      ["b800", inTooMany],
-      ["b90001", inTooMany],
-      ["c1", early],
+      ["b800", inTooMany(1, 0)],
+      ["b90001", inTooMany(2, 1)],
+      ["c1", early(2, 1)],
       ["c28101", asTwo],
-      ["f800", inTooMany],
-      ["8080", behind],
-      ["bf", inTooMany],
-      ["c88080", early],
-      ["c9c8c7c6c5c4c3c2c1c0", early], // ten deep
+      ["f800", inTooMany(1, 0)],
+      ["8080", "RLP: expected 1 bytes, found 2"],
+      ["bf", inTooMany(8, 0)],
+      ["c88080", early(9, 3)],
+      ["c9c8c7c6c5c4c3c2c1c0", "RLP: expected at most 8 nested lists, found 9"],
     ];
     for (const [hex, message] of texts)
       assert.throws(() => decodeRlp(Uint8Array.from(Buffer.from(hex, "hex"))), {
         code: "invalid_proof",
         message,
       });
+  });
+
+  test("throws `invalid_proof` with what it found instead of an integer, bytes, or a list", () => {
+    const nine = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    const integer = "block: expected an integer up to 2^53 - 1, found";
+    for (const [read, message] of [
+      [() => decodeCount(Uint8Array.of(0, 7), "block"), `${integer} 0x0007`],
+      [() => decodeCount(nine, "block"), `${integer} ${toHex(nine.subarray(0, 9))}`],
+      [() => decodeCount([], "block"), "block: expected some bytes, found a list of 0"],
+      [() => expectBytes(nine, "root", 32), "root: expected 32 bytes, found 10 bytes"],
+      [() => expectBytes(undefined, "root", 32), "root: expected 32 bytes, found nothing"],
+      [() => expectList(nine, "logs"), "logs: expected a list, found 10 bytes"],
+      [() => expectList([nine], "log", 3, 3), "log: expected a list of 3 to 3, found a list of 1"],
+    ] as const)
+      assert.throws(read, { code: "invalid_proof", message });
   });
 
   test("encoding and decoding RLP match `@ethereumjs/rlp` for random items", () => {

@@ -9,6 +9,7 @@ import { fromHex, toHex } from "../abi/hex.ts";
 import { zeroAddress } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { keccak256 } from "../keccak/keccak.ts";
+import { buildProof } from "./build/trie.ts";
 import {
   type AddressProof,
   proveAddress,
@@ -19,6 +20,7 @@ import {
   type TrustedBlock,
   verifyAddressProof,
 } from "./proof.ts";
+import { encodeRlp } from "./rlp.ts";
 
 const file = new URL("../../spec/proof-vectors.json", import.meta.url);
 
@@ -74,12 +76,47 @@ describe("spec/proof-vectors.json", () => {
     const block = { ...trusted[0]!, hash: "0x12" as const };
     assert.throws(() => proveOutcome(record, proof.proof, block), {
       name: "TypeError",
-      message: "hash: expected 32 bytes of hex, found 0x12",
+      message: 'hash: expected 32 bytes of hex, found "0x12"',
     });
     const account = ["0xxx"] as never;
     assert.throws(() => proveOutcome(record, { ...proof.proof, account }, trusted[0]!), {
       code: "invalid_proof",
       message: 'account: expected hex, found "0xxx"',
+    });
+  });
+
+  test("throws `invalid_proof` with the length or the type for too many nodes", () => {
+    const { record, trusted, proof } = vectors[1]!;
+    for (const [account, found] of [
+      [Array(66).fill("0x"), "66"],
+      ["0x", "a string"],
+      [undefined, "nothing"],
+    ] as const)
+      assert.throws(
+        () => proveOutcome(record, { ...proof.proof, account: account as never }, trusted[0]!),
+        {
+          code: "invalid_proof",
+          message: `account: expected a list of at most 65 nodes, found ${found}`,
+        },
+      );
+  });
+
+  test("throws `invalid_proof` with the code hash if the account is not a vault", () => {
+    const { record, proof } = vectors[0]!;
+    const [key, codeHash] = [keccak256(fromHex(record.address)), new Uint8Array(32).fill(7)];
+    const value = encodeRlp([Uint8Array.of(1), new Uint8Array(), codeHash, codeHash]);
+    const { root, nodes } = buildProof([{ key, value }], key, keccak256);
+    const header = proof.proof.header.replace(
+      /^(0xf9....a0.{64}a0.{64}94.{40}a0).{64}/,
+      `$1${toHex(root).slice(2)}`,
+    ) as Hex;
+    const block = { chainId: proof.chainId, hash: toHex(keccak256(fromHex(header))) };
+    const account = nodes.map((node) => toHex(node));
+    assert.throws(() => proveOutcome(record, { header, account }, block), {
+      code: "invalid_proof",
+      message:
+        "account: expected the code hash of a vault of this factory at this time, " +
+        `found ${toHex(codeHash)}`,
     });
   });
 
@@ -90,7 +127,7 @@ describe("spec/proof-vectors.json", () => {
     const block = { chainId: proof.chainId, hash: execution.block.hash };
     const of = (message: string) => ({ code: "invalid_proof", message });
     for (const [prove, message] of [
-      [proveExecution, "receipt: expected an execution of this address, found none"],
+      [proveExecution, "receipt: expected one execution of this address, found none"],
       [proveRecovery, "receipt: expected a recovery of this address, found none"],
       [provePayment, "receipt: expected a payment to this address, found none"],
     ] as const)
@@ -139,9 +176,9 @@ describe("spec/proof-vectors.json", () => {
   test("verifyAddressProof throws `invalid_proof` if execution and outcome differ", () => {
     const [executed, open] = vectors as [Vector, Vector];
     for (const [{ record, trusted, proof }, execution, found] of [
-      [executed, null, "found null for the outcome executed"],
-      [executed, undefined, "found nothing for the outcome executed"],
-      [open, executed.proof.execution, "found an object for the outcome open"],
+      [executed, null, "expected an object for the outcome executed, found null"],
+      [executed, undefined, "expected an object for the outcome executed, found nothing"],
+      [open, executed.proof.execution, "expected null for the outcome open, found an object"],
     ] as const)
       assert.throws(
         () => verifyAddressProof(record, { ...proof, execution } as AddressProof, trusted),

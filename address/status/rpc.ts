@@ -92,13 +92,19 @@ export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: numbe
       return post();
     });
     const body = (await reply.json().catch(() => undefined)) as Partial<Envelope> | undefined;
-    if (body?.error) throw new RpcError(Number(body.error.code), String(body.error.message));
+    if (body?.error) {
+      const { code, message } = body.error;
+      throw new RpcError(Number(code), String(message).slice(0, messageLengthMax));
+    }
     if (!reply.ok) throw new RpcError(reply.status, `${method}: HTTP ${reply.status}`);
     if (!body || !("result" in body))
       throw new Error(`${method}: expected a result or an error, found neither`);
     return body.result;
   };
 }
+
+/** The longest text of a node that an error contains. */
+const messageLengthMax = 1_000;
 
 type Envelope = { result: unknown; error: { code: unknown; message: unknown } };
 

@@ -93,7 +93,10 @@ export function stateOf(
   const { executed, closed } = vaultCodeBytes;
   if (codeBytes === executed) return "executed";
   if (codeBytes === closed) {
-    if (!isExpired) throw inconsistent(`${address}: closed before its expiry`);
+    if (!isExpired) {
+      const wanted = `a time after its expiry ${intent.expirationTimestamp}`;
+      throw inconsistent(`${address}: closed, so expected ${wanted}, found ${block.timestamp}`);
+    }
     return "recovered";
   }
   if (codeBytes > 0) {

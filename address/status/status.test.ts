@@ -177,6 +177,7 @@ describe("statusOf", () => {
   const unlikely: Past = { execution, recoveries: [] };
   const { executed, closed } = vaultCodeBytes;
   const { address } = record;
+  const expiry = record.intent.expirationTimestamp;
   for (const [why, codeBytes, past, message] of [
     [
       "an execution without its event",
@@ -190,7 +191,12 @@ describe("statusOf", () => {
       unlikely,
       `${address}: its code shows unfunded, but the node reports an Executed event`,
     ],
-    ["a vault closed in time", closed, noPast, `${address}: closed before its expiry`],
+    [
+      "a vault closed in time",
+      closed,
+      noPast,
+      `${address}: closed, so expected a time after its expiry ${expiry}, found ${expiry}`,
+    ],
   ] as const)
     test(`\`rpc_inconsistent\`: ${why}`, () => {
       const { expirationTimestamp: timestamp } = record.intent;

@@ -170,8 +170,9 @@ describe("proveEvent", () => {
     lie.data.status.address = records.unpaid!.address;
     const [executed, unpaid] = [records.executed!.address, records.unpaid!.address];
     const name = "WebhookError";
+    const wanted = `expected address.executed at block ${real.data.status.block.number}`;
     for (const [event, record, message] of [
-      [lie, records.unpaid!, `${unpaid}: the chain contradicts the event`],
+      [lie, records.unpaid!, `${unpaid}: ${wanted}, but the chain contradicts the event`],
       [lie, records.executed!, `expected a record of ${unpaid}, found one of ${executed}`],
       [real, records.unpaid!, `expected a record of ${executed}, found one of ${unpaid}`],
     ] as const)
@@ -244,10 +245,11 @@ describe("proveEvent", () => {
     const real = await eventOf(record, "address.executed");
     const elsewhere = structuredClone(real);
     elsewhere.data.status.chainId = 10;
+    const noEvent = "the response is not a valid event";
     for (const [lie, message] of [
-      [null, "the response is not a valid event"],
-      [{}, "the response is not a valid event"],
-      [{ ...real, data: null }, "the response is not a valid event"],
+      [null, `${noEvent}: $: expected object, found null`],
+      [{}, `${noEvent}: $.id: expected string, found nothing`],
+      [{ ...real, data: null }, `${noEvent}: $.data: expected object, found null`],
       [elsewhere, `expected an event of chain ${record.intent.chainId}, found one of chain 10`],
     ] as const)
       await assert.rejects(proveEvent(lie as never, record, options()), {
@@ -280,7 +282,7 @@ describe("proveEvent", () => {
     const liars: [Rpc, RegExp][] = [
       [
         withLogs((logs) => logs.map((log) => ({ ...log, blockHash }))),
-        /^block \d+: expected a hash on which the nodes agree, found 0x[0-9a-f]{64}$/,
+        /^block \d+: expected a hash on which the nodes agree \(0x[0-9a-f]{64}\), found 0x9{64}$/,
       ],
       [withLogs(() => []), new RegExp(`^no node reports the execution of ${record.address}$`)],
     ];
@@ -290,7 +292,7 @@ describe("proveEvent", () => {
     }
     const rpcs = liars.map(([liar]) => liar);
     const message = new RegExp(
-      `the nodes agree, found .*; the node returned no such event of ${record.address}$`,
+      `the nodes agree.*, found .*; the node returned no such event of ${record.address}$`,
     );
     const proof = proveAddress(record, { rpcs, confirmations: 0 });
     await assert.rejects(proof, { code: "unproved", message });

@@ -160,8 +160,10 @@ export async function proveEvent(
     return { address, fact: "notYet" };
   const claimed = isElsewhere ? readPlace(data) : data.status.block;
   if (claimed && claimed.number > newest.number) return { address, fact: "notYet" };
-  if (claimed && isLasting(event) && (await isCanonical(claimed, chainOptions)))
-    throw new WebhookError(`${address}: the chain contradicts the event`);
+  if (claimed && isLasting(event) && (await isCanonical(claimed, chainOptions))) {
+    const wanted = `${type} at block ${claimed.number}`;
+    throw new WebhookError(`${address}: expected ${wanted}, but the chain contradicts the event`);
+  }
   return { address, fact: "outdated" };
 }
 
@@ -195,9 +197,13 @@ async function isCanonical(
   { number, hash }: Pick<BlockReference, "number" | "hash">,
   { rpcs, ...options }: ChainOptions,
 ) {
-  const block = await agree(rpcs, number, parseAgreement(rpcs, options).quorum);
+  const { quorum } = parseAgreement(rpcs, options);
+  const block = await agree(rpcs, number, quorum);
   if (block) return block.hash === hash.toLowerCase();
-  throw new ProofError("no_quorum", `expected the endpoints to agree on block ${number}`);
+  throw new ProofError(
+    "no_quorum",
+    `expected ${quorum} of ${rpcs.length} endpoints to agree on block ${number}, found fewer`,
+  );
 }
 
 /**

@@ -2,6 +2,7 @@
 // node can withhold a proof but cannot forge one.
 
 import { fromHex, toHex, toQuantity } from "../../abi/hex.ts";
+import { describeType } from "../../errors.ts";
 import type { AddressRecord, Hex } from "../../intent/intent.ts";
 import { chooseKeccak, type Keccak } from "../../keccak/keccak.ts";
 import { parseHex, type Rpc } from "../../status/rpc.ts";
@@ -113,8 +114,12 @@ async function askBlock(rpc: Rpc, hash: Hex, isWhole: boolean): Promise<Json> {
 }
 
 function findHeader(block: Json, hash: Hex, keccak: Keccak): Uint8Array {
-  for (const header of listHeaders(block)) if (toHex(keccak(header)) === hash) return header;
-  throw unproved(`block ${hash}: the header from the node has a different hash`);
+  let found = "none";
+  for (const header of listHeaders(block)) {
+    found = toHex(keccak(header));
+    if (found === hash) return header;
+  }
+  throw unproved(`block ${hash}: expected a header with this hash, found ${found}`);
 }
 
 async function askReceipts(rpc: Rpc, blockHash: Hex, transactions: readonly Json[]) {
@@ -131,13 +136,14 @@ async function askBytes(rpc: Rpc, transaction: Json, keccak: Keccak): Promise<Ui
   if (made && toHex(keccak(made)) === hash) return made;
   const raw = parseHex(await rpc("eth_getRawTransactionByHash", [hash]), "transaction");
   const bytes = fromHex(raw);
-  if (toHex(keccak(bytes)) === hash) return bytes;
-  throw unproved(`transaction ${hash}: the node returned a transaction with a different hash`);
+  const found = toHex(keccak(bytes));
+  if (found === hash) return bytes;
+  throw unproved(`transaction ${hash}: expected bytes with this hash, found ${found}`);
 }
 
 function expectArray(value: unknown, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw unproved(`${what}: expected a list`);
+  throw unproved(`${what}: expected a list, found ${describeType(value)}`);
 }
 
 const unproved = (message: string) => new ProofError("unproved", message);
