@@ -88,6 +88,11 @@ export function describeValue(value: unknown): string {
   return typeof value === "string" ? (quoted(value) ?? "other text") : describeType(value);
 }
 
+/** Describes a value that may be secret: a number, the length of text, or the type. */
+export function describeLength(value: unknown): string {
+  return typeof value === "string" ? `${value.length} characters` : describeValue(value);
+}
+
 /** @throws {TypeError} that names the first field of `given` that is not in the list `known` */
 export function refuseUnknown(given: object, known: string, what: "option" | "field"): void {
   const names = known.split(", ");

@@ -5,7 +5,7 @@ import { toHex } from "./abi/hex.ts";
 import { deriveAddress, parseFactory } from "./derive.ts";
 import { addFault, describeType, type Faults, gather, noFaults, throwFaults } from "./errors.ts";
 import type { AddressRecord, Hex, Intent } from "./intent/intent.ts";
-import { useIntent } from "./intent/parse.ts";
+import { isObject, need, useIntent } from "./intent/parse.ts";
 import { chooseKeccak, type Keccak } from "./keccak/keccak.ts";
 
 /**
@@ -79,13 +79,10 @@ function readClaims(faults: Faults, record: unknown): Claims {
     intent: undefined,
     terms: undefined,
   };
-  if (typeof record !== "object" || record === null || Array.isArray(record)) {
-    addFault(faults, "wrong_type", `expected an object, found ${describeType(record)}`);
-    return claims;
-  }
+  if (!isObject(faults, record)) return claims;
   for (const name of Object.keys(claims) as (keyof Claims)[]) {
-    if (Object.hasOwn(record, name)) claims[name] = (record as Claims)[name];
-    if (claims[name] === undefined) addFault(faults, "missing", "this field is required", name);
+    if (Object.hasOwn(record, name)) claims[name] = record[name];
+    need(faults, name, claims[name]);
   }
   return claims;
 }
@@ -97,7 +94,10 @@ function compare(
   wanted: string,
 ) {
   if (found === wanted) return;
+  // The message does not contain the terms, which can have 49,154 characters.
   const long =
-    field === "terms" ? "expected the terms of `intent`" : `expected ${wanted}, found ${found}`;
+    field === "terms"
+      ? "expected the terms of `intent`, found other terms"
+      : `expected ${wanted}, found ${found}`;
   addFault(faults, `${field}_mismatch`, long, field);
 }

@@ -3,7 +3,7 @@
 // of the document are the doc comments above the fields, so they add no bytes to a web page.
 
 import type { Hex } from "./abi/hex.ts";
-import type { Path } from "./errors.ts";
+import { describeLength, type Path } from "./errors.ts";
 
 /**
  * Describes a JSON value of type `T` with the keywords of JSON Schema. The tags of a doc comment
@@ -100,29 +100,39 @@ export const chainId = integer(1);
 /** Field names and array indices, starting at the root of the described object. */
 export const path: Shape<Path> = list(either(matching(/^[A-Za-z]{1,64}$/), count));
 
+/** Returns whether `value` has the shape, by the rules of {@link describeMisfit}. */
+export const fits = <S extends Shape>(shape: S, value: unknown): value is TypeOf<S> =>
+  !describeMisfit(shape, value);
+
 /**
- * Returns whether `value` has the shape. Unknown fields are accepted, because later versions of the
- * API can add fields.
+ * Describes the first part of `value` that does not have its shape, as in `$.block.number: expected
+ * integer, found null`. Returns undefined if every part has its shape. Unknown fields are accepted,
+ * because later versions of the API can add fields. The description contains no text from `value`,
+ * because the text can be a secret.
  */
-export function fits<S extends Shape>(shape: S, value: unknown): value is TypeOf<S> {
-  const { type, anyOf, items, properties, pattern, minimum, maximum } = shape;
-  if (anyOf) return anyOf.some((each) => fits(each, value));
-  if (items) return Array.isArray(value) && value.every((each) => fits(items, each));
-  if (properties)
-    return (
-      typeof value === "object" &&
-      value !== null &&
-      Object.entries(properties).every(([name, field]) =>
-        fits(field, (value as Record<string, unknown>)[name]),
-      )
-    );
-  if (type === "null") return value === null;
-  if (type === "integer")
-    return (
-      Number.isSafeInteger(value) && minimum! <= (value as number) && maximum! >= (value as number)
-    );
-  return (
-    typeof value === type &&
-    (pattern?.test(value as string) ?? shape.enum?.includes(value as string) ?? true)
-  );
+export function describeMisfit(shape: Shape, value: unknown, path = "$"): string | undefined {
+  const { type, anyOf, items, properties, pattern, minimum, maximum, enum: names } = shape;
+  if (anyOf?.some((each) => fits(each, value))) return undefined;
+  if (anyOf) return describeMisfit(anyOf[0]!, value, path);
+  if (items ? Array.isArray(value) : properties && typeof value === "object" && value !== null) {
+    const parts = value as Readonly<Record<string, unknown>>;
+    for (const name of Object.keys(properties ?? parts)) {
+      const part = items ?? properties![name]!;
+      const found = describeMisfit(part, parts[name], `${path}.${name}`);
+      if (found) return found;
+    }
+    return undefined;
+  }
+  const isRight =
+    type === "integer"
+      ? Number.isSafeInteger(value) &&
+        minimum! <= (value as number) &&
+        maximum! >= (value as number)
+      : type === "null"
+        ? value === null
+        : value !== null &&
+          typeof value === type &&
+          (pattern?.test(value as string) ?? names?.includes(value as string) ?? true);
+  const wanted = pattern ?? names?.join(" or ") ?? type ?? "object";
+  return isRight ? undefined : `${path}: expected ${wanted}, found ${describeLength(value)}`;
 }

@@ -54,7 +54,7 @@ const exported: Record<string, string> = {
   "executable-address/shapes": `
     address addressPage addressProof addressRecord addressStatus among attempt balanceChange
     blockReference call chain chainId chainList check count createdBy delivery deliveryPage
-    depth either endpoint endpointPage eventData eventPage eventType execution
+    depth describeMisfit either endpoint endpointPage eventData eventPage eventType execution
     executorProgress finding fits flag hash immutable integer intent list listedAddress
     matching mistakes moneyReturn newEndpoint newSecret note object orNull outcomeProof path
     payment paymentKinds paymentNews paymentReturns proved provedExecution provedPayment publicKey

@@ -2,7 +2,7 @@
 // converting terms to bytes and back is 17 times as fast as with `parseInt` and `toString(16)`
 // (test/derive.bench.ts).
 
-import { describeType, InvalidError, type Path } from "../errors.ts";
+import { describeLength, describeType, InvalidError, type Path } from "../errors.ts";
 import { termsBytesMax } from "./type.ts";
 
 /** Bytes as text: `0x` followed by two hex digits per byte. */
@@ -79,7 +79,7 @@ export function fromHex(text: unknown, path: Path = []): Uint8Array {
   const count = typeof text === "string" ? countBytes(text) : -1;
   const bytes = new Uint8Array(Math.max(count, 0));
   if (count < 0 || !writeHex(text as string, bytes, 0)) {
-    const message = "expected 0x and an even number of hex digits";
+    const message = `expected 0x and an even number of hex digits, found ${describeLength(text)}`;
     throw new InvalidError([{ path, code: "malformed_hex", message }]);
   }
   return bytes;

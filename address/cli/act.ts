@@ -4,6 +4,7 @@
 import { isSame, toHex } from "../abi/hex.ts";
 import { encodeBalanceOf, type TransferLog, transferOf, zeroAddress } from "../abi/token.ts";
 import { executeCalldata, recoverCalldata, rescueCalldata } from "../calldata/calldata.ts";
+import { describeValue } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { parseAgreement, type Rpcs, toRpc } from "../proof/agree.ts";
 import { ProofError } from "../proof/error.ts";
@@ -45,7 +46,8 @@ export async function act(name: Action, given: OnChain, actor: Actor) {
   const { quorum } = parseAgreement(rpcs, nodes);
   const receipt = await waitForReceipt(transactionHash, rpcs, quorum);
   const hasSucceeded = Number(receipt.status) === 1;
-  if (!hasSucceeded) throw new Error(`${transactionHash} was mined but failed`);
+  if (!hasSucceeded)
+    throw new Error(`${transactionHash}: expected success, found status ${Number(receipt.status)}`);
   const after = await readNow(given, record);
   return { ...plan, sent: true, transactionHash, state: after.state, status: after };
 }
@@ -61,7 +63,8 @@ async function findNamed(given: OnChain, { address }: AddressRecord): Promise<To
     const paid = await askAgreed(rpcs, quorum, ["eth_getTransactionReceipt", [hash]], (receipt) =>
       receipt === null ? undefined : tokensTo(address, receipt).join(" "),
     );
-    if (!paid) throw new Error(`${hash} sends no token to ${address} on this chain`);
+    if (!paid)
+      throw new Error(`${hash}: expected a transfer to ${address} on this chain, found none`);
     for (const token of paid.split(" ")) tokens.add(token);
   }
   return Promise.all(
@@ -102,7 +105,9 @@ async function askAgreed(
     (value) => value !== undefined && values.filter((each) => each === value).length >= quorum,
   );
   if (found !== undefined) return found;
-  throw new ProofError("no_quorum", `the nodes do not agree on an answer to ${method}`);
+  const count = `${values.length} answers from ${rpcs.length} nodes`;
+  const message = `${method}: expected ${quorum} nodes to give the same answer, found ${count}`;
+  throw new ProofError("no_quorum", message);
 }
 
 function callFor(
@@ -123,7 +128,10 @@ function callFor(
   if (name === "rescue") {
     const { target, value = "0", data = "0x" } = one;
     if (!target || !/^[0-9]+$/.test(value))
-      throw new Misuse("rescue needs --target ADDRESS, and --value must be an integer in wei");
+      throw new Misuse(
+        "rescue needs --target ADDRESS, and --value must be an integer in wei, found " +
+          `${describeValue(target)} and ${describeValue(value)}`,
+      );
     const rescue = { target: target as Hex, value: BigInt(value), data: data as Hex };
     return { to, data: toHex(rescueCalldata(terms, rescue)) };
   }

@@ -115,7 +115,10 @@ describe("executable-address", () => {
   test("the command exits with 1 and prints only the message if a fault has no path", async () => {
     const { status, err } = await run(["decode", "0x0"]);
     assert.equal(status, 1);
-    assert.match(err, /^expected 0x and an even number of hex digits \(malformed_hex\)\n$/);
+    assert.match(
+      err,
+      /^expected 0x and an even number of hex digits, found \d+ characters \(malformed_hex\)\n$/,
+    );
   });
 
   test("`verify` exits with 1 for a record of another address or factory", async () => {
@@ -170,7 +173,8 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse((await ask(record.address)).out), body);
     lie = { ...body, executor: { confirmations: "3" } };
     const { status, err } = await ask(record.address);
-    assert.deepEqual([status, err], [1, "the response is not a valid list of returns\n"]);
+    const place = "$.executor.confirmations: expected integer, found 1 characters";
+    assert.deepEqual([status, err], [1, `the response is not a valid list of returns: ${place}\n`]);
     await server.close();
     assert.equal((await run(["returns", record.address])).status, 2);
   });

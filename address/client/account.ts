@@ -3,7 +3,6 @@
 // call loads the code.
 
 import { parseAddress } from "../abi/checksum.ts";
-import { refuseUnknown } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import {
   type Answered,
@@ -26,7 +25,7 @@ import type {
 } from "./lists.ts";
 import { orUndefined } from "./mirrors.ts";
 import type { Settings } from "./options.ts";
-import { loadCode, send, writeQuery } from "./request.ts";
+import { loadCode, send } from "./request.ts";
 
 /** The methods of a client that need an API key. */
 export type Account = {
@@ -67,35 +66,25 @@ export function openAccount(settings: Settings): Account {
     addresses: (query = {}, options) =>
       startPages(
         (cursor) =>
-          call(options, async (get) => {
-            const { addressFields, proveAddressPage } = await loadLists();
-            refuseUnknown(query, Object.keys(addressFields).join(", "), "field");
-            return proveAddressPage(await get(`/addresses${writeQuery({ ...query, cursor })}`));
-          }),
+          call(options, async (get) => (await loadLists()).readAddresses(get, query, cursor)),
         query.cursor,
       ),
     mine: (address, options) =>
       call(options, async (get) => {
         const parsed = parseAddress(address, { path: ["address"], ...trust });
-        const { proveListed } = await loadLists();
-        return orUndefined(async () => proveListed(await get(`/address/${parsed}/mine`), parsed));
+        const { readListed } = await loadLists();
+        return orUndefined(() => readListed(get, parsed));
       }),
     events: (query = {}, options) =>
       startPages(
         (cursor) =>
-          call(options, async (get) => {
-            const { eventFields, proveEventPage } = await loadLists();
-            refuseUnknown(query, Object.keys(eventFields).join(", "), "field");
-            const fields = { ...query, cursor, types: query.types?.join(",") };
-            return proveEventPage(await get(`/events${writeQuery(fields)}`));
-          }),
+          call(options, async (get) => (await loadLists()).readEvents(get, query, cursor)),
         query.cursor,
       ),
     event: (id, options) =>
       call(options, async (get) => {
-        const { proveEventById } = await loadLists();
-        const path = `/events/${encodeURIComponent(id)}`;
-        return orUndefined(async () => proveEventById(await get(path), id));
+        const { readEvent } = await loadLists();
+        return orUndefined(() => readEvent(get, id));
       }),
     webhooks: loadOnCall(openSending(settings)),
   };

@@ -2,13 +2,13 @@
 // shape, so every field has its documented type. Unknown fields are accepted.
 
 import { isSame } from "../abi/hex.ts";
-import { describeValue, InvalidError } from "../errors.ts";
+import { describeValue, formatIssue, InvalidError } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { verifyRecord } from "../record.ts";
 import {
   address,
   chainId,
-  fits,
+  describeMisfit,
   immutable,
   integer,
   list,
@@ -60,8 +60,9 @@ export type ChainList = TypeOf<typeof chainList>;
  * @throws {UnprovenError} whose message contains `what`
  */
 export function shaped<S extends Shape>(shape: S, answer: unknown, what: string): TypeOf<S> {
-  if (fits(shape, answer)) return answer;
-  throw new UnprovenError(`the response is not a valid ${what}`);
+  const misfit = describeMisfit(shape, answer);
+  if (!misfit) return answer as TypeOf<S>;
+  throw new UnprovenError(`the response is not a valid ${what}: ${misfit}`);
 }
 
 /** @throws {UnprovenError} */
@@ -74,7 +75,8 @@ export function proveRecord(
     return verifyRecord(answer, { ...trust, address });
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;
-    throw new UnprovenError(`expected a valid record of ${address}`, {
+    const [first] = error.issues;
+    throw new UnprovenError(`expected a valid record of ${address}: ${formatIssue(first!)}`, {
       cause: error,
     });
   }

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, test } from "node:test";
 import { factoryAddress, makeRecord } from "../index.ts";
+import { uint256 } from "../shape.ts";
+import { addressStates } from "../status/shape.ts";
 import {
   chainListOf,
   checkOf,
@@ -45,10 +47,8 @@ describe("createClient", () => {
     });
   };
 
-  const lengthOf = (value: unknown) => {
-    if (typeof value === "string") return `${value.length} characters`;
-    return value === null ? "null" : "a number";
-  };
+  const lengthOf = (value: unknown) =>
+    typeof value === "string" ? `${value.length} characters` : String(value);
 
   test("createClient refuses two credentials together and an invalid base URL", () => {
     wrong(credentials, "expected an API key or a client ID, found both");
@@ -90,7 +90,7 @@ describe("createClient", () => {
       [-1, "-1"],
       [1.5, "1.5"],
       [Number.POSITIVE_INFINITY, "Infinity"],
-      ["3", "a string"],
+      ["3", "1 characters"],
       [{}, "an object"],
     ]) {
       const refuses = (name: string, range: string) =>
@@ -101,14 +101,15 @@ describe("createClient", () => {
     }
     wrong({ timeoutMs: 0 }, "timeoutMs: expected an integer from 1 to 86400000, found 0");
     wrong({ factory: "0x12" }, 'factory: expected an address: 0x and 40 hex digits, found "0x12"');
-    wrong({ keccak: "keccak" }, "keccak: expected a function");
+    wrong({ keccak: "keccak" }, "keccak: expected a function, found string");
     wrong({ fetch: "fetch" }, "fetch: expected a function, found a string");
   });
 
   test("createClient refuses an API key in a page", () => {
     Object.assign(globalThis, { document: {} });
+    const forServers = ", which is only for servers";
     try {
-      wrong({ apiKey: credentials.apiKey }, "expected a client ID: API keys are for servers");
+      wrong({ apiKey: credentials.apiKey }, `expected a client ID, found an API key${forServers}`);
       assert.doesNotThrow(() => createClient({ baseUrl, clientId: credentials.clientId }));
     } finally {
       Reflect.deleteProperty(globalThis, "document");
@@ -134,7 +135,7 @@ describe("create", () => {
   test("`create` throws `UnprovenError` for a valid record of another intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
-    const message = `expected a valid record of ${record.address}`;
+    const message = /^expected a valid record of (\w+): address: expected \1, found 0x\w+$/;
     await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
@@ -182,10 +183,21 @@ describe("lookup", () => {
     const forged = { ...record, intent: { ...sample, recovery: shop } };
     const other = makeRecord({ ...sample, recovery: shop });
     const theirs = makeRecord(sample, { factory: shop });
-    const message = `expected a valid record of ${record.address}`;
-    for (const body of [forged, other, theirs, {}, null, [], { ...record, terms: "0x" }]) {
+    const { address } = record;
+    for (const [body, fault] of [
+      [forged, "terms: expected the terms of `intent`, found other terms"],
+      [other, `address: expected ${address}, found ${other.address}`],
+      [theirs, `factory: expected ${factoryAddress}, found ${shop}`],
+      [{}, "address: this field is required"],
+      [null, "expected an object, found null"],
+      [[], "expected an object, found an array"],
+      [{ ...record, terms: "0x" }, "terms: expected the terms of `intent`, found other terms"],
+    ] as const) {
       once({ body });
-      await assert.rejects(client().lookup(record.address), { name: "UnprovenError", message });
+      await assert.rejects(client().lookup(address), {
+        name: "UnprovenError",
+        message: `expected a valid record of ${address}: ${fault}`,
+      });
     }
   });
 
@@ -235,7 +247,7 @@ describe("lists and references", () => {
     once(refusal(403, "forbidden"));
     await assert.rejects(client.events(), isService(403, "forbidden"));
     once({ body: { items: 7 } });
-    const message = "the response is not a valid page of addresses";
+    const message = /is not a valid page of addresses: \$\.items: expected array, found 7$/;
     await assert.rejects(client.addresses(), { name: "UnprovenError", message });
   });
 
@@ -353,11 +365,16 @@ describe("check", () => {
     const other = makeRecord({ ...sample, amount: "7" });
     const honest = checkOf(record);
     const { address } = record;
+    const mixedUp = `expected ${address}, found ${other.address}`;
+    const noCheck = "the response is not a valid check";
     for (const [body, message] of [
-      [checkOf(other), `expected a valid record of ${address}`],
+      [checkOf(other), `expected a valid record of ${address}: address: ${mixedUp}`],
       [{ ...honest, simulation: simulationOf(shop) }, `expected address ${address}, found ${shop}`],
-      [{ ...honest, findings: [{}] }, "the response is not a valid check"],
-      [record, "the response is not a valid check"],
+      [
+        { ...honest, findings: [{}] },
+        `${noCheck}: $.findings.0.path: expected array, found nothing`,
+      ],
+      [record, `${noCheck}: $.record: expected object, found nothing`],
     ] as const) {
       once({ body });
       const refused = { name: "UnprovenError", message, intent: sample };
@@ -400,20 +417,21 @@ describe("chains, status, and simulation", () => {
     }
     const status = statusOf(record.address, "funded");
     const other = `expected address ${record.address}, found ${shop}`;
-    const noStatus = `the response is not a valid status of ${record.address}`;
+    const noStatus = `the response is not a valid status of ${record.address}: $.`;
+    const states = addressStates.join(" or ");
     for (const [body, message] of [
       [statusOf(shop, "funded"), other],
-      [{ ...status, balance: 5 }, noStatus],
-      [{ ...status, state: "" }, noStatus],
+      [{ ...status, balance: 5 }, `${noStatus}balance: expected ${uint256.pattern}, found 5`],
+      [{ ...status, state: "" }, `${noStatus}state: expected ${states}, found 0 characters`],
     ] as const) {
       once({ body });
       await assert.rejects(client.status(record.address), { name: "UnprovenError", message });
     }
-    const noSimulation = `the response is not a valid simulation of ${record.address}`;
+    const noSimulation = `the response is not a valid simulation of ${record.address}: $`;
     for (const [body, message] of [
       [simulationOf(shop), other],
-      [{ address: record.address }, noSimulation],
-      [null, noSimulation],
+      [{ address: record.address }, `${noSimulation}.chainId: expected integer, found nothing`],
+      [null, `${noSimulation}: expected object, found null`],
     ] as const) {
       once({ body });
       await assert.rejects(client.simulation(record.address), { name: "UnprovenError", message });

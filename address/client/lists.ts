@@ -2,7 +2,7 @@
 // come without proof. To verify an entry, verify the record and read its status from the chain with
 // `executable-address/status`.
 
-import { describeValue } from "../errors.ts";
+import { describeValue, refuseUnknown } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import {
   address,
@@ -32,6 +32,7 @@ import {
 } from "../status/shape.ts";
 import { expectAddress, expectId, shaped } from "./answers.ts";
 import { UnprovenError } from "./errors.ts";
+import { writeQuery } from "./request.ts";
 
 /**
  * A field that an earlier version of the service omits. This field is not in `shape.ts`, because
@@ -62,7 +63,7 @@ export type AddressQuery = {
   readonly settledUntil?: string | Date;
 };
 
-export const addressFields = {
+const addressFields = {
   ...{ order: 1, limit: 1, cursor: 1, state: 1, token: 1, chainId: 1, reference: 1 },
   ...{ claimedReference: 1, createdBy: 1, referenceContains: 1, createdFrom: 1, createdUntil: 1 },
   ...{ settledFrom: 1, settledUntil: 1 },
@@ -144,7 +145,7 @@ export type EventQuery = {
   readonly types?: readonly EventType[];
 };
 
-export const eventFields = { cursor: 1, limit: 1, types: 1 } satisfies Record<keyof EventQuery, 1>;
+const eventFields = { cursor: 1, limit: 1, types: 1 } satisfies Record<keyof EventQuery, 1>;
 
 /**
  * A payment to the address, as recorded in a log of the token. Native coin causes no log, and the
@@ -290,21 +291,39 @@ export const testEvent = object({
 });
 export type TestEvent = TypeOf<typeof testEvent>;
 
+type Get = (path: string) => Promise<unknown>;
+
 /** @throws {UnprovenError} if the row is malformed or about a different address */
-export function proveListed(answer: unknown, address: Hex): ListedAddress {
+export async function readListed(get: Get, address: Hex): Promise<ListedAddress> {
+  const answer = await get(`/address/${address}/mine`);
   return expectAddress(shaped(listedAddress, answer, "row of an address"), address);
 }
 
-/** @throws {UnprovenError} */
-export const proveAddressPage = (answer: unknown): AddressPage =>
-  shaped(addressPage, answer, "page of addresses");
+/** @throws {TypeError} for an unknown field of the query, {UnprovenError} for a malformed page */
+export async function readAddresses(
+  get: Get,
+  query: AddressQuery,
+  cursor: string | undefined,
+): Promise<AddressPage> {
+  refuseUnknown(query, Object.keys(addressFields).join(", "), "field");
+  const answer = await get(`/addresses${writeQuery({ ...query, cursor })}`);
+  return shaped(addressPage, answer, "page of addresses");
+}
 
-/** @throws {UnprovenError} */
-export const proveEventPage = (answer: unknown): EventPage =>
-  shaped(eventPage, answer, "page of events");
+/** @throws as {@link readAddresses} */
+export async function readEvents(
+  get: Get,
+  query: EventQuery,
+  cursor: string | undefined,
+): Promise<EventPage> {
+  refuseUnknown(query, Object.keys(eventFields).join(", "), "field");
+  const path = `/events${writeQuery({ ...query, cursor, types: query.types?.join(",") })}`;
+  return shaped(eventPage, await get(path), "page of events");
+}
 
 /** @throws {UnprovenError} if the event is malformed or has a different ID */
-export function proveEventById(answer: unknown, id: string): ServiceEvent {
+export async function readEvent(get: Get, id: string): Promise<ServiceEvent> {
+  const answer = await get(`/events/${encodeURIComponent(id)}`);
   return expectId(shaped(serviceEvent, answer, "event"), id, "event");
 }
 

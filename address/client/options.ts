@@ -2,7 +2,7 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import { factoryAddress } from "../deployment.ts";
-import { describeType, refuseUnknown } from "../errors.ts";
+import { describeLength, describeType, refuseUnknown } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
 import { version } from "../version.ts";
@@ -117,8 +117,8 @@ export function parseCount<Name extends string>(
   const value: unknown = options[name] ?? byDefault;
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
     return value as number;
-  const found = typeof value === "number" ? value : describeType(value);
-  throw new TypeError(`${name}: expected an integer from ${least} to ${most}, found ${found}`);
+  const wanted = `an integer from ${least} to ${most}`;
+  throw new TypeError(`${name}: expected ${wanted}, found ${describeLength(value)}`);
 }
 
 /** Sets the user agent, except in browsers, where it would require a CORS preflight. */
@@ -143,7 +143,8 @@ export function parseHeaders({ headers = {} }: { readonly headers?: object }) {
       const isFree = /^[a-z0-9-]{1,64}$/.test(name) && !ownHeaders.test(name);
       if (isFree && typeof value === "string" && /^[ -~]*$/.test(value)) return [name, value];
       const wanted = "expected printable ASCII, and a name that the client does not set";
-      throw new TypeError(`headers.${given.slice(0, 64)}: ${wanted}`);
+      const found = describeLength(value);
+      throw new TypeError(`headers.${given.slice(0, 64)}: ${wanted}, found ${found}`);
     }),
   );
 }
@@ -152,7 +153,7 @@ function parseBaseUrl({ baseUrl, apiKey }: ClientOptions, name = "baseUrl"): str
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
     throw new TypeError(
-      `${name}: expected a URL such as "https://pay.example/v1", found ${describeSecret(baseUrl)}`,
+      `${name}: expected a URL such as "https://pay.example/v1", found ${describeLength(baseUrl)}`,
     );
   if (url.protocol === "http:" && apiKey !== undefined && !isThisMachine(url.hostname))
     throw new TypeError("baseUrl: expected https for an API key, found http");
@@ -166,10 +167,6 @@ function parseMirrors({ mirrors = [] }: ClientOptions): string[] {
   return mirrors.map((baseUrl, place) => parseBaseUrl({ baseUrl }, `mirrors[${place}]`));
 }
 
-/** Describes text by its length only, because the text may be a mistyped secret. */
-const describeSecret = (value: unknown): string =>
-  typeof value === "string" ? `${value.length} characters` : describeType(value);
-
 const isThisMachine = (host: string): boolean =>
   host === "localhost" ||
   host.endsWith(".localhost") ||
@@ -181,17 +178,20 @@ export const apiKeyPattern = /^svc_sk_[0-9a-f]{64}$/;
 export const clientIdPattern = /^svc_client_[0-9a-f]{32}$/;
 
 function credentialHeaders({ apiKey, clientId }: ClientOptions): Record<string, string> {
-  if (apiKey !== undefined && clientId !== undefined)
-    throw new TypeError("expected an API key or a client ID, found both");
-  if (apiKey !== undefined && "document" in globalThis)
-    throw new TypeError("expected a client ID: API keys are for servers");
   const digits = "lowercase hex digits, found";
-  if (apiKey !== undefined && !apiKeyPattern.test(apiKey))
-    throw new TypeError(`apiKey: expected svc_sk_ and 64 ${digits} ${describeSecret(apiKey)}`);
-  if (clientId !== undefined && !clientIdPattern.test(clientId))
+  if (apiKey !== undefined) {
+    if (clientId !== undefined)
+      throw new TypeError("expected an API key or a client ID, found both");
+    if ("document" in globalThis)
+      throw new TypeError("expected a client ID, found an API key, which is only for servers");
+    if (!apiKeyPattern.test(apiKey))
+      throw new TypeError(`apiKey: expected svc_sk_ and 64 ${digits} ${describeLength(apiKey)}`);
+    return { Authorization: `Bearer ${apiKey}` };
+  }
+  if (clientId === undefined) return {};
+  if (!clientIdPattern.test(clientId))
     throw new TypeError(
-      `clientId: expected svc_client_ and 32 ${digits} ${describeSecret(clientId)}`,
+      `clientId: expected svc_client_ and 32 ${digits} ${describeLength(clientId)}`,
     );
-  if (apiKey !== undefined) return { Authorization: `Bearer ${apiKey}` };
-  return clientId === undefined ? {} : { "X-Client-Id": clientId };
+  return { "X-Client-Id": clientId };
 }

@@ -120,7 +120,10 @@ export async function waitForProof(
   { signal, timeoutMs = 600_000, pollMs = 5_000 }: WaitOptions,
 ): Promise<ServiceStatus & { readonly proved: Proved }> {
   const unprovable = states.find((state) => !outcomeByState[state]);
-  if (unprovable) throw new TypeError(`state: ${unprovable} has no proof`);
+  if (unprovable) {
+    const known = Object.keys(outcomeByState).join(" or ");
+    throw new TypeError(`state: expected ${known}, which have a proof, found ${unprovable}`);
+  }
   let seen: ServiceStatus | undefined;
   const late = () => new WaitError("timeout", `not proved within ${timeoutMs} ms`, seen);
   const bound = startBound(signal, timeoutMs, late);

@@ -36,7 +36,23 @@ describe("saltFor", () => {
   test("saltFor returns the salts of spec/references.json", () => {
     for (const { key, reference, salt } of salts) assert.equal(saltFor(reference, key), salt);
   });
-  test("saltFor throws a `TypeError` that does not contain the invalid key", () => {
+  test("saltFor throws `malformed_reference` with the length or the type", () => {
+    const wanted = "expected one reference of 1 to 128 printable characters";
+    for (const [reference, found] of [
+      ["", "0 characters"],
+      ["a".repeat(129), "129 characters"],
+      [undefined, "nothing"],
+    ] as const)
+      assert.throws(() => saltFor(reference as string, key), {
+        name: "InvalidError",
+        message: `reference: ${wanted}, found ${found}`,
+      });
+  });
+  test("saltFor throws a `TypeError` with the length of the invalid key, not the key", () => {
+    assert.throws(() => saltFor("order-1", "svc_ref_0"), {
+      name: "TypeError",
+      message: "expected a reference key: svc_ref_ and 64 lowercase hex digits, found 9 characters",
+    });
     for (const wrong of ["", key.toUpperCase(), key.slice(0, -1), `svc_sk_${"0".repeat(64)}`])
       assert.throws(
         () => saltFor("order-1", wrong),

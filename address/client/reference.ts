@@ -8,7 +8,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { parseAddress } from "../abi/checksum.ts";
 import { fromHex, toHex } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
-import { InvalidError, refuseUnknown } from "../errors.ts";
+import { describeLength, InvalidError, refuseUnknown } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeTerms } from "../intent/terms.ts";
 import { verifyRecord } from "../record.ts";
@@ -31,7 +31,8 @@ const saltBytesKept = 16;
 export function parseReference(value: unknown): string {
   const reference = typeof value === "string" ? value.trim().normalize("NFC") : "";
   if (printable.test(reference)) return reference;
-  const message = "expected one reference of 1 to 128 printable characters";
+  const found = describeLength(value);
+  const message = `expected one reference of 1 to 128 printable characters, found ${found}`;
   throw new InvalidError([{ path: ["reference"], code: "malformed_reference", message }]);
 }
 
@@ -71,8 +72,10 @@ export function signatureFor(address: Hex, key: string, reference?: string): Hex
 
 /** @throws {TypeError} whose message does not contain the key */
 function underKey(key: string, text: string): Uint8Array {
-  if (!referenceKeyPattern.test(key))
-    throw new TypeError("expected a reference key: svc_ref_ and 64 lowercase hex digits");
+  if (!referenceKeyPattern.test(key)) {
+    const wanted = "a reference key: svc_ref_ and 64 lowercase hex digits";
+    throw new TypeError(`expected ${wanted}, found ${describeLength(key)}`);
+  }
   return hmac(sha256, fromHex(`0x${key.slice(8)}`), new TextEncoder().encode(text));
 }
 
@@ -138,12 +141,13 @@ export function verifyReference(
   if (!list.some((key) => saltFor(reference, key) === intent.salt))
     throw refuse(
       "reference_mismatch",
-      "expected the salt of this reference under the account's key, found another salt",
+      `expected the salt of this reference under the account's key, found ${intent.salt}`,
     );
   if (!accepts)
     throw refuse(
       "reference_only",
-      "the salt proves only the reference: pass `accepts` to check the amount and the calls",
+      "expected `accepts`, which checks the amount and the calls, found nothing: the salt proves " +
+        "only the reference",
     );
   if (accepts(intent)) return proved;
   throw refuse(

@@ -192,7 +192,7 @@ describe("options", () => {
 
   test("the client throws `TypeError` for a reserved header or one with a line break", async () => {
     const message = (name: string) =>
-      `headers.${name}: expected printable ASCII, and a name that the client does not set`;
+      `headers.${name}: expected printable ASCII, and a name that the client does not set, found`;
     const refused = {
       Authorization: "secret",
       "content-type": "x",
@@ -202,8 +202,10 @@ describe("options", () => {
     };
     for (const [name, value] of Object.entries(refused)) {
       const headers = { [name]: value } as Record<string, string>;
-      assert.throws(() => open({ headers }), { name: "TypeError", message: message(name) });
-      await assert.rejects(open().chains({ headers }), { message: message(name) });
+      const found = typeof value === "string" ? `${value.length} characters` : value;
+      const refused = { name: "TypeError", message: `${message(name)} ${found}` };
+      assert.throws(() => open({ headers }), refused);
+      await assert.rejects(open().chains({ headers }), refused);
     }
   });
 

@@ -261,22 +261,21 @@ const issuesMax = 100;
 
 /** Parses the error of a refusal (spec §7). Ignores malformed issues. */
 function parseRefusal(error: unknown): Refusal | undefined {
-  if (typeof error !== "object" || error === null) return undefined;
-  const { code, message, issues } = error as Record<string, unknown>;
-  if (typeof code !== "string" || !/^[a-z0-9_]{1,64}$/.test(code)) return undefined;
-  if (typeof message !== "string") return undefined;
+  const { code, message, issues } = (error ?? {}) as Record<string, unknown>;
+  if (!isText(code, 64) || !/^[a-z0-9_]+$/.test(code) || typeof message !== "string")
+    return undefined;
   const list = Array.isArray(issues) ? issues.slice(0, issuesMax) : [];
   return { code, message: message.slice(0, messageLengthMax), issues: list.filter(isIssue) };
 }
 
+const isText = (value: unknown, lengthMax = messageLengthMax): value is string =>
+  typeof value === "string" && value.length <= lengthMax;
+
 function isIssue(value: unknown): value is Issue {
-  if (typeof value !== "object" || value === null) return false;
-  const { path, code, message } = value as Record<string, unknown>;
-  const isStep = (step: unknown) =>
-    typeof step === "number" || (typeof step === "string" && step.length <= messageLengthMax);
-  if (!Array.isArray(path) || path.length > 64 || !path.every(isStep)) return false;
-  if (typeof code !== "string" || code.length > 64 || typeof message !== "string") return false;
-  return message.length <= messageLengthMax;
+  const { path, code, message } = (value ?? {}) as Record<string, unknown>;
+  const isStep = (step: unknown) => typeof step === "number" || isText(step);
+  const isPath = Array.isArray(path) && path.length <= 64 && path.every(isStep);
+  return isPath && isText(code, 64) && isText(message);
 }
 
 /**

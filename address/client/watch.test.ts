@@ -211,7 +211,8 @@ describe("waitFor", () => {
     const waiting = client().waitFor(address, "funded", {
       proof: { rpcs: ["http://127.0.0.1:9"] },
     });
-    const message = "state: funded has no proof";
+    const message =
+      "state: expected executed or recovered or expired, which have a proof, found funded";
     await assert.rejects(waiting, { name: "TypeError", message });
   });
 

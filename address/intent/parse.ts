@@ -155,14 +155,14 @@ function readArg(faults: Faults, value: unknown): string | undefined {
   return undefined;
 }
 
-function isObject(faults: Faults, value: unknown): value is Record<string, unknown> {
+export function isObject(faults: Faults, value: unknown): value is Record<string, unknown> {
   const isOne = typeof value === "object" && value !== null && !Array.isArray(value);
   if (isOne && !ArrayBuffer.isView(value)) return true;
   addFault(faults, "wrong_type", `expected an object, found ${describeType(value)}`);
   return false;
 }
 
-function need(faults: Faults, name: string, value: unknown): void {
+export function need(faults: Faults, name: string, value: unknown): void {
   if (value === undefined) addFault(faults, "missing", "this field is required", name);
 }
 

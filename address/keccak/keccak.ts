@@ -4,7 +4,6 @@
 
 import { keccakP } from "@noble/hashes/sha3.js";
 import { abytes } from "@noble/hashes/utils.js";
-import { describeType } from "../errors.ts";
 
 /** Hashes any number of bytes to 32 bytes with Ethereum's keccak-256 (not SHA3-256). Stateless. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array;
@@ -47,7 +46,7 @@ export const keccak256: Keccak = (bytes) => {
 export function chooseKeccak(options: { readonly keccak?: Keccak | undefined }): Keccak {
   const { keccak = keccak256 } = options;
   if (typeof keccak !== "function")
-    throw new TypeError(`keccak: expected a function, found ${describeType(keccak)}`);
+    throw new TypeError(`keccak: expected a function, found ${typeof keccak}`);
   return keccak;
 }
 

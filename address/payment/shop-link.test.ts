@@ -136,7 +136,9 @@ test("`signShopLink` refuses invalid input, and no error contains the key", asyn
     });
   await assert.rejects(signShopLink(page, { ...options, privateKey: publicKey }), {
     name: "TypeError",
-    message: "expected an Ed25519 private key: PKCS #8 in base64",
+    message:
+      "expected an Ed25519 private key: PKCS #8 in base64, " +
+      `found ${publicKey.length} characters`,
   });
 });
 

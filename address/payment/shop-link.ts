@@ -5,7 +5,7 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import { isSame } from "../abi/hex.ts";
-import { describeType } from "../errors.ts";
+import { describeLength, describeType } from "../errors.ts";
 import type { Hex, Intent } from "../intent/intent.ts";
 import { inertPieces, isName } from "./inert.ts";
 
@@ -188,7 +188,8 @@ async function importPrivateKey(text: string) {
   try {
     return await crypto.subtle.importKey("pkcs8", decodeBase64(text), "Ed25519", false, ["sign"]);
   } catch {
-    throw new TypeError("expected an Ed25519 private key: PKCS #8 in base64");
+    const found = describeLength(text);
+    throw new TypeError(`expected an Ed25519 private key: PKCS #8 in base64, found ${found}`);
   }
 }
 

@@ -175,7 +175,7 @@ describe("RLP", () => {
       });
   });
 
-  test("throws `invalid_proof` with what it found instead of an integer, bytes, or a list", () => {
+  test("throws `invalid_proof` for another item than an integer, bytes, or a list", () => {
     const nine = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     const integer = "block: expected an integer up to 2^53 - 1, found";
     for (const [read, message] of [

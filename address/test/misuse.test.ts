@@ -86,6 +86,21 @@ describe("misuse", () => {
 });
 
 describe("hex and bytes", () => {
+  test("`malformed_hex` shows the length of text or the type, because hex can be a secret", () => {
+    for (const [value, found] of [
+      ["0x0", "3 characters"],
+      ["hello", "5 characters"],
+      ["0xzz", "4 characters"],
+      [undefined, "nothing"],
+      [7, "7"],
+      [terms, "an object"],
+    ] as const)
+      assert.throws(() => lib.fromHex(value), {
+        name: "InvalidError",
+        message: `expected 0x and an even number of hex digits, found ${found}`,
+      });
+  });
+
   test("hex is accepted everywhere that bytes are expected", () => {
     const upper = `0x${digits.toUpperCase()}`;
     for (const given of [terms, Buffer.from(terms), record.terms, upper]) {

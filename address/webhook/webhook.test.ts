@@ -44,9 +44,9 @@ describe("verifyWebhook", () => {
       "another body was signed",
       `${body} `,
       headersOf(body),
-      /^expected a valid signature, found none$/,
+      /^expected a valid signature, found 1 invalid$/,
     ],
-    ["the body is not JSON", "{", headersOf("{"), /^the body is not JSON$/],
+    ["the body is not JSON", "{", headersOf("{"), /^expected a body of JSON, found 1 characters$/],
     [
       "the event has another ID than the header",
       body,
@@ -63,8 +63,8 @@ describe("verifyWebhook", () => {
     const wrong: [WebhookOptions, string][] = [
       [{}, "expected a secret or a publicKey, found neither"],
       [{ secret, publicKey: "whpk_" }, "expected a secret or a publicKey, found both"],
-      [{ secret: "7" }, "expected whsec_ and base64"],
-      [{ publicKey: secret }, "expected whpk_ and base64"],
+      [{ secret: "7" }, "expected whsec_ and base64, found 1 characters"],
+      [{ publicKey: secret }, `expected whpk_ and base64, found ${secret.length} characters`],
       [
         { secret, tolerance: 5 } as WebhookOptions,
         "tolerance: unknown option, expected one of secret, publicKey, toleranceSeconds, now",

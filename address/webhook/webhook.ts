@@ -3,7 +3,7 @@
 
 import { WebhookError } from "../client/errors.ts";
 import type { ServiceEvent } from "../client/lists.ts";
-import { describeValue, refuseUnknown } from "../errors.ts";
+import { describeLength, describeValue, refuseUnknown } from "../errors.ts";
 
 export { WebhookError } from "../client/errors.ts";
 export {
@@ -73,7 +73,8 @@ export async function verifyWebhook(
     publicKey === undefined
       ? await isHmac(content, signatures, [secret ?? []].flat())
       : await isEd25519(content, signatures, [publicKey].flat());
-  if (!isValid) throw new WebhookError("expected a valid signature, found none");
+  if (!isValid)
+    throw new WebhookError(`expected a valid signature, found ${signatures.length} invalid`);
   const event = parse(text);
   if (event?.id !== id)
     throw new WebhookError(
@@ -86,7 +87,7 @@ function parse(text: string): ServiceEvent | undefined {
   try {
     return JSON.parse(text) as ServiceEvent;
   } catch {
-    throw new WebhookError("the body is not JSON");
+    throw new WebhookError(`expected a body of JSON, found ${describeLength(text)}`);
   }
 }
 
@@ -96,7 +97,7 @@ function readHeader(headers: HeaderSource, name: string): string {
       ? (headers as Headers).get(name)
       : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
   if (typeof value === "string" && value !== "") return value;
-  throw new WebhookError(`${name}: expected one header, found none or several`);
+  throw new WebhookError(`${name}: expected one header, found ${describeLength(value)}`);
 }
 
 async function isHmac(content: Bytes, signatures: string[], secrets: readonly string[]) {
@@ -135,8 +136,8 @@ const readSignatures = (signatures: string[], version: string): Bytes[] =>
   });
 
 function decodeKey(text: string, prefix: string): Bytes {
-  if (!text.startsWith(prefix)) throw new TypeError(`expected ${prefix} and base64`);
-  return base64(text.slice(prefix.length));
+  if (typeof text === "string" && text.startsWith(prefix)) return base64(text.slice(prefix.length));
+  throw new TypeError(`expected ${prefix} and base64, found ${describeLength(text)}`);
 }
 
 const base64 = (text: string): Bytes => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
