@@ -22,7 +22,6 @@ export {
 export { forget, recall, remember } from "./storage.ts";
 export { coinDecimals, coins, findKnownToken } from "./tokens.ts";
 export { openWalletFlow, type WalletFlow } from "./wallet/flow.ts";
-export { findKept, forgetKept, type Kept, keep } from "./wallet/kept.ts";
 export {
   ask,
   PaymentRefused,
@@ -30,6 +29,12 @@ export {
   type WalletProvider,
 } from "./wallet/provider.ts";
 export { type Order, type Step, sendPayment } from "./wallet/send.ts";
+export {
+  findStoredPayment,
+  forgetStoredPayment,
+  type StoredPayment,
+  storePayment,
+} from "./wallet/stored-payment.ts";
 export {
   isInProgress,
   type Message,

@@ -32,12 +32,12 @@ const exported: Record<string, string> = {
     transferOf transferTopic vaultEventFilter withoutCoinParams`,
   "executable-address-element/page": `
     PaymentRefused addressGroups ask coinDecimals coins coversPayment decideStanding drawIdenticon
-    drawQr elementWords fill findChains findHazards findKept findKnownToken findLanguage
-    findSimulation findStateWord findWrongTokens followStatus followWallets forget forgetKept
-    formatUnits hasHidden identiconSide inertPieces inertText isInProgress isName isOver isSame keep
-    loadElementWords manifestPath noNews openWalletFlow originOf owed partiesOf paymentLink
-    plainUnits proveShop readChains readShopClaim recall remember sayWalletName sendPayment
-    shortAddress signShopLink splitFunction unlimitedFrom writeSignature`,
+    drawQr elementWords fill findChains findHazards findKnownToken findLanguage findSimulation
+    findStateWord findStoredPayment findWrongTokens followStatus followWallets forget
+    forgetStoredPayment formatUnits hasHidden identiconSide inertPieces inertText isInProgress
+    isName isOver isSame loadElementWords manifestPath noNews openWalletFlow originOf owed partiesOf
+    paymentLink plainUnits proveShop readChains readShopClaim recall remember sayWalletName
+    sendPayment shortAddress signShopLink splitFunction storePayment unlimitedFrom writeSignature`,
   "executable-address/proof": `
     ProofError agreeOnReceipt askEvents askOutcome blockHashOf findPayments makeReceipt
     proveAddress proveAt proveExecution proveOutcome provePayment proveRecovery readAgreed

@@ -44,18 +44,18 @@ export async function applyFact(
     return;
   }
   const { reference, deliveredFor, returned } = order;
-  const kept = await store.saveOrder({ ...order, state: nextState(order.state, fact) });
-  if (!kept) throw new Error(`${reference}: the order changed while its event was being proved`);
+  const stored = await store.saveOrder({ ...order, state: nextState(order.state, fact) });
+  if (!stored) throw new Error(`${reference}: the order changed while its event was being proved`);
   if (fact.fact === "executed" && deliveredFor === null) {
-    await deliver(kept, fact);
-    await recordDone(kept, store, (now) => ({
+    await deliver(stored, fact);
+    await recordDone(stored, store, (now) => ({
       deliveredFor: now.deliveredFor ?? fact.transactionHash,
     }));
   }
   if (fact.fact === "recovered" && !(fact.transactionHash in returned)) {
-    await refund(kept, fact);
+    await refund(stored, fact);
     const amount = sumRefunds(order, fact);
-    await recordDone(kept, store, (now) => ({
+    await recordDone(stored, store, (now) => ({
       returned: { ...now.returned, [fact.transactionHash]: amount },
     }));
   }

@@ -17,8 +17,8 @@ describe("requireStored", () => {
     await assert.rejects(requireStored(store, "order-1"), {
       message: "order-1: expected an order in the store, found none",
     });
-    const kept = await store.saveOrder(order);
-    assert.deepEqual(await requireStored(store, "order-1"), kept);
+    const stored = await store.saveOrder(order);
+    assert.deepEqual(await requireStored(store, "order-1"), stored);
   });
 });
 

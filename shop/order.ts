@@ -97,8 +97,8 @@ export function newOrder(
 
 /** Returns the stored order, which another server saved in the meantime. */
 export async function requireStored(store: ShopStore, reference: string): Promise<ShopOrder> {
-  const kept = await store.findByReference(reference);
-  if (kept) return kept;
+  const stored = await store.findByReference(reference);
+  if (stored) return stored;
   throw new Error(`${reference}: expected an order in the store, found none`);
 }
 
@@ -113,8 +113,8 @@ export function sameOrder(a: Intent, b: Intent): boolean {
 }
 
 /** @throws {InvalidError} `reference_in_use` */
-export function assertSame(kept: ShopOrder, { intent }: AddressRecord): ShopOrder {
-  if (sameOrder(kept.record.intent, intent)) return kept;
-  const message = `${kept.record.address} has this reference, but a different intent`;
+export function assertSame(stored: ShopOrder, { intent }: AddressRecord): ShopOrder {
+  if (sameOrder(stored.record.intent, intent)) return stored;
+  const message = `${stored.record.address} has this reference, but a different intent`;
   throw new InvalidError([{ path: ["reference"], code: "reference_in_use", message }]);
 }

@@ -3,7 +3,7 @@
 // events. All times are from the database's clock, because the servers' clocks may differ by more
 // than the time of a claim.
 
-import { addressKey, type KeptEvent, type ShopOrder, type ShopStore } from "./store.ts";
+import { addressKey, type ShopOrder, type ShopStore, type StoredEvent } from "./store.ts";
 
 /**
  * The methods of a pool that the store uses, as in `new Pool(…)` of `pg`. Each query is a
@@ -41,7 +41,7 @@ const addOrder = `insert into shop_orders (reference, address, state, body, vers
 const saveOrder = `update shop_orders set address = $2, state = $3, body = $4, version = $5 + 1
   where reference = $1 and version = $5 returning version`;
 
-const keepEvents = `
+const saveEvents = `
   with moved as (
     insert into shop_cursor select 1, $4::text where $4 is not null
     on conflict (one) do update set cursor = excluded.cursor)
@@ -99,8 +99,8 @@ export async function postgresStore(pool: PostgresPool): Promise<ShopStore> {
     findByAddress: async (address) => (await orders("address", addressKey(address)))[0],
     findByReference: async (reference) => (await orders("reference", reference))[0],
     findMade: () => orders("state", "made"),
-    async keepEvents(events, cursor = undefined) {
-      await pool.query(keepEvents, [
+    async saveEvents(events, cursor = undefined) {
+      await pool.query(saveEvents, [
         events.map(({ id }) => id),
         events.map(({ data }) => addressKey(data.address)),
         events.map((event) => JSON.stringify(event)),
@@ -108,7 +108,7 @@ export async function postgresStore(pool: PostgresPool): Promise<ShopStore> {
       ]);
     },
     cursor: async () => (await pool.query("select cursor from shop_cursor")).rows[0]?.cursor,
-    async claimEvent(forMs): Promise<KeptEvent | undefined> {
+    async claimEvent(forMs): Promise<StoredEvent | undefined> {
       const claim = crypto.randomUUID();
       for (;;) {
         const { rows } = await pool.query(claimEvent, [claim, forMs]);

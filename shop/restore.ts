@@ -98,9 +98,9 @@ function openAdoption(parts: RestoreParts) {
     // This replica of the service may lag behind the replica that sent the event or the list.
     if (!found) throw new Error(`${address}: the service has no record yet`);
     const record = verifyReference(found, reference, referenceKeys, trust);
-    const kept = await store.findByReference(reference);
-    if (kept && kept.state !== "made") return kept;
-    const { version = 0 } = kept ?? {};
+    const stored = await store.findByReference(reference);
+    if (stored && stored.state !== "made") return stored;
+    const { version = 0 } = stored ?? {};
     const restored = { ...newOrder(reference, record, "open"), isRestored: true, version };
     const saved = await store.saveOrder(restored);
     if (!saved) return requireStored(store, reference);

@@ -67,8 +67,8 @@ describeOnEach("order", () => {
       store: {
         ...inner,
         async saveOrder(order) {
-          const [kept] = await inner.findMade();
-          if (kept) await inner.saveOrder({ ...kept, ...done });
+          const [stored] = await inner.findMade();
+          if (stored) await inner.saveOrder({ ...stored, ...done });
           return inner.saveOrder(order);
         },
       },
@@ -185,8 +185,8 @@ describeOnEach("receive", () => {
     await until("goods", () => world.delivered.length > 0);
     await world.shop.stop();
     assert.deepEqual(world.refunded, ["7"]);
-    const kept = await store.findByReference(order.reference);
-    assert.deepEqual([kept?.state, Object.values(kept!.returned)], ["executed", ["7"]]);
+    const stored = await store.findByReference(order.reference);
+    assert.deepEqual([stored?.state, Object.values(stored!.returned)], ["executed", ["7"]]);
   });
 
   test("`receive` responds before it processes an event, so deliveries delay nothing", async () => {
@@ -249,7 +249,7 @@ describeOnEach("a shop without its newest orders", () => {
       const store = await newStore();
       await (await newShop({ store })).shop.order(nextName(), await intentFor());
       const { next } = await createClient(service).events({});
-      await store.keepEvents([], next);
+      await store.saveEvents([], next);
       return newShop({ ...given, store });
     },
   };
@@ -312,20 +312,20 @@ describeOnEach("a shop without its newest orders", () => {
 
 describeOnEach("start", () => {
   test("a shop stores missed events in the same commit as the cursor", async () => {
-    const kept: [number, string | undefined][] = [];
+    const stored: [number, string | undefined][] = [];
     const inner = await newStore();
     const store: ShopStore = {
       ...inner,
-      keepEvents(events, cursor) {
-        kept.push([events.length, cursor]);
-        return inner.keepEvents(events, cursor);
+      saveEvents(events, cursor) {
+        stored.push([events.length, cursor]);
+        return inner.saveEvents(events, cursor);
       },
     };
     const { shop, warnings } = await newShop({ store });
     await shop.start();
     await shop.stop();
-    assert.equal(kept.length, 1);
-    assert.equal(await store.cursor(), kept[0]![1]);
+    assert.equal(stored.length, 1);
+    assert.equal(await store.cursor(), stored[0]![1]);
     assert.deepEqual(warnings, []);
   });
 });

@@ -18,7 +18,7 @@ export type { Elsewhere, Executed, Paid, Recovered } from "./facts.ts";
 export { type OrderIntent, sameOrder } from "./order.ts";
 export { type PostgresPool, postgresStore } from "./postgres.ts";
 export { type SqliteDatabase, sqliteStore } from "./sqlite.ts";
-export type { KeptEvent, OrderState, ShopOrder, ShopStore } from "./store.ts";
+export type { OrderState, ShopOrder, ShopStore, StoredEvent } from "./store.ts";
 
 export type ShopOptions = ProveEventOptions & {
   /** {@link sqliteStore}, {@link postgresStore}, or your own store. */
@@ -107,7 +107,7 @@ export function openShop(options: ShopOptions) {
     for (;;) {
       const cursor = await store.cursor();
       const { items, next, hasMore } = await service.events(cursor === undefined ? {} : { cursor });
-      await store.keepEvents(items, next);
+      await store.saveEvents(items, next);
       if (!hasMore) break;
     }
   }
@@ -140,7 +140,7 @@ export function openShop(options: ShopOptions) {
       body: Parameters<typeof verifyWebhook>[0],
       headers: Parameters<typeof verifyWebhook>[1],
     ): Promise<void> {
-      await store.keepEvents([await verifyWebhook(body, headers, { secret: secrets })]);
+      await store.saveEvents([await verifyWebhook(body, headers, { secret: secrets })]);
       setTimeout(() => void work.run().catch(warnAbout("work")), 0);
     },
     /**

@@ -62,12 +62,12 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
     findByAddress: (address) => parseOrder(statement.byAddress.get(addressKey(address))),
     findByReference: (reference) => parseOrder(statement.byReference.get(reference)),
     findMade: () => statement.byState.all("made").flatMap((row) => parseOrder(row) ?? []),
-    keepEvents(events, cursor) {
+    saveEvents(events, cursor) {
       db.exec("begin immediate");
       try {
         for (const event of events) {
           const address = addressKey(event.data.address);
-          statement.keep.run(event.id, address, JSON.stringify(event));
+          statement.addEvent.run(event.id, address, JSON.stringify(event));
         }
         if (cursor !== undefined) statement.move.run(cursor);
         db.exec("commit");
@@ -109,7 +109,7 @@ function prepareIn(db: SqliteDatabase) {
     byAddress: orderBy("address"),
     byReference: orderBy("reference"),
     byState: orderBy("state"),
-    keep: db.prepare("insert into shop_events values (?, ?, ?, 0, 0) on conflict do nothing"),
+    addEvent: db.prepare("insert into shop_events values (?, ?, ?, 0, 0) on conflict do nothing"),
     due: db.prepare(`select id, address, body, attempts from shop_events
       where due_at <= ? and address not in (select value from json_each(?))
       order by due_at, rowid limit 1`),

@@ -103,30 +103,30 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const saved = await Promise.all(
         all.map((server, nth) => server.saveOrder({ ...order!, returned: { "0x01": `${nth}` } })),
       );
-      const kept = saved.filter((each) => each !== undefined);
-      assert.deepEqual(kept, [await store.findByReference(reference)]);
+      const stored = saved.filter((each) => each !== undefined);
+      assert.deepEqual(stored, [await store.findByReference(reference)]);
     });
 
     test("a store keeps an event only once, even if it was already processed", async () => {
       const event = eventAt(newAddress());
-      await store.keepEvents([event, event]);
-      await store.keepEvents([event]);
-      const { claim, ...kept } = (await store.claimEvent(hourMs))!;
-      assert.deepEqual(kept, { event, attempts: 0 });
+      await store.saveEvents([event, event]);
+      await store.saveEvents([event]);
+      const { claim, ...stored } = (await store.claimEvent(hourMs))!;
+      assert.deepEqual(stored, { event, attempts: 0 });
       assert.equal(await claimedId(0), undefined);
       await store.endEvent(claim);
-      await store.keepEvents([event]);
+      await store.saveEvents([event]);
       assert.equal(await claimedId(0), undefined);
     });
 
     test("a store saves events and their cursor together, or neither", async () => {
       assert.equal(await store.cursor(), undefined);
       const [first, second] = [eventAt(newAddress()), eventAt(newAddress())];
-      await store.keepEvents([first], "5");
-      await store.keepEvents([second]);
+      await store.saveEvents([first], "5");
+      await store.saveEvents([second]);
       assert.equal(await store.cursor(), "5");
       const broken = { ...eventAt(newAddress()), id: null as unknown as string };
-      await assert.rejects(async () => store.keepEvents([eventAt(newAddress()), broken], "9"));
+      await assert.rejects(async () => store.saveEvents([eventAt(newAddress()), broken], "9"));
       assert.equal(await store.cursor(), "5");
       assert.equal(await claimedId(hourMs), first.id);
       assert.equal(await claimedId(hourMs), second.id);
@@ -136,7 +136,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     test("a store returns due events in order, one event per address at a time", async () => {
       const [one, other] = [newAddress(), newAddress()];
       const events = [eventAt(one), eventAt(one.toLowerCase() as Hex), eventAt(other)];
-      await store.keepEvents(events);
+      await store.saveEvents(events);
       const [first, behind, beside] = events.map(({ id }) => id);
       const claimed = (await store.claimEvent(hourMs))!;
       assert.equal(claimed.event.id, first);
@@ -155,16 +155,16 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     test("a thousand events of one address do not block other addresses", async () => {
       const many = newAddress();
-      await store.keepEvents(Array.from({ length: 1_000 }, () => eventAt(many)));
+      await store.saveEvents(Array.from({ length: 1_000 }, () => eventAt(many)));
       const other = eventAt(newAddress());
-      await store.keepEvents([other]);
+      await store.saveEvents([other]);
       assert.notEqual(await claimedId(hourMs), other.id);
       assert.equal(await claimedId(hourMs), other.id);
     });
 
     test("simultaneous claims get different events, and every event only once", async () => {
       const events = Array.from({ length: 20 }, () => eventAt(newAddress()));
-      await store.keepEvents(events);
+      await store.saveEvents(events);
       const servers = dialect === "postgres" ? [store, await open(), await open()] : [store, store];
       const claimed: string[] = [];
       const work = async (server: ShopStore) => {
@@ -180,7 +180,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     test("another server can claim the events of a crashed server", async () => {
       const event = eventAt(newAddress());
-      await store.keepEvents([event]);
+      await store.saveEvents([event]);
       assert.equal(await claimedId(0), event.id);
       const next = await open();
       assert.equal(await claimedId(hourMs, next), event.id);
@@ -192,7 +192,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     test("a server that lost its claim cannot delay or end the event", async () => {
       const event = eventAt(newAddress());
-      await store.keepEvents([event]);
+      await store.saveEvents([event]);
       const late = (await store.claimEvent(0))!;
       const holder = (await store.claimEvent(hourMs))!;
       assert.notEqual(late.claim, holder.claim);
@@ -210,9 +210,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     if (dialect === "postgres")
       test("servers whose clocks differ by an hour respect each other's claims", async (t) => {
         const [event, delayed] = [eventAt(newAddress()), eventAt(newAddress())];
-        await store.keepEvents([event]);
+        await store.saveEvents([event]);
         assert.equal(await claimedId(60_000), event.id);
-        await store.keepEvents([delayed]);
+        await store.saveEvents([delayed]);
         await store.delayEvent((await store.claimEvent(60_000))!.claim, 1, 60_000);
         t.mock.timers.enable({ apis: ["Date"], now: Date.now() + hourMs });
         assert.equal(await claimedId(60_000, await open()), undefined);
@@ -220,7 +220,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     test("servers that start simultaneously create the tables once", async () => {
       const stores = await Promise.all([open(), open(), open()]);
-      for (const one of stores) await one.keepEvents([eventAt(newAddress())]);
+      for (const one of stores) await one.saveEvents([eventAt(newAddress())]);
     });
   });
 }

@@ -31,7 +31,7 @@ export type ShopOrder = {
 };
 
 /** An event that is stored until it is processed. */
-export type KeptEvent = {
+export type StoredEvent = {
   readonly event: ServiceEvent;
   readonly attempts: number;
   /** The unique ID of this claim. */
@@ -58,14 +58,14 @@ export type ShopStore = {
    * Stores events and the cursor after these events in one transaction. The events are due
    * immediately. Ignores an event whose ID is stored, even if the event has ended.
    */
-  keepEvents(events: readonly ServiceEvent[], cursor?: string): MaybePromise<void>;
+  saveEvents(events: readonly ServiceEvent[], cursor?: string): MaybePromise<void>;
   cursor(): MaybePromise<string | undefined>;
   /**
    * Claims the event that has been due the longest. Skips the events of an address that already has
    * a claimed event. A claim ends after `forMs`, or when its event is delayed or ended. All servers
    * use one clock.
    */
-  claimEvent(forMs: number): MaybePromise<KeptEvent | undefined>;
+  claimEvent(forMs: number): MaybePromise<StoredEvent | undefined>;
   /**
    * Ends the claim and makes the event due again after `afterMs`. Does nothing if a later claim has
    * replaced this claim.

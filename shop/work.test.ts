@@ -145,9 +145,9 @@ describeOnEach(
         store: {
           ...store,
           async saveOrder(order) {
-            const kept = await store.saveOrder(order);
-            isNoted ||= kept !== undefined && order.deliveredFor !== null;
-            return kept;
+            const stored = await store.saveOrder(order);
+            isNoted ||= stored !== undefined && order.deliveredFor !== null;
+            return stored;
           },
         },
         patienceMs: 1,

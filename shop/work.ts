@@ -11,7 +11,7 @@ import {
 } from "executable-address/webhook";
 import { applyFact, type FactParts } from "./facts.ts";
 import type { NamedAddress } from "./restore.ts";
-import type { KeptEvent, ShopOrder } from "./store.ts";
+import type { ShopOrder, StoredEvent } from "./store.ts";
 
 type WorkParts = ProveEventOptions &
   FactParts & {
@@ -46,19 +46,19 @@ export function openWork(parts: WorkParts) {
     try {
       while (isRequested && !isStopped && busy.size < eventsAtOnce) {
         isRequested = false;
-        const kept = await store.claimEvent(patienceMs + claimMsMore);
-        if (!kept) continue;
+        const stored = await store.claimEvent(patienceMs + claimMsMore);
+        if (!stored) continue;
         isRequested = true;
-        begin(kept);
+        begin(stored);
       }
     } finally {
       isRunning = false;
     }
   }
 
-  function begin(kept: KeptEvent): void {
-    const work = handle(kept)
-      .catch(({ message }) => warn(`${kept.event.id}: ${message}`))
+  function begin(stored: StoredEvent): void {
+    const work = handle(stored)
+      .catch(({ message }) => warn(`${stored.event.id}: ${message}`))
       .then(() => {
         busy.delete(work);
         run().catch(({ message }) => warn(message));
@@ -66,23 +66,26 @@ export function openWork(parts: WorkParts) {
     busy.add(work);
   }
 
-  async function handle(kept: KeptEvent): Promise<void> {
-    const { event, claim } = kept;
+  async function handle(stored: StoredEvent): Promise<void> {
+    const { event, claim } = stored;
     try {
       const ended = await within(patienceMs, processEvent(event, parts));
-      if (!ended) return await retryLater(kept, `not processed within ${patienceMs} ms`);
+      if (!ended) return await retryLater(stored, `not processed within ${patienceMs} ms`);
       if ("error" in ended) throw ended.error;
       if (ended.found) return await store.endEvent(claim);
-      await retryLater(kept, "not enough confirmations yet");
+      await retryLater(stored, "not enough confirmations yet");
     } catch (error) {
       const { message } = error as Error;
-      if (!(error instanceof WebhookError)) return retryLater(kept, message);
+      if (!(error instanceof WebhookError)) return retryLater(stored, message);
       warn(`${event.id}: refused: ${message}`);
       await store.endEvent(claim);
     }
   }
 
-  async function retryLater({ event, attempts, claim }: KeptEvent, reason: string): Promise<void> {
+  async function retryLater(
+    { event, attempts, claim }: StoredEvent,
+    reason: string,
+  ): Promise<void> {
     if (attempts < attemptsMax) return store.delayEvent(claim, attempts + 1, delayMs(attempts));
     warn(`${event.id}: abandoned after ${attempts} attempts: ${reason}`);
     await store.endEvent(claim);

@@ -108,7 +108,7 @@ export const isReceipt = (input: unknown): boolean =>
  * Verifies a receipt. If no nodes are given, the output lists the receipt's blocks for the user to
  * compare.
  */
-export async function verifyKept({ input, factory, options }: OnChain) {
+export async function verifySavedReceipt({ input, factory, options }: OnChain) {
   const isAlone = options.many.rpc.length === 0;
   const hashes = isAlone ? "its own" : await agreeOnReceipt(input, nodesOf({ factory, options }));
   const { outcome, block, execution, payments, blocks, record } = verifyReceipt(input, hashes, {

@@ -36,7 +36,7 @@ import {
   readNow,
   rebuildRecords,
   recordOf,
-  verifyKept,
+  verifySavedReceipt,
 } from "./chain.ts";
 
 const usage = `usage: executable-address COMMAND [INPUT] [OPTIONS]
@@ -134,7 +134,7 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
     const { input, factory, address, reference, referenceKey } = given;
     if (isReceipt(input)) {
       const errors = given.options.many.rpc.length === 0 ? [compareBlocks] : [];
-      return { value: await verifyKept(given), notes: errors };
+      return { value: await verifySavedReceipt(given), notes: errors };
     }
     const options = address ? { factory, address } : { factory };
     if (reference !== undefined) return verifyOrder(given, reference, referenceKey());

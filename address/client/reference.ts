@@ -20,7 +20,7 @@ export const referenceKeyPattern = /^svc_ref_[0-9a-f]{64}$/;
  * The number of MAC bytes in a salt. 128 bits cannot be guessed, and the zeros in the rest of the
  * salt save gas.
  */
-const saltBytesKept = 16;
+const macBytesInSalt = 16;
 
 /**
  * Normalizes a reference: trimmed and in Unicode's form NFC, so that texts that look the same are
@@ -50,7 +50,7 @@ export function saltFor(reference: string, key: string): Hex {
 
 function cutSalt(mac: Uint8Array): Hex {
   const salt = new Uint8Array(32);
-  salt.set(mac.subarray(0, saltBytesKept));
+  salt.set(mac.subarray(0, macBytesInSalt));
   return toHex(salt);
 }
 

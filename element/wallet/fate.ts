@@ -4,8 +4,8 @@
 
 import { encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
-import type { Kept } from "./kept.ts";
 import { ask, askQuantity, nodeMs, settleWithin, type WalletProvider } from "./provider.ts";
+import type { StoredPayment } from "./stored-payment.ts";
 
 export type Fate =
   /** The wallet has not reported a transaction, and none was found on the chain. */
@@ -37,7 +37,7 @@ const blocksMax = 300;
 type Watched = {
   token: Hex;
   address: Hex;
-  kept: Kept;
+  stored: StoredPayment;
   /** Whether a tab of this browser waits for the wallet's response. */
   isOpen: () => boolean;
 };
@@ -51,28 +51,27 @@ type Block = { transactions: Transaction[] };
  */
 export async function watchPayment(
   provider: WalletProvider,
-  { token, address, kept: first, isOpen }: Watched,
+  { token, address, stored: first, isOpen }: Watched,
   report: (fate: Fate) => void,
-  onFound: (kept: Kept) => void,
+  onFound: (stored: StoredPayment) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let kept = first;
+  let stored = first;
   let isSped = false;
   let missingSinceMs: number | undefined;
-  const progress = { searched: kept.fromBlock };
+  const progress = { searched: stored.fromBlock };
 
   const look = async (): Promise<Fate> => {
-    if (Number(await askQuantity(provider, "eth_chainId")) !== kept.chainId)
+    if (Number(await askQuantity(provider, "eth_chainId")) !== stored.chainId)
       return { kind: "elsewhere" };
-    const used = Number(
-      await askQuantity(provider, "eth_getTransactionCount", [kept.from, "latest"]),
-    );
-    const { hash } = kept;
-    if (!hash) return used > kept.nonce ? search(isTheSame) : { kind: "asking" };
+    const { from } = stored;
+    const used = Number(await askQuantity(provider, "eth_getTransactionCount", [from, "latest"]));
+    const { hash } = stored;
+    if (!hash) return used > stored.nonce ? search(isTheSame) : { kind: "asking" };
     const receipt = await requestReceipt(provider, hash);
     if (receipt) return receipt;
-    if (used > kept.nonce) {
-      const isInItsPlace = ({ nonce }: Transaction) => Number(nonce) === kept.nonce;
+    if (used > stored.nonce) {
+      const isInItsPlace = ({ nonce }: Transaction) => Number(nonce) === stored.nonce;
       return (await requestReceipt(provider, hash)) ?? (await search(isInItsPlace));
     }
     const known = await ask<unknown>(provider, "eth_getTransactionByHash", [hash]).catch(
@@ -85,29 +84,30 @@ export async function watchPayment(
   };
 
   const isTheSame = ({ to, input }: Transaction) =>
-    isSame(to ?? "", token) && input === encodeTransfer(address, BigInt(kept.amount));
+    isSame(to ?? "", token) && input === encodeTransfer(address, BigInt(stored.amount));
 
   /**
    * Searches for the sender's transaction that matches `wanted`: the payment, or its replacement.
    */
   const search = async (wanted: (transaction: Transaction) => boolean): Promise<Fate> => {
-    const { found, isEnd } = await searchBlocks(provider, kept, progress, wanted);
+    const { found, isEnd } = await searchBlocks(provider, stored, progress, wanted);
     if (!found) {
-      if (!kept.hash) return { kind: "asking" };
+      if (!stored.hash) return { kind: "asking" };
       return isEnd ? { kind: "replaced" } : { kind: "pending", isSped };
     }
     if (!isTheSame(found)) {
-      const isCancel = isSame(found.to ?? "", kept.from) && found.input === "0x";
+      const isCancel = isSame(found.to ?? "", stored.from) && found.input === "0x";
       return { kind: isCancel ? "cancelled" : "replaced" };
     }
     // The same account may have paid by QR code while its wallet shows the request. The next call
     // searches this block again, because the tab with the request may be closed by then.
-    if (!kept.hash && isOpen()) return { kind: "met" };
-    isSped ||= kept.hash !== undefined && found.hash !== kept.hash;
-    const isFound = kept.hash === undefined || kept.isFound;
-    kept = { ...kept, hash: found.hash, nonce: Number(found.nonce), ...(isFound && { isFound }) };
-    onFound(kept);
-    return (await requestReceipt(provider, found.hash)) ?? { kind: "pending", isSped };
+    if (!stored.hash && isOpen()) return { kind: "met" };
+    isSped ||= stored.hash !== undefined && found.hash !== stored.hash;
+    const isFound = stored.hash === undefined || stored.isFound;
+    const { hash, nonce } = found;
+    stored = { ...stored, hash, nonce: Number(nonce), ...(isFound && { isFound }) };
+    onFound(stored);
+    return (await requestReceipt(provider, hash)) ?? { kind: "pending", isSped };
   };
 
   while (!signal.aborted) {
@@ -130,7 +130,7 @@ export async function watchPayment(
  */
 async function searchBlocks(
   provider: WalletProvider,
-  { from, fromBlock }: Kept,
+  { from, fromBlock }: StoredPayment,
   progress: { searched: number },
   wanted: (transaction: Transaction) => boolean,
 ): Promise<{ found?: Transaction; isEnd?: boolean }> {

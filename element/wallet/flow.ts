@@ -4,9 +4,15 @@
 import { isSame } from "executable-address/status";
 import { isOver } from "../standing.ts";
 import { type Fate, watchPayment } from "./fate.ts";
-import { findKept, forgetKept, type Kept, keep, onKept } from "./kept.ts";
 import { PaymentRefused, type Refusal } from "./provider.ts";
 import { isOpenInATab, type Step, sendPayment } from "./send.ts";
+import {
+  findStoredPayment,
+  forgetStoredPayment,
+  onStoredPayment,
+  type StoredPayment,
+  storePayment,
+} from "./stored-payment.ts";
 import {
   type KnownFate,
   makeRequestView,
@@ -40,24 +46,24 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
   /** A tab of this browser waits for the wallet. */
   let isOpen = false;
   const requests = openRequests(now, change);
-  const watcher = watchKept({ now, change, isOpen: () => isOpen });
+  const watcher = watchStoredPayment({ now, change, isOpen: () => isOpen });
   const arrivals = lookForArrival(baseUrl);
 
   const look = async () => {
     const payment = now();
     const { address } = payment?.record ?? {};
-    const kept = address && findKept(address);
-    if (!payment || !kept) return watcher.look(wallets);
-    if (!kept.hash) {
+    const stored = address && findStoredPayment(address);
+    if (!payment || !stored) return watcher.look(wallets);
+    if (!stored.hash) {
       const wasOpen = isOpen;
       isOpen = requests.isOpen() || (await isOpenInATab(address));
       if (wasOpen !== isOpen) change();
-    } else if (!kept.isArrived && (await arrivals.hasArrived(payment, kept, watcher.fate()))) {
+    } else if (!stored.isArrived && (await arrivals.hasArrived(payment, stored, watcher.fate()))) {
       // A payment that was found on the chain before the wallet responded stays stored, because the
       // request may still be open in the wallet.
-      if (findKept(address)?.hash === kept.hash) {
-        if (kept.isFound) keep(address, { ...kept, isArrived: true });
-        else forgetKept(address);
+      if (findStoredPayment(address)?.hash === stored.hash) {
+        if (stored.isFound) storePayment(address, { ...stored, isArrived: true });
+        else forgetStoredPayment(address);
       }
     }
     watcher.look(wallets);
@@ -68,7 +74,7 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
   };
   const timer = setInterval(() => void look().catch(() => {}), lookMs);
   const stops = [
-    onKept(lookAndDraw),
+    onStoredPayment(lookAndDraw),
     followWallets((found) => {
       wallets = found;
       lookAndDraw();
@@ -82,16 +88,16 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
       const payment = now();
       if (!payment) return { is: "offered", messages: [] };
       const { address } = payment.record;
-      const kept = findKept(address);
+      const stored = findStoredPayment(address);
       const fate = watcher.fate();
       const forget = () => {
-        forgetKept(address);
+        forgetStoredPayment(address);
         requests.cancel();
       };
-      if (kept?.hash) return makeSentView(payment, kept, fate, forget);
-      if (!kept) return requests.view(payment);
+      if (stored?.hash) return makeSentView(payment, stored, fate, forget);
+      if (!stored) return requests.view(payment);
       const isOpenHere = requests.isOpen();
-      return makeRequestView(payment, kept, {
+      return makeRequestView(payment, stored, {
         ...{ isOpenHere, isOpen: isOpen || isOpenHere, isMet: fate.kind === "met" },
         ...{ notes: requests.notes(), forget },
       });
@@ -157,7 +163,7 @@ function openRequests(now: FlowOptions["now"], change: () => void) {
 }
 
 /** Follows the stored payment through its wallet until its fate is final. */
-function watchKept({
+function watchStoredPayment({
   now,
   change,
   isOpen,
@@ -172,19 +178,19 @@ function watchKept({
     stop: () => watching.abort(),
     look(wallets: readonly Wallet[]) {
       const record = now()?.record;
-      const kept = record && findKept(record.address);
-      const provider = wallets.find(({ info }) => info.rdns === kept?.rdns)?.provider;
+      const stored = record && findStoredPayment(record.address);
+      const provider = wallets.find(({ info }) => info.rdns === stored?.rdns)?.provider;
       // If only the payment's hash changes, the page continues to follow the same payment.
-      const isRequested = kept?.hash === undefined;
+      const isRequested = stored?.hash === undefined;
       const key =
-        kept && provider ? `${kept.from} ${kept.nonce} ${kept.sinceMs} ${isRequested}` : "";
+        stored && provider ? `${stored.from} ${stored.nonce} ${stored.sinceMs} ${isRequested}` : "";
       if (key === watched) return;
       watched = key;
       watching.abort();
       watching = new AbortController();
       fate = { kind: "unwatched" };
       change();
-      if (!record || !kept || !provider) return;
+      if (!record || !stored || !provider) return;
       const { address, intent } = record;
       const { signal } = watching;
       const report = (next: Fate) => {
@@ -193,10 +199,11 @@ function watchKept({
         change();
       };
       fate = isRequested ? { kind: "asking" } : { kind: "pending", isSped: false };
-      const target = { token: intent.token, address, kept, isOpen };
-      const write = (next: Kept) => {
+      const target = { token: intent.token, address, stored, isOpen };
+      const write = (next: StoredPayment) => {
         // The wallet may respond after the payer has dismissed this payment.
-        if (!signal.aborted && findKept(address)?.sinceMs === kept.sinceMs) keep(address, next);
+        if (!signal.aborted && findStoredPayment(address)?.sinceMs === stored.sinceMs)
+          storePayment(address, next);
       };
       void watchPayment(provider, target, report, write, signal);
     },
@@ -217,7 +224,7 @@ function lookForArrival(baseUrl: string) {
   let checked = "";
   let proofs = 0;
   return {
-    async hasArrived({ status, record }: PaymentNow, { hash }: Kept, fate: KnownFate) {
+    async hasArrived({ status, record }: PaymentNow, { hash }: StoredPayment, fate: KnownFate) {
       if (!status) return false;
       if (fate.kind === "mined" && status.block.number >= fate.block) return true;
       if (status.state === "unfunded") return false;

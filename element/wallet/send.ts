@@ -4,7 +4,6 @@
 import { type AddressRecord, encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
 import { coins } from "../tokens.ts";
-import { findKept, forgetKept, type Kept, keep } from "./kept.ts";
 import {
   ask,
   askQuantity,
@@ -16,6 +15,12 @@ import {
   settleWithin,
   type WalletProvider,
 } from "./provider.ts";
+import {
+  findStoredPayment,
+  forgetStoredPayment,
+  type StoredPayment,
+  storePayment,
+} from "./stored-payment.ts";
 
 export type Step = "connect" | "chain" | "check" | "sign";
 
@@ -38,7 +43,7 @@ export type Order = {
 
 /**
  * Requests a payment from a wallet. During the request, the payment is stored for the address
- * ({@link findKept}), and no other tab of this browser can request it.
+ * ({@link findStoredPayment}), and no other tab of this browser can request it.
  * @throws {PaymentRefused} if nothing was sent, or if the wallet does not report whether it sent
  *   something
  */
@@ -67,26 +72,27 @@ async function sendAlone(provider: WalletProvider, rdns: string, order: Order): 
     nodeMs,
   );
   if (order.owedNow() !== amount) throw new PaymentRefused({ kind: "changed" });
-  if (findKept(address)) throw new PaymentRefused({ kind: "requested_elsewhere" });
+  if (findStoredPayment(address)) throw new PaymentRefused({ kind: "requested_elsewhere" });
   const sinceMs = Date.now();
   const place = { nonce: Number(nonce), fromBlock: Number(fromBlock) };
-  const kept: Kept = { ...place, from, chainId, amount, rdns, sinceMs };
-  keep(address, kept);
+  const stored: StoredPayment = { ...place, from, chainId, amount, rdns, sinceMs };
+  storePayment(address, stored);
   report("sign");
   // The wallet compares the chain ID with its own network when the user confirms.
   const transaction = { from, to: token, data, chainId: toQuantity(chainId) };
   try {
     const hash = await ask<Hex>(provider, "eth_sendTransaction", [transaction]);
-    keep(address, { ...kept, hash });
+    storePayment(address, { ...stored, hash });
     // The user may have chosen another account or nonce in the wallet. If the node does not know
     // the transaction yet, the account and nonce of the request remain stored.
     const sent = await findSent(provider, hash).catch(() => undefined);
-    if (sent && isSame(findKept(address)?.hash ?? "", hash)) keep(address, { ...kept, ...sent });
+    if (sent && isSame(findStoredPayment(address)?.hash ?? "", hash))
+      storePayment(address, { ...stored, ...sent });
   } catch (error) {
     // Unless the wallet declined the request, it is unknown whether something was sent, so the
     // payment stays stored.
     const isDeclined = error instanceof PaymentRefused && error.refusal.kind !== "failed";
-    if (isDeclined && findKept(address)?.sinceMs === sinceMs) forgetKept(address);
+    if (isDeclined && findStoredPayment(address)?.sinceMs === sinceMs) forgetStoredPayment(address);
     throw error;
   }
 }

@@ -6,9 +6,9 @@ import type { ServiceStatus } from "executable-address/status";
 import { isOver, type Standing } from "../standing.ts";
 import type { ElementWords } from "../words.ts";
 import { type Fate, isFinal } from "./fate.ts";
-import type { Kept } from "./kept.ts";
 import type { Refusal } from "./provider.ts";
 import type { Order, Step } from "./send.ts";
+import type { StoredPayment } from "./stored-payment.ts";
 
 /** The data of the address that the flow needs. */
 export type PaymentNow = {
@@ -78,10 +78,10 @@ const isPaid = (standing: Standing) => isOver(standing) || standing.owed === "0"
  */
 export function makeRequestView(
   { record, standing }: PaymentNow,
-  kept: Kept,
+  stored: StoredPayment,
   { isOpenHere, isOpen, isMet, notes, forget }: PendingRequest,
 ): WalletView {
-  const amount: Value = { is: "amount", units: kept.amount };
+  const amount: Value = { is: "amount", units: stored.amount };
   const dismiss = { word: "dismiss", press: forget } as const;
   const again = isOpen ? {} : { action: { word: "forgetIt", press: forget } as const };
   if (isPaid(standing) && !isOpen) {
@@ -92,7 +92,7 @@ export function makeRequestView(
     };
   }
   const isKnown = standing.state !== "unknown";
-  if (isMet || isPaid(standing) || (isKnown && standing.owed !== kept.amount)) {
+  if (isMet || isPaid(standing) || (isKnown && standing.owed !== stored.amount)) {
     return {
       is: "decline",
       title: "declineIt",
@@ -105,7 +105,7 @@ export function makeRequestView(
     title: isOpenHere ? "walletAsks" : "stillAsking",
     messages: [
       isOpenHere
-        ? sayStep("sign", kept.amount, record.address)
+        ? sayStep("sign", stored.amount, record.address)
         : { word: "stillAskingText", values: { amount } },
       ...notes,
     ],
@@ -118,15 +118,15 @@ export type KnownFate = Fate | { kind: "unwatched" };
 
 export function makeSentView(
   { standing }: PaymentNow,
-  kept: Kept,
+  stored: StoredPayment,
   fate: KnownFate,
   forget: () => void,
 ): WalletView {
-  const amount: Value = { is: "amount", units: kept.amount };
+  const amount: Value = { is: "amount", units: stored.amount };
   const rejectRequest: Message = { word: "rejectRequest", values: { amount } };
   const dismiss = { word: "dismiss", press: forget } as const;
-  if (kept.isArrived) return { is: "settled", messages: [rejectRequest], action: dismiss };
-  const hash = kept.hash!;
+  if (stored.isArrived) return { is: "settled", messages: [rejectRequest], action: dismiss };
+  const hash = stored.hash!;
   const isEnd = isPaid(standing);
   if (fate.kind !== "unwatched" && isFinal(fate) && fate.kind !== "mined") {
     const action = isEnd ? dismiss : ({ word: "payAgain", press: forget } as const);
@@ -134,14 +134,14 @@ export function makeSentView(
   }
   const isDoubtful = fate.kind === "dropped" || fate.kind === "unwatched";
   const isUnseen = isDoubtful || fate.kind === "elsewhere" || fate.kind === "silent";
-  const time: Value = { is: "time", ms: kept.sinceMs };
+  const time: Value = { is: "time", ms: stored.sinceMs };
   return {
     is: "sent",
     title: isEnd && isUnseen ? "sentEarlier" : "onItsWay",
     messages: [
       { word: "onItsWayText", values: { amount, time } },
       ...sayFate(fate),
-      ...(kept.isFound ? [rejectRequest] : []),
+      ...(stored.isFound ? [rejectRequest] : []),
     ],
     hash,
     ...(isEnd && isUnseen && { action: dismiss }),

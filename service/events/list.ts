@@ -1,4 +1,4 @@
-// Lists an account's events, and defines how long they are kept.
+// Lists an account's events, and defines how long they are stored.
 
 import type { EventType } from "executable-address/webhook";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -7,7 +7,7 @@ import { prune, statementRows } from "../flow/groups.ts";
 import { type ReadQueue, withoutQueue } from "../flow/wait.ts";
 import type { Tables } from "../store/tables.ts";
 
-export const eventsKeptMs = 30 * dayMs;
+export const eventRetentionMs = 30 * dayMs;
 
 export type EventQuery = {
   accountId: string;
@@ -123,7 +123,7 @@ export function findEvents(
 }
 
 /**
- * Deletes events that are older than {@link eventsKeptMs}.
+ * Deletes events that are older than {@link eventRetentionMs}.
  * @returns the number of deleted events
  */
 export const pruneEvents = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
@@ -132,7 +132,7 @@ export const pruneEvents = (db: Kysely<Tables>, nowMs: number): Promise<number> 
       db
         .selectFrom("events")
         .select("id")
-        .where("created_at", "<", nowMs - eventsKeptMs)
+        .where("created_at", "<", nowMs - eventRetentionMs)
         .orderBy("created_at")
         .limit(limit)
         .execute(),

@@ -88,15 +88,15 @@ function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain
       const text = "an address could not be observed; it will be retried";
       log.warn({ err, address, leftOut }, text);
     });
-  let isDefaultKept = false;
+  let isDefaultSaved = false;
   let prunedAtMs = 0;
   let failedAtMs = Number.NEGATIVE_INFINITY;
 
   return async (): Promise<void> => {
     if (performance.now() - failedAtMs < faultMs) return;
     try {
-      if (!isDefaultKept) await keepDefault(store, chainId, confirmations);
-      isDefaultKept = true;
+      if (!isDefaultSaved) await saveDefault(store, chainId, confirmations);
+      isDefaultSaved = true;
       const events = await observe({ ...parts, onFault }, observed);
       for (const { type, address } of events) log.info({ type, address: toHex(address) }, "event");
       if (now() - prunedAtMs > pruneMs) {
@@ -135,7 +135,7 @@ export function openObservedChain(
  * Saves the chain's default number of confirmations. It applies to accounts that have not set a
  * number.
  */
-async function keepDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
+async function saveDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
   await db
     .insertInto("event_chains")
     .values({ chain_id: chainId, confirmations })

@@ -52,7 +52,7 @@ const dueMax = 1_000;
  */
 const claimedMax = 16;
 /** The maximum number of results that one commit stores. Other statements wait for this commit. */
-const keptMax = 64;
+const resultsPerCommitMax = 64;
 
 /** @returns a function `stop`, which resolves after the results of pending requests are stored */
 export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop(): Promise<void> } {
@@ -89,11 +89,11 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   // Results that arrive at the same moment share a commit. Results of successful and of failed
   // deliveries have separate commits. Hundreds of hanging requests can fail in the same second, and
   // the results of successful deliveries must not wait for them.
-  const keeper = () =>
+  const openSaver = () =>
     together((finished: Finished[]) => finish(db, finished, parts.random, rule), {
-      sizeMax: keptMax,
+      sizeMax: resultsPerCommitMax,
     });
-  const keep = { taken: keeper(), failed: keeper() };
+  const save = { taken: openSaver(), failed: openSaver() };
   let prunedAtMs = 0;
   while (!signal.aborted) {
     let waitMs = parts.pollMs;
@@ -101,7 +101,7 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
       const claims = await claimNext(shared, lane);
       if (claims.length > 0) waitMs = 1;
       for (const one of claims) {
-        const done = occupy(shared, lane, one, keep).finally(() => running.delete(done));
+        const done = occupy(shared, lane, one, save).finally(() => running.delete(done));
         running.add(done);
       }
       if (lane === 2 && parts.now() - prunedAtMs > pruneMs) {
@@ -117,7 +117,7 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   await Promise.all(running);
 }
 
-type Keep = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
+type Save = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 
 /** A claimed delivery, and the service's keys to sign it with. */
 type Signed = Claim & { keys: SigningKey[] };
@@ -151,7 +151,7 @@ async function occupy(
   { parts, rule, lanes, use, logFault }: Shared,
   lane: Lane,
   one: Signed,
-  keep: Keep,
+  save: Save,
 ): Promise<void> {
   const { accountId } = one;
   const holder = { id: one.endpointId, accountId };
@@ -161,7 +161,7 @@ async function occupy(
     current = changeLane(lanes, current, holder, use.of(accountId, parts.now()), rule);
   }, goodMsMax);
   try {
-    const { latencyMs } = await deliver(parts, one, keep);
+    const { latencyMs } = await deliver(parts, one, save);
     use.add(accountId, latencyMs, parts.now());
   } catch (error) {
     logFault("saving a delivery failed; it will be repeated", error);
@@ -171,12 +171,12 @@ async function occupy(
   }
 }
 
-async function deliver(parts: DeliverParts, one: Signed, keep: Keep): Promise<Sent> {
+async function deliver(parts: DeliverParts, one: Signed, save: Save): Promise<Sent> {
   const { secrets, keys, eventId, body, url } = one;
   const headers = signedHeaders(eventId, body, { secrets, keys, atMs: parts.now() });
   const sent = await parts.send(url, headers, body);
-  const keepOne = isTaken(sent) ? keep.taken : keep.failed;
-  const outcome = await keepOne({ claim: one, sent, nowMs: parts.now() });
+  const saveOne = isTaken(sent) ? save.taken : save.failed;
+  const outcome = await saveOne({ claim: one, sent, nowMs: parts.now() });
   if (outcome === "disabled") parts.log.warn({ endpoint: one.endpointId }, "webhook disabled");
   return sent;
 }

@@ -23,7 +23,7 @@ export const isTaken = ({ status }: Sent) => status !== null && status >= 200 &&
 export type Send = (url: string, headers: Record<string, string>, body: string) => Promise<Sent>;
 
 const answerBytesMax = 64 * 1024;
-const answerBytesKept = 1024;
+const storedBytesMax = 1024;
 
 /**
  * Returns a function that sends a request and never rejects.
@@ -73,7 +73,7 @@ async function post(
       let bytes = 0;
       const finish = () => {
         const { date = "", "retry-after": retryAfter = "" } = response.headers;
-        const text = Buffer.concat(chunks).subarray(0, answerBytesKept).toString("utf8");
+        const text = Buffer.concat(chunks).subarray(0, storedBytesMax).toString("utf8");
         resolve({
           status: response.statusCode ?? null,
           answer: printable(text),
@@ -82,7 +82,7 @@ async function post(
         request.destroy();
       };
       response.on("data", (chunk: Buffer) => {
-        if (bytes < answerBytesKept) chunks.push(chunk);
+        if (bytes < storedBytesMax) chunks.push(chunk);
         bytes += chunk.length;
         if (bytes > answerBytesMax) finish();
       });
@@ -95,7 +95,7 @@ async function post(
 
 const describeError = (error: unknown) => {
   const { message, code } = error as Error & { code?: string };
-  return printable(message || code || "no connection").slice(0, answerBytesKept);
+  return printable(message || code || "no connection").slice(0, storedBytesMax);
 };
 
 /**

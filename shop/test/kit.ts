@@ -97,9 +97,9 @@ export async function newShop(given: Partial<ShopOptions> = {}) {
   let due = 0;
   const store: ShopStore = {
     ...inner,
-    async keepEvents(events, cursor) {
+    async saveEvents(events, cursor) {
       due += events.length;
-      await inner.keepEvents(events, cursor);
+      await inner.saveEvents(events, cursor);
     },
     async endEvent(claim) {
       await inner.endEvent(claim);

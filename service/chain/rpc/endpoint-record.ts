@@ -34,7 +34,7 @@ const scoreMax = 20;
 /** An endpoint must report its chain ID again after this number of views (view.ts). */
 const viewsPerChainCheck = 300;
 /** At each response, `answerMs` falls at most to this share of its value. */
-const answerMsKept = 0.8;
+const answerMsDecay = 0.8;
 
 type Mutable = {
   endpoint: Endpoint;
@@ -240,7 +240,7 @@ export function recordBlockBelow(record: EndpointRecord, block: Block): void {
 }
 
 export function recordAnswerMs(record: EndpointRecord, tookMs: number): void {
-  write(record).answerMs = Math.max(tookMs, record.answerMs * answerMsKept);
+  write(record).answerMs = Math.max(tookMs, record.answerMs * answerMsDecay);
 }
 
 /** Records that the endpoint answered in time. */

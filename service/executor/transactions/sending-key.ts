@@ -100,8 +100,8 @@ async function readKeyNonce(
   const { memory, view, parts, signer } = pass;
   const known = memory.nonces.get(signer.address);
   const isSame = known?.head === view.head.hash;
-  const keptMs = memory.rest.isAsleep ? asleepNonceMs : idleNonceMs;
-  const isRecent = known && parts.clock() - known.sinceMs < keptMs;
+  const ageMsMax = memory.rest.isAsleep ? asleepNonceMs : idleNonceMs;
+  const isRecent = known && parts.clock() - known.sinceMs < ageMsMax;
   if (known && (isSame || !isPending) && isRecent) return { nonce: known.value, isFresh: false };
   const nonce = await readNonce(pass);
   const read = { value: nonce, head: view.head.hash, sinceMs: parts.clock() };

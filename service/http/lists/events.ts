@@ -4,7 +4,7 @@
 import { eventTypes } from "executable-address/webhook";
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
-import { eventsKeptMs, findEvent, listEvents } from "../../events/list.ts";
+import { eventRetentionMs, findEvent, listEvents } from "../../events/list.ts";
 import { dayMs } from "../../flow/days.ts";
 import { apiKeyOnly } from "../authorize/authorize.ts";
 import { foundText, jsonType, Refusal } from "../errors.ts";
@@ -63,7 +63,7 @@ export function accountEvent(parts: Parts): Route {
       if (body === undefined)
         throw new Refusal(
           "not_found",
-          `the account has no event ${foundText(id)} in the last ${eventsKeptMs / dayMs} days`,
+          `the account has no event ${foundText(id)} in the last ${eventRetentionMs / dayMs} days`,
         );
       asJson(reply);
       return body;

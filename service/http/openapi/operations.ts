@@ -27,7 +27,7 @@ import {
 } from "executable-address/shapes";
 import type { z } from "zod";
 import { describePolicy, policies } from "../../accounts/limits.ts";
-import { eventsKeptMs } from "../../events/list.ts";
+import { eventRetentionMs } from "../../events/list.ts";
 import { dayMs } from "../../flow/days.ts";
 import { createInput } from "../create/reference.ts";
 import { listInput } from "../lists/addresses.ts";
@@ -73,7 +73,7 @@ export type Operation = {
   readonly refusals: readonly RefusalName[];
 };
 
-const eventDays = eventsKeptMs / dayMs;
+const eventDays = eventRetentionMs / dayMs;
 
 const noStore: Headers = { "Cache-Control": "NoStore" };
 const minuteOld: Headers = { "Cache-Control": "MinuteOld" };

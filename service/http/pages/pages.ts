@@ -101,7 +101,7 @@ type Served = Pick<Parts, "publicUrl"> &
  * The number of compressed pages in the cache. After a link is shared, the same page is soon
  * requested again. Compressing a page blocks all other requests for 33 µs.
  */
-const previewsKept = 1_000;
+const previewsMax = 1_000;
 
 /**
  * Mounts the dashboard, the payment page with its link previews, the receipt page, and the
@@ -163,7 +163,7 @@ export function servePages(
     if (!file || !wantsPage(request)) throw unknownPath();
     return send(file, request, reply.code(404));
   });
-  const previewed = new LRUCache<string, ReturnType<typeof bodyOf>>({ max: previewsKept });
+  const previewed = new LRUCache<string, ReturnType<typeof bodyOf>>({ max: previewsMax });
   const bounded = { preHandler: limitPending(pagesInFlightMax, onShed) };
   app.get("/a/:address", bounded, async (request, reply) => {
     const file = payPage(request);

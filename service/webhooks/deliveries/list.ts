@@ -1,7 +1,7 @@
 // Lists an endpoint's deliveries with their attempts, and deletes old deliveries.
 
 import { type Kysely, sql } from "kysely";
-import { eventsKeptMs, otherChainOf } from "../../events/list.ts";
+import { eventRetentionMs, otherChainOf } from "../../events/list.ts";
 import { prune } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 
@@ -46,7 +46,7 @@ export async function listDeliveries(db: Kysely<Tables>, endpointId: string, lim
 }
 
 /**
- * Deletes deliveries that are older than {@link eventsKeptMs}, including deliveries of removed
+ * Deletes deliveries that are older than {@link eventRetentionMs}, including deliveries of removed
  * endpoints.
  */
 export const pruneDeliveries = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
@@ -55,7 +55,7 @@ export const pruneDeliveries = (db: Kysely<Tables>, nowMs: number): Promise<numb
       db
         .selectFrom("webhook_deliveries")
         .select("id")
-        .where("created_at", "<", nowMs - eventsKeptMs)
+        .where("created_at", "<", nowMs - eventRetentionMs)
         .orderBy("created_at")
         .limit(limit)
         .execute(),

@@ -28,7 +28,7 @@ import {
 import { type Key, Said, Speaking, useSpeech } from "./words.ts";
 
 /** A saved file contains its receipt, and a policy that forbids requests. */
-const saved = document.querySelector("#kept")?.textContent ?? undefined;
+const saved = document.querySelector("#receipt")?.textContent ?? undefined;
 
 const mark = saved === undefined ? "/mark.svg" : findMark(saved);
 

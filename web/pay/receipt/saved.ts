@@ -64,7 +64,7 @@ export async function fetchReceipt(address: string): Promise<OpenedReceipt> {
  * @throws {SyntaxError} if the text is neither
  */
 export function readReceipt(text: string): OpenedReceipt {
-  const page = new DOMParser().parseFromString(text, "text/html").querySelector("#kept");
+  const page = new DOMParser().parseFromString(text, "text/html").querySelector("#receipt");
   return page ? JSON.parse(page.textContent) : { receipt: JSON.parse(text) };
 }
 
@@ -88,7 +88,7 @@ export async function writePage(opened: OpenedReceipt): Promise<string> {
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Receipt</title>',
     `<style>${style}</style></head><body><main></main>`,
-    `<script type="application/json" id="kept">${data}</script>`,
+    `<script type="application/json" id="receipt">${data}</script>`,
     `<script>${script!.replaceAll("</script", "<\\/script")}</script></body></html>`,
   ].join("\n");
 }

@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { afterEach, describe, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
 import {
-  findKept,
-  forgetKept,
-  type Kept,
-  keep,
+  findStoredPayment,
+  forgetStoredPayment,
   type Order,
   type PaymentRefused,
   type Refusal,
+  type StoredPayment,
   sendPayment,
+  storePayment,
   type WalletProvider,
 } from "executable-address-element/page";
 
@@ -36,11 +36,11 @@ const order: Order = {
 const path = join(import.meta.dirname, "../../../service/chains.json");
 const listed: { chainId: number; name: string }[] = JSON.parse(readFileSync(path, "utf8"));
 const hash = `0x${"12".repeat(32)}` as const;
-const kept: Kept = {
+const stored: StoredPayment = {
   ...{ from: buyer, nonce: 0, chainId, amount, rdns: "a.wallet", sinceMs: 1, fromBlock: 1 },
 };
 const keepAnother = () => {
-  keep(address, kept);
+  storePayment(address, stored);
   return "0x9";
 };
 const refuseWith = (code: number) => () => {
@@ -49,7 +49,7 @@ const refuseWith = (code: number) => () => {
 
 type Answers = Record<string, (params?: readonly unknown[]) => unknown>;
 
-afterEach(() => forgetKept(address));
+afterEach(() => forgetStoredPayment(address));
 
 /** A wallet that can pay. `answers` replaces responses of single methods. */
 function openWallet(answers: Answers) {
@@ -135,10 +135,10 @@ describe("sendPayment", () => {
   test("sendPayment keeps the stored request unless the payer rejected it", async () => {
     const declined = await send({ eth_sendTransaction: refuseWith(4001) });
     assert.deepEqual(declined, { refusal: { kind: "rejected" }, isRequested: true });
-    assert.equal(findKept(address), undefined);
+    assert.equal(findStoredPayment(address), undefined);
     const failed = await send({ eth_sendTransaction: refuseWith(4900) });
     assert.deepEqual(failed, { refusal: { kind: "failed", reason: "no" }, isRequested: true });
-    assert.equal(findKept(address)?.nonce, 7);
+    assert.equal(findStoredPayment(address)?.nonce, 7);
   });
 
   for (const { chainId, name } of listed) {
@@ -157,7 +157,7 @@ describe("sendPayment", () => {
       };
       const there = makeRecord({ ...intent, chainId });
       assert.deepEqual(await send(answers, { record: there }), sent);
-      forgetKept(there.address);
+      forgetStoredPayment(there.address);
       const { rpcUrls, nativeCurrency, ...rest } = added;
       assert.deepEqual(rest, { chainId: wanted, chainName: "the chain" });
       assert.match(
@@ -170,15 +170,15 @@ describe("sendPayment", () => {
 
   test("sendPayment sends the payment and stores the request with its hash", async () => {
     assert.deepEqual(await send({}), sent);
-    assert.equal(findKept(address)?.hash, hash);
+    assert.equal(findStoredPayment(address)?.hash, hash);
   });
 
   test("sendPayment uses the account that the wallet offers at the time of sending", async () => {
     const { able, pay } = openWallet({});
     const paysFrom = async (account: Hex) => {
       assert.deepEqual(await pay(), sent);
-      assert.equal(findKept(address)?.from, account);
-      forgetKept(address);
+      assert.equal(findStoredPayment(address)?.from, account);
+      forgetStoredPayment(address);
     };
     await paysFrom(buyer);
     able.eth_requestAccounts = () => [another];

@@ -4,7 +4,7 @@
 import type { Hex } from "executable-address";
 import { forget, recall, remember } from "../storage.ts";
 
-export type Kept = {
+export type StoredPayment = {
   /**
    * Missing while the wallet waits for the user, or if the page was closed before the wallet
    * responded.
@@ -33,18 +33,18 @@ export type Kept = {
 const writeKey = (address: Hex) => `payment:${address.toLowerCase()}`;
 const listeners = new Set<() => void>();
 
-export function keep(address: Hex, payment: Kept): void {
+export function storePayment(address: Hex, payment: StoredPayment): void {
   remember(writeKey(address), JSON.stringify(payment));
   for (const listener of listeners) listener();
 }
 
-export function forgetKept(address: Hex): void {
+export function forgetStoredPayment(address: Hex): void {
   forget(writeKey(address));
   for (const listener of listeners) listener();
 }
 
 /** Calls `listener` when this or another tab stores or forgets a payment. */
-export function onKept(listener: () => void): () => void {
+export function onStoredPayment(listener: () => void): () => void {
   listeners.add(listener);
   window.addEventListener("storage", listener);
   return () => {
@@ -53,21 +53,21 @@ export function onKept(listener: () => void): () => void {
   };
 }
 
-let last: { text: string | undefined; kept: Kept | undefined } | undefined;
+let last: { text: string | undefined; stored: StoredPayment | undefined } | undefined;
 
 /**
  * Returns the stored payment, or undefined if this code did not write the stored text. Returns the
  * same object as long as the stored text is the same.
  */
-export function findKept(address: Hex): Kept | undefined {
+export function findStoredPayment(address: Hex): StoredPayment | undefined {
   const text = recall(writeKey(address));
-  if (last?.text !== text || !last) last = { text, kept: parsed(text) };
-  return last.kept;
+  if (last?.text !== text || !last) last = { text, stored: parsed(text) };
+  return last.stored;
 }
 
-function parsed(text: string | undefined): Kept | undefined {
+function parsed(text: string | undefined): StoredPayment | undefined {
   try {
-    const found: Kept = JSON.parse(text ?? "");
+    const found: StoredPayment = JSON.parse(text ?? "");
     const isWhole =
       (found.hash === undefined || /^0x[0-9a-f]{64}$/i.test(found.hash)) &&
       /^0x[0-9a-f]{40}$/i.test(found.from) &&
