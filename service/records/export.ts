@@ -161,27 +161,27 @@ export async function importRecords(
  * line in memory.
  */
 async function* linesOf(input: Input): AsyncGenerator<string | undefined> {
-  let kept: Uint8Array[] = [];
-  let keptBytes = 0;
+  let parts: Uint8Array[] = [];
+  let lineBytes = 0;
   const take = () => {
-    const line = keptBytes > lineBytesMax ? undefined : Buffer.concat(kept).toString().trim();
-    kept = [];
-    keptBytes = 0;
+    const line = lineBytes > lineBytesMax ? undefined : Buffer.concat(parts).toString().trim();
+    parts = [];
+    lineBytes = 0;
     return line;
   };
-  const keep = (bytes: Uint8Array) => {
-    keptBytes += bytes.length;
-    if (keptBytes <= lineBytesMax) kept.push(bytes);
-    else kept = [];
+  const add = (bytes: Uint8Array) => {
+    lineBytes += bytes.length;
+    if (lineBytes <= lineBytesMax) parts.push(bytes);
+    else parts = [];
   };
   for await (const chunk of input) {
     let start = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      keep(chunk.subarray(start, end));
+      add(chunk.subarray(start, end));
       yield take();
       start = end + 1;
     }
-    keep(chunk.subarray(start));
+    add(chunk.subarray(start));
   }
-  if (keptBytes > 0) yield take();
+  if (lineBytes > 0) yield take();
 }

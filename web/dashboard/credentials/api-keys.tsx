@@ -218,7 +218,7 @@ function NewKey({ apiKey, clientId, onDone }: NewKeyProps) {
       secret={apiKey}
       what={say("apiKeyWhat")}
       testId="new-api-key"
-      says={say("keyKept")}
+      says={say("keyNotShownAgain")}
       onDone={onDone}
     >
       {apiKey && config.data && (

@@ -224,7 +224,7 @@ function Verdict({ verdict }: { verdict: EntryVerdict }) {
           <Icon name="check" />
         </span>
         <span>
-          <Said as="keptAs" origin={<code className="break-all">{verdict.canonical}</code>} />
+          <Said as="savedAs" origin={<code className="break-all">{verdict.canonical}</code>} />
         </span>
       </p>
       <div className="mt-3 grid gap-4 sm:grid-cols-2">

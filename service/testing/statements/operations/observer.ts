@@ -116,7 +116,7 @@ async function observerPass(store: Store): Promise<void> {
     confirmations: 1,
   } as never;
   let asked = () => {};
-  const isAsked = new Promise<void>((resolve) => {
+  const isRequested = new Promise<void>((resolve) => {
     asked = resolve;
   });
   const request = async () => {
@@ -138,6 +138,6 @@ async function observerPass(store: Store): Promise<void> {
     chainLoop: () => openChainLoop(rpc.heads, 1),
     log: pino({ level: "silent" }),
   });
-  await isAsked;
+  await isRequested;
   await observer.stop();
 }
