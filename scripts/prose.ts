@@ -58,8 +58,10 @@ const tokens = new RegExp(String.raw`//[^\n]*|/\*[\s\S]*?\*/|"(?:[^"\\\n]|\\.)*"
 const isCode = (text: string) =>
   /=>|;\n|^\s*(?:with|select|insert|update|create|const|:host)\b/.test(text);
 
+/** Not `.describe(`, which describes an input of the API. */
 const isTitle = (before: string) =>
-  /\b(?:test|describe|it)\(\s*$|^\s*(?:skip|only)\($/.test(before);
+  /(?<!\.)\b(?:test|describe|it)\(\s*$|^\s*(?:skip|only)\($/.test(before);
+const isSuite = (before: string) => /(?<!\.)\bdescribe\(\s*$/.test(before);
 const wordsIn = (text: string) => text.match(/\p{L}[\p{L}’'-]*/gu)?.length ?? 0;
 export const countWords = (passages: readonly Passage[]): number =>
   passages.reduce((sum, { text }) => sum + wordsIn(text), 0);
@@ -77,6 +79,8 @@ function* readSource(path: string, source: string): Generator<Passage> {
     return { path, line, kind, text: plain(text) };
   };
   let comment: { text: string; at: number; end: number } | undefined;
+  /** The enclosing suites, outermost first. */
+  let suites: { title: string; indent: number }[] = [];
   for (const { 0: token, index: at } of source.matchAll(tokens)) {
     if (token.startsWith("//")) {
       const text = token.replace(/^\/+ ?/, "");
@@ -97,8 +101,14 @@ function* readSource(path: string, source: string): Generator<Passage> {
     if (wordsIn(text) < 4 || !/[a-z] [a-z]/.test(text)) continue;
     const before = source.slice(Math.max(0, at - 40), at);
     if (/className=\{?$/.test(before) || isCode(text)) continue;
-    if (isTitle(before)) yield make("titles", text, at);
-    else if (!isTest(path)) yield make("messages", text, at);
+    if (isTitle(before)) {
+      // A test runner shows a title below the titles of its suites.
+      const indent = /[^\n]*$/.exec(source.slice(0, at))![0].search(/\S|$/);
+      suites = suites.filter((suite) => suite.indent < indent);
+      const all = [...suites.map(({ title }) => title), text].join(" › ");
+      if (isSuite(before)) suites.push({ title: text, indent });
+      else yield make("titles", all, at);
+    } else if (!isTest(path)) yield make("messages", text, at);
   }
   if (comment) yield make("comments", comment.text, comment.at);
 }
