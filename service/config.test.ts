@@ -12,7 +12,7 @@ const linesOf = (environment: NodeJS.ProcessEnv): string[] => {
   return [];
 };
 
-describe("an invalid setting is shown with its value and the valid values:", () => {
+describe("readConfig rejects", () => {
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
     ["an invalid port", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     ["a port above 65535", { PORT: "65536" }, /^PORT is "65536"; expected/],
@@ -93,11 +93,11 @@ describe("an invalid setting is shown with its value and the valid values:", () 
     });
   }
 
-  test("settings ignore the environment variables of other programs", () => {
+  test("no environment variables of other programs", () => {
     assert.deepEqual(linesOf({ PATH: "/bin", HOME: "/", HOSTNAME: "x", LANG: "C", TERM: "x" }), []);
   });
 
-  test("an invalid secret is rejected without being shown", () => {
+  test("an invalid secret, without showing it", () => {
     for (const [name, value] of [
       ["DATABASE_URL", "mysql://user:hush@host/database"],
       ["SESSION_SECRET", "hush"],
@@ -108,7 +108,7 @@ describe("an invalid setting is shown with its value and the valid values:", () 
     }
   });
 
-  test("all invalid settings are reported, one per line", () => {
+  test("all invalid settings, one per line", () => {
     const lines = linesOf({ HOST: "w w", PORT: "x", ROLE: "y", DRAIN_SECONDS: "z" });
     assert.deepEqual(
       lines.map((line) => line.split(" ")[0]),
@@ -117,7 +117,7 @@ describe("an invalid setting is shown with its value and the valid values:", () 
   });
 });
 
-test("by default, the service listens on this machine, uses SQLite, and has no secrets", () => {
+test("by default, the service listens on 127.0.0.1, uses SQLite, and has no secrets", () => {
   const config = readConfig({});
   assert.equal(config.host, "127.0.0.1");
   assert.equal(config.port, 8080);
@@ -130,7 +130,7 @@ test("by default, the service listens on this machine, uses SQLite, and has no s
   assert.match(config.chainsFile, /chains\.json$/);
 });
 
-test("PUBLIC_URL defaults to the server's address as browsers write it", () => {
+test("PUBLIC_URL defaults to the host and port in the form that browsers use", () => {
   const urls: [NodeJS.ProcessEnv, string][] = [
     [{ PORT: "80" }, "http://127.0.0.1"],
     [{ PORT: "08080" }, "http://127.0.0.1:8080"],
@@ -141,6 +141,6 @@ test("PUBLIC_URL defaults to the server's address as browsers write it", () => {
   for (const [environment, url] of urls) assert.equal(readConfig(environment).publicUrl, url);
 });
 
-test("a setting that is an empty text counts as unset", () => {
+test("an empty setting counts as unset", () => {
   assert.deepEqual(readConfig({ PORT: "", DATABASE_URL: "" }), readConfig({}));
 });

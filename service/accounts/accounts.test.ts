@@ -51,7 +51,7 @@ for (const [name, database] of Object.entries(databases)) {
     const newAccount = async () => (await createAccount(store.db, newEmail(), actor))!.accountId;
 
     describe("an account", () => {
-      test("createAccount returns undefined if an account has the email", async () => {
+      test("createAccount returns undefined if the email belongs to an account", async () => {
         const email = newEmail();
         assert.ok(await createAccount(store.db, email, actor));
         assert.equal(await createAccount(store.db, email.toUpperCase(), actor), undefined);
@@ -62,7 +62,7 @@ for (const [name, database] of Object.entries(databases)) {
       const origins = async (accountId: string) =>
         (await listOrigins(store.db, accountId)).map(({ origin }) => origin);
 
-      test("setOrigins throws and changes nothing if an entry is refused", async () => {
+      test("setOrigins changes nothing if it refuses one of the entries", async () => {
         const accountId = await newAccount();
         await setOrigins(store.db, accountId, ["https://a.example"], actor);
         const list = ["https://b.example", "https://*.com", "http://c.example"];
@@ -73,7 +73,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.deepEqual(await origins(accountId), ["https://a.example"]);
       });
 
-      test("adding and removing an origin is idempotent, in any spelling", async () => {
+      test("an origin can be added or removed twice, in any spelling", async () => {
         const accountId = await newAccount();
         for (let i = 0; i < 2; i++) {
           await addOrigin(store.db, accountId, "HTTPS://A.example:443/", actor);
@@ -93,7 +93,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("usage", () => {
-      test("usage stays in memory and is written again later if a write fails", async () => {
+      test("no usage is lost if a write to the database fails", async () => {
         const accountId = await newAccount();
         const faults: unknown[] = [];
         const usage = countUsage(store.db, (error) => faults.push(error));
@@ -113,7 +113,7 @@ for (const [name, database] of Object.entries(databases)) {
         });
       });
 
-      test("usage sums the requests of two servers and keeps the later time of use", async () => {
+      test("two servers add their requests to the same totals", async () => {
         const accountId = await newAccount();
         const { apiKey } = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const digest = digestCredential(apiKey);
@@ -139,7 +139,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(row?.last_used_at, atMs + hourMs + 4);
       });
 
-      test("the use of a rotated key does not count as use of the new key", async () => {
+      test("the last use of a rotated key is not copied to the new key", async () => {
         const accountId = await newAccount();
         const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
@@ -159,7 +159,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("the audit log", () => {
-      test("the audit log cannot be changed or shortened", async () => {
+      test("rows of the audit log cannot be changed or deleted", async () => {
         await appendAudit(store.db, await newAccount(), "signed_in", actor);
         await assert.rejects(
           store.db.updateTable("audit").set({ ip: "x" }).execute(),
@@ -170,7 +170,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("the secret of sessions", () => {
-      test("the secret of sessions is generated once for all processes", async () => {
+      test("all processes use the same generated secret", async () => {
         const asked = Array.from({ length: 5 }, () => findOrDrawSecret(store.db));
         const secrets = new Set(await Promise.all(asked));
         assert.equal(secrets.size, 1);
@@ -187,7 +187,7 @@ for (const [name, database] of Object.entries(databases)) {
         return command.run(context, { options, rest });
       };
 
-      test("an operator's command fails with a message that names the wrong argument", async () => {
+      test("a wrong argument is named in the error message", async () => {
         const account = `acc_${"0".repeat(24)}`;
         const email = "nobody@example.com";
         await assert.rejects(run("account create", { email: "x" }), /--email is x; expected/);
@@ -210,7 +210,7 @@ for (const [name, database] of Object.entries(databases)) {
       // On SQLite, transactions run one after the other, so the second command reads the rows that
       // the first one wrote.
       const skip = name === "sqlite";
-      test("a command fails if another process makes the change first", { skip }, async () => {
+      test("a command fails if another process makes the same change first", { skip }, async () => {
         for (const [words, said] of [
           ["key create", /another key was created simultaneously: try again/],
           ["key rotate", /this key has expired or was rotated or revoked/],
@@ -252,7 +252,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.match(resetUrl, /^https:\/\/pay\.example\/reset#token=[\w-]{32}$/);
       });
 
-      test("`key rotate` and `client-id rotate` immediately end the old credential", async () => {
+      test("`key rotate` and `client-id rotate` end the old credential immediately", async () => {
         const made = await run("account create", { email: newEmail() });
         const options = { account: made.accountId };
         const { apiKey } = await run("key rotate", options);
@@ -266,7 +266,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.ok(await openHolders(store).findClientId(digestCredential(clientId)));
       });
 
-      test("`key create`, `key rotate`, and `key revoke` affect only their own key", async () => {
+      test("`key create`, `key rotate`, and `key revoke` leave other keys unchanged", async () => {
         const { accountId: account, apiKey } = await run("account create", { email: newEmail() });
         const holders = openHolders(store);
         const unplain =
@@ -303,7 +303,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal((await run("client-id allow-references", { account })).mayName, true);
       });
 
-      test("`origins set` replaces the list, or explains why an entry is refused", async () => {
+      test("`origins set` replaces the list, or explains why it refuses an entry", async () => {
         const { accountId: account } = await run("account create", { email: newEmail() });
         const list = ["https://b.example/", "https://a.example"];
         assert.deepEqual(await run("origins set", { account }, list), {

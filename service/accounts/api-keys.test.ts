@@ -45,7 +45,7 @@ const pairs: Record<string, () => Promise<[Store, Store]>> = {
 };
 
 for (const [name, open] of Object.entries(pairs)) {
-  describe(`rotation by two servers on one ${name}`, () => {
+  describe(`API keys and client IDs on two servers that share one ${name}`, () => {
     let a: Store;
     let b: Store;
     let holders: Holders;
@@ -58,7 +58,7 @@ for (const [name, open] of Object.entries(pairs)) {
       await a.close();
     });
 
-    test("all but one simultaneous rotation of a key return undefined", async () => {
+    test("only one of several simultaneous rotations of a key succeeds", async () => {
       for (let round = 0; round < rounds; round++) {
         const accountId = await newAccount(a);
         let { prefix } = (await addApiKey(a.db, accountId, wholeKey, actor))!;
@@ -79,7 +79,7 @@ for (const [name, open] of Object.entries(pairs)) {
       }
     });
 
-    test("all but one simultaneous rotation of a client ID return undefined", async () => {
+    test("only one of several simultaneous rotations of a client ID succeeds", async () => {
       const accountId = await newAccount(a);
       const { clientId } = await findCredentials(a.db, accountId);
       await bindClientId(a.db, accountId, true, actor);
@@ -97,7 +97,7 @@ for (const [name, open] of Object.entries(pairs)) {
       assert.equal(await holders.findClientId(digestCredential(clientId.client_id)), undefined);
     });
 
-    test("rotating or revoking another account's key changes nothing", async () => {
+    test("an account cannot rotate or revoke another account's key", async () => {
       const [accountId, stranger] = [await newAccount(a), await newAccount(a)];
       const { apiKey, prefix } = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       assert.equal(await rotateApiKey(a.db, stranger, prefix, actor), undefined);
@@ -105,7 +105,7 @@ for (const [name, open] of Object.entries(pairs)) {
       assert.equal((await holders.findApiKey(digestCredential(apiKey)))?.accountId, accountId);
     });
 
-    test("after a rotation, another server never finds the old key", async () => {
+    test("a rotated key is immediately invalid on the other server", async () => {
       const accountId = await newAccount(a);
       let held = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       for (let round = 0; round < rounds; round++) {
@@ -124,7 +124,7 @@ for (const [name, open] of Object.entries(pairs)) {
       }
     });
 
-    test("the database contains only the digest and the prefix of a key", async () => {
+    test("the database contains only the hash and the prefix of a key", async () => {
       const accountId = await newAccount(a);
       const { apiKey, prefix } = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       assert.equal(prefix, apiKey.slice(0, 15));

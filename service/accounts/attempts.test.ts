@@ -31,15 +31,15 @@ function open() {
   return { attempts, spend, wait, waitToTry, newCookie };
 }
 
-describe("attempts to sign in", () => {
-  test("the service delays an address's 11th sign-in to an account by a minute", async () => {
+describe("limits for attempts to sign in", () => {
+  test("the 11th attempt for one account from one IP address waits a minute", async () => {
     const { spend, waitToTry } = open();
     assert.equal(await spend({ ip: "192.0.2.1" }), 10);
     const again = { ip: "192.0.2.1", email: "ADA@example.com ", deviceCookie: undefined };
     assert.equal(await waitToTry(again), 60_000);
   });
 
-  test("the service refuses the 21st sign-in from one address, to any account", async () => {
+  test("one IP address can make at most 20 attempts for all accounts together", async () => {
     const { waitToTry } = open();
     const tryNext = (i: number) =>
       waitToTry({ ip: "192.0.2.1", email: `${i}@example.com`, deviceCookie: undefined });
@@ -47,7 +47,7 @@ describe("attempts to sign in", () => {
     assert.ok((await tryNext(20)) > 0);
   });
 
-  test("the service refuses the 61st sign-in from one /24 or /48, to any account", async () => {
+  test("one /24 or /48 network can make at most 60 attempts", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { waitToTry } = open();
       let admitted = 0;
@@ -59,14 +59,14 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("the service refuses the 801st sign-in to an account, from any network", async () => {
+  test("all networks together can make at most 800 attempts for one account", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 1_000; i++) admitted += await spend({ ip: network(i) });
     assert.equal(admitted, 800);
   });
 
-  test("networks that keep guessing get only 100 more attempts in total", async () => {
+  test("networks above their limits share 100 more attempts", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 200; i++) admitted += await spend({ ip: `192.0.2.${i}` });
@@ -74,7 +74,7 @@ describe("attempts to sign in", () => {
     assert.equal(admitted, 2 * 3 + 100);
   });
 
-  test("the service ignores cookies that are forged, malformed, or another account's", async () => {
+  test("a cookie that is forged or belongs to another account has no effect", async () => {
     const { newCookie, spend } = open();
     await spend({ ip: "192.0.2.1" });
     const other = newCookie("eve@example.com");
@@ -84,20 +84,20 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("the attempts of a stranger do not count against other browsers", async () => {
+  test("attempts from one IP address do not count against another", async () => {
     const { spend } = open();
     for (let i = 0; i < 50; i++) await spend({ ip: "192.0.2.1" });
     assert.equal(await spend({ ip: "198.51.100.1" }), 10);
   });
 
-  test("the attempts of strangers do not lock out a browser that signed in before", async () => {
+  test("a browser with a cookie can sign in while strangers guess the password", async () => {
     const { newCookie, spend } = open();
     for (let i = 0; i < 1_000; i++) await spend({ ip: network(i) });
     assert.equal(await spend({ ip: network(1_001) }), 0);
     assert.equal(await spend({ ip: network(1_001), deviceCookie: newCookie() }), 10);
   });
 
-  test("a browser keeps its account's cookie and replaces another account's cookie", () => {
+  test("a browser keeps its cookie, and replaces a cookie of another account", () => {
     const { attempts, newCookie } = open();
     const deviceCookie = newCookie();
     assert.equal(attempts.deviceCookieFor({ email, deviceCookie }), deviceCookie);
@@ -105,7 +105,7 @@ describe("attempts to sign in", () => {
     assert.notEqual(attempts.deviceCookieFor({ email, deviceCookie: other }), other);
   });
 
-  test("all cookies of one account together have priority for 20 attempts", async () => {
+  test("the cookies of one account share 20 attempts with priority", async () => {
     const { attempts, newCookie } = open();
     let [known, admitted] = [0, 0];
     for (let i = 0; i < 100; i++) {
@@ -117,7 +117,7 @@ describe("attempts to sign in", () => {
     assert.deepEqual({ known, admitted }, { known: 20, admitted: 20 + 10 });
   });
 
-  test("all cookies from a /24 or /48 together have priority for 30 attempts", async () => {
+  test("the cookies of one /24 or /48 network share 30 attempts with priority", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { attempts, newCookie } = open();
       let known = 0;
@@ -138,7 +138,7 @@ describe("attempts to sign in", () => {
     assert.equal(await waitToTry({ email, ip: network(1), deviceCookie: newCookie() }), 0);
   });
 
-  test("a new browser can sign in although 200 networks guess for days", async () => {
+  test("a new browser can sign in while 200 networks guess for days", async () => {
     const { spend, wait, waitToTry } = open();
     for (let hour = 0; hour < 72; hour++) {
       for (let i = 0; i < 200; i++) await spend({ ip: network(i) });
@@ -148,7 +148,7 @@ describe("attempts to sign in", () => {
     }
   });
 
-  test("the service admits one sign-in per minute even after too many attempts", async () => {
+  test("one attempt per minute is always allowed", async () => {
     const { spend, wait, waitToTry } = open();
     await spend({ ip: "192.0.2.1" });
     for (let i = 0; i < 100; i++) {
@@ -159,8 +159,8 @@ describe("attempts to sign in", () => {
   });
 });
 
-describe("attempts to sign up", () => {
-  test("the service refuses an address's 21st sign-up, and the 61st of a /24 or /48", async () => {
+describe("limits for attempts to sign up", () => {
+  test("at most 20 attempts per IP address, and 60 per /24 or /48 network", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { attempts } = open();
       const spend = async (from: string) => {
@@ -176,7 +176,7 @@ describe("attempts to sign up", () => {
   });
 });
 
-describe("new accounts", () => {
+describe("limits for new accounts", () => {
   const openBound = (perNetworkDay: number) => {
     let now = 0;
     const limiter = memoryLimiter(() => now);
@@ -187,7 +187,7 @@ describe("new accounts", () => {
     return { attempts, wait };
   };
 
-  test("new accounts are unlimited by default", async () => {
+  test("the number of new accounts is unlimited by default", async () => {
     const { attempts } = openBound(0);
     for (let i = 0; i < 100; i++) assert.equal(await attempts.tryNewAccount("192.0.2.1"), 0);
   });
@@ -196,7 +196,7 @@ describe("new accounts", () => {
     ["/24 of IPv4", ["192.0.2.1", "192.0.2.99", "::ffff:192.0.2.7"], "192.0.3.1"],
     ["/48 of IPv6", ["2001:db8:1::1", "2001:db8:1:2::1", "2001:db8:1:ffff::9"], "2001:db8:2::1"],
   ] as const) {
-    test(`the fourth account of a day from one ${kind} waits 8 hours`, async () => {
+    test(`a ${kind} that used its daily limit of 3 accounts waits 8 hours`, async () => {
       const { attempts, wait } = openBound(3);
       for (const ip of inside) assert.equal(await attempts.tryNewAccount(ip), 0);
       assert.equal(await attempts.tryNewAccount(inside[0]), 8 * 3_600_000);

@@ -13,7 +13,7 @@ import {
 describe("credentials", () => {
   const hex = (digits: number) => "0123456789abcdef".repeat(4).slice(0, digits);
 
-  test("a malformed credential is neither an API key nor a client ID", () => {
+  test("text in a wrong format is neither an API key nor a client ID", () => {
     const key = newApiKey();
     const texts = [
       "",
@@ -38,7 +38,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", newApiKey()), "malformed");
   });
 
-  test("a changed digit, two swapped digits, and invented text are a `bad_checksum`", () => {
+  test("a typing error or invented text gives `bad_checksum`", () => {
     for (const [kind, issued, prefix] of [
       ["apiKey", newApiKey(), "svc_sk_"],
       ["clientId", newClientId(), "svc_client_"],
@@ -60,7 +60,7 @@ describe("credentials", () => {
     assert.ok(madeUp.every((text) => checkSpelling("apiKey", text) === "bad_checksum"));
   });
 
-  test("an API key is `svc_sk_` plus 64 hex digits, a client ID `svc_client_` plus 32", () => {
+  test("an API key has 64 hex digits after `svc_sk_`, a client ID 32 after `svc_client_`", () => {
     assert.match(newApiKey(), /^svc_sk_[0-9a-f]{64}$/);
     assert.match(newClientId(), /^svc_client_[0-9a-f]{32}$/);
     assert.match(newAccountId(), /^acc_[0-9a-f]{24}$/);
@@ -68,7 +68,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", newClientId()), "valid");
   });
 
-  test("an API key has 224 uniformly random bits, and a client ID has 96", () => {
+  test("an API key contains 224 random bits, and a client ID 96", () => {
     const drawn = 2_000;
     for (const [make, bits] of [
       [newApiKey, 224],
@@ -87,7 +87,7 @@ describe("credentials", () => {
     }
   });
 
-  test("the last 8 digits of a credential are the CRC-32 of the preceding text", () => {
+  test("the last 8 digits are the CRC-32 of the text before them", () => {
     // The checksums in these credentials were computed with Python's zlib.crc32. The first checksum
     // begins with a zero.
     assert.equal(
@@ -100,7 +100,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", "svc_client_0123456789abcdef012345673636ca68"), "valid");
   });
 
-  test("no two credentials are equal", () => {
+  test("two new credentials are never equal", () => {
     const made = Array.from({ length: 1000 }, () => [newApiKey(), newClientId(), newAccountId()]);
     assert.equal(new Set(made.flat()).size, 3000);
   });
@@ -109,7 +109,7 @@ describe("credentials", () => {
     assert.equal(apiKeyPrefix(`svc_sk_${hex(64)}`), "svc_sk_01234567");
   });
 
-  test("the digest of a credential is the SHA-256 of its text", () => {
+  test("the digest of a credential is its SHA-256 hash", () => {
     assert.equal(
       digestCredential("abc").toString("hex"),
       "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",

@@ -20,7 +20,7 @@ after(async () => {
 });
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`holders of credentials on ${dialect}`, () => {
+  describe(`findApiKey and findClientId on ${dialect}`, () => {
     const accountId = "acc_credentials";
     const [digest, next, clientDigest] = [randomBytes(32), randomBytes(32), randomBytes(32)];
     const holder = { accountId, number: 2, scopes: ["create", "read"], expiresAtMs: 7 };
@@ -53,12 +53,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => store.close());
 
-    test("no credential is found for an unknown digest", async () => {
+    test("an unknown credential is not found", async () => {
       assert.equal(await holders.findApiKey(randomBytes(32)), undefined);
       assert.equal(await holders.findClientId(randomBytes(32)), undefined);
     });
 
-    test("a key is found only as a key, and a client ID only as a client ID", async () => {
+    test("an API key is not found as a client ID, nor a client ID as an API key", async () => {
       assert.deepEqual(await holders.findApiKey(digest), holder);
       assert.deepEqual(await holders.findClientId(clientDigest), {
         accountId,
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await holders.findClientId(digest), undefined);
     });
 
-    test("a client ID is found with its origins, sorted by bytes", async () => {
+    test("findClientId returns the allowed origins in byte order", async () => {
       const origins = ["https://b.example", "https://a.example", "https://B.example"];
       await store.db
         .insertInto("origins")
@@ -79,7 +79,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await holders.findClientId(clientDigest))?.origins, origins.toSorted());
     });
 
-    test("a credential whose digest was replaced in its row is not found", async () => {
+    test("a replaced credential is not found", async () => {
       await store.db.updateTable("api_keys").set({ digest: next }).execute();
       assert.equal(await holders.findApiKey(digest), undefined);
       assert.deepEqual(await holders.findApiKey(next), holder);

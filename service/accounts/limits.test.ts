@@ -46,7 +46,7 @@ const implementations: Implementation[] = [
     open: (nowMs) => postgresLimiter(store, () => Math.round(nowMs() * 1000)),
   },
   {
-    name: "of its own while the shared one is away",
+    name: "that falls back to memory",
     runs: 500,
     open: (nowMs) => withLocalFallback(away, () => {}, memoryLimiter(nowMs)),
   },
@@ -68,10 +68,10 @@ const schedules = (policy: Policy) =>
 for (const { name, runs, open } of implementations) {
   for (const policy of Object.values(policies)) {
     const perSecond = 1000 / policy.intervalMs;
-    describe(`a limiter ${name} for ${perSecond} a second and bursts of ${policy.burst}`, () => {
+    describe(`a rate limiter ${name}: ${perSecond} per second, burst ${policy.burst}`, () => {
       const options = { numRuns: runs, seed: 11 };
 
-      test("a limiter refuses one request above the burst and says when to try again", async () => {
+      test("refuses the first request above the burst and says when to retry", async () => {
         let now = 5_000_000;
         const limiter = open(() => now);
         const key = newKey();
@@ -90,7 +90,7 @@ for (const { name, runs, open } of implementations) {
         assert.equal((await limiter.take(key, policy)).admitted, true);
       });
 
-      test("a limiter admits at most burst + rate · t + 1 requests in any t seconds", async () => {
+      test("admits at most burst + rate · t + 1 requests in any t seconds", async () => {
         const property = fc.asyncProperty(schedules(policy), async (schedule) => {
           let now = 1_000_000;
           const limiter = open(() => now);
@@ -114,7 +114,7 @@ for (const { name, runs, open } of implementations) {
         await fc.assert(property, options);
       });
 
-      test("a client that respects the rate is never refused", async () => {
+      test("never refuses a client that stays below the rate", async () => {
         const waits = fc.array(fc.integer({ min: 0, max: policy.intervalMs }), { maxLength: 60 });
         const property = fc.asyncProperty(waits, async (extraMs) => {
           let now = 1_000_000;
@@ -128,7 +128,7 @@ for (const { name, runs, open } of implementations) {
         await fc.assert(property, options);
       });
 
-      test("a refused request does not count toward the limit", async () => {
+      test("does not count refused requests", async () => {
         const property = fc.asyncProperty(schedules(policy), async (schedule) => {
           let now = 1_000_000;
           const limiter = open(() => now);
@@ -148,7 +148,7 @@ for (const { name, runs, open } of implementations) {
         await fc.assert(property, { ...options, numRuns: Math.ceil(runs / 3) });
       });
 
-      test("a limiter counts each key separately", async () => {
+      test("has a separate limit for each key", async () => {
         const limiter = open(() => 1_000_000);
         const [spent, fresh] = [newKey(), newKey()];
         const asked = Array.from({ length: policy.burst * 2 }, () => limiter.take(spent, policy));
@@ -160,8 +160,8 @@ for (const { name, runs, open } of implementations) {
   }
 }
 
-describe("two servers on one PostgreSQL", () => {
-  test("two servers share one limit, which uses the database's clock", async () => {
+describe("a rate limiter of two servers on one PostgreSQL", () => {
+  test("both servers share one limit", async () => {
     const servers = [postgresLimiter(store), postgresLimiter(other)];
     const key = newKey();
     const began = performance.now();
@@ -177,7 +177,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.ok(admitted <= policies.apiKey.burst + elapsedMs / policies.apiKey.intervalMs + 1);
   });
 
-  test("two servers never deadlock if they take many keys in opposite orders", async () => {
+  test("requests with many keys in opposite orders never deadlock", async () => {
     const servers = [postgresLimiter(store), postgresLimiter(other)];
     const names = Array.from({ length: 50 }, newKey);
     for (let round = 0; round < 20; round++) {
@@ -187,7 +187,7 @@ describe("two servers on one PostgreSQL", () => {
     }
   });
 
-  test("a clock that is set back by an hour does not lock out any client", async () => {
+  test("a clock that is set back by an hour locks out no client", async () => {
     let now = 10_000_000_000;
     const limiter = postgresLimiter(store, () => now * 1000);
     const key = newKey();
@@ -199,15 +199,15 @@ describe("two servers on one PostgreSQL", () => {
   });
 });
 
-test("a limiter rejects a database result that omits a key", () => {
+test("a rate limiter throws if the database returns no row for a key", () => {
   const limiter = postgresLimiter({ ...store, prepared: async () => [] });
   return assert.rejects(limiter.take(newKey(), policies.apiKey), {
     message: "the limiter's statement returned no row for a key",
   });
 });
 
-describe("a limiter whose store is down", () => {
-  test("a limiter whose store is down decides locally and counts each decision", async () => {
+describe("a rate limiter whose database is down", () => {
+  test("limits requests in memory and counts each such decision", async () => {
     let faults = 0;
     const down: Limiter = { take: () => Promise.reject(new Error("connection refused")) };
     const limiter = withLocalFallback(down, () => {

@@ -34,15 +34,15 @@ const was = ({ deployer, factory, periphery }: Awaited<ReturnType<typeof bring>>
   ...new Set(Object.values(periphery).map((each) => each.was)),
 ];
 
-describe("chain bring", () => {
-  test("`chain bring` refuses a chain without MCOPY and spends nothing", async () => {
+describe("`chain bring`", () => {
+  test("refuses a chain without MCOPY and spends nothing", async () => {
     await assert.rejects(
       bring(shanghai.rpcUrl, () => key),
       /does not support MCOPY/,
     );
   });
 
-  test("`chain bring` fails without showing secrets if a URL is invalid or silent", async () => {
+  test("shows no secrets if a URL is invalid or does not respond", async () => {
     await assert.rejects(
       bring("ftp://x", () => key),
       { message: "--rpc: expected an http or https URL, found other text (7 characters)" },
@@ -51,14 +51,14 @@ describe("chain bring", () => {
     await assert.rejects(silent, (error: Error) => !error.message.includes("secret-key"));
   });
 
-  test("`chain bring` requires a key only if a contract is missing", async () => {
+  test("needs a key only if a contract is missing", async () => {
     await assert.rejects(bring(chain.rpcUrl, noKey), /no key/);
     assert.equal(await codeAt(chain.rpcUrl), undefined);
     const missing = await missingPeriphery(openChainRpc([chain.rpcUrl]));
     assert.deepEqual(missing, ["collector", "conditions", "guards", "outcomeProof", "tip"]);
   });
 
-  test("`chain bring` deploys the deployer, the factory, and the periphery", async () => {
+  test("deploys all contracts on an empty chain", async () => {
     const brought = await bring(chain.rpcUrl, () => key);
     assert.deepEqual(was(brought), ["brought", "brought", "brought"]);
     assert.equal(brought.chainId, 31337);
@@ -66,11 +66,11 @@ describe("chain bring", () => {
     assert.deepEqual(await missingPeriphery(openChainRpc([chain.rpcUrl])), []);
   });
 
-  test("`chain bring` reports that all contracts exist and requires no key", async () => {
+  test("needs no key if all contracts exist", async () => {
     assert.deepEqual(was(await bring(chain.rpcUrl, noKey)), ["there", "there", "there"]);
   });
 
-  test("`chain bring` deploys only the missing contracts if the deployer exists", async () => {
+  test("deploys only the missing contracts", async () => {
     assert.deepEqual(was(await bring(withDeployer.rpcUrl, () => key)), [
       "there",
       "brought",
@@ -88,7 +88,7 @@ describe("readBringKey", () => {
     rmSync(directory, { recursive: true });
   });
 
-  test("readBringKey throws if the key file is empty or if BRING_KEY is unset", () => {
+  test("throws if the key file is empty or if BRING_KEY is not set", () => {
     writeFileSync(file, "\n");
     delete process.env.BRING_KEY;
     for (const from of [file, undefined])
@@ -99,7 +99,7 @@ describe("readBringKey", () => {
       });
   });
 
-  test("readBringKey refuses an invalid key and reports only the key's length", () => {
+  test("refuses an invalid key and shows only its length", () => {
     writeFileSync(file, `${key}0\n`);
     process.env.BRING_KEY = "secret";
     for (const [from, message] of [
@@ -109,7 +109,7 @@ describe("readBringKey", () => {
       assert.throws(() => readBringKey(from), { message });
   });
 
-  test("readBringKey prefers the file to BRING_KEY and accepts keys with or without 0x", () => {
+  test("prefers the file to BRING_KEY, and accepts keys with or without 0x", () => {
     writeFileSync(file, `${key.slice(2)}\n`);
     process.env.BRING_KEY = anvilKeys[1];
     assert.equal(readBringKey(file), key);

@@ -101,7 +101,7 @@ describe("a chains file", () => {
     });
   }
 
-  test("readChains throws `ChainsError` for a file that is missing or not JSON", () => {
+  test("readChains throws `ChainsError` if the file is missing or not JSON", () => {
     const file = join(directory, "chains.json");
     assert.throws(() => readChains(file), /chains\.json cannot be read: ENOENT/);
     writeFileSync(file, "[");
@@ -112,7 +112,7 @@ describe("a chains file", () => {
 describe("the shipped chains", () => {
   const shipped = readChains(new URL("../chains.json", import.meta.url).pathname);
 
-  test("every shipped chain lists USDC with 6 decimals and has EIP-55 addresses", () => {
+  test("every chain lists USDC with 6 decimals", () => {
     assert.ok(shipped.length >= 5);
     for (const { name, tokens, lookalikes } of shipped) {
       assert.equal(tokens.find(({ symbol }) => symbol === "USDC")?.decimals, 6, name);
@@ -130,14 +130,14 @@ describe("the shipped chains", () => {
     }
   });
 
-  test("a shipped chain's name ends with (testnet) only if the chain is a test network", () => {
+  test("only the names of test networks end with (testnet)", () => {
     const testing = [4801, 43_113, 80_002, 84_532, 763_373, 11_155_111, 11_155_420];
     for (const { chainId, name } of shipped)
       assert.equal(name.endsWith("(testnet)"), testing.includes(chainId), name);
     for (const id of testing) assert.ok(shipped.some(({ chainId }) => chainId === id));
   });
 
-  test("each shipped chain has an https explorer and at least two https RPC providers", () => {
+  test("every chain has an https block explorer and at least two RPC providers", () => {
     for (const { name, explorer, rpcUrls } of shipped) {
       assert.ok(new Set(rpcUrls.map((url) => new URL(url).hostname)).size >= 2, name);
       for (const url of [explorer, ...rpcUrls]) assert.match(url ?? "", /^https:/, name);

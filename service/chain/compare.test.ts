@@ -34,7 +34,7 @@ async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<
 const factory = `0x${"fa".repeat(20)}` as const;
 
 describe("compareEndpoints", () => {
-  test("compareEndpoints reports a conflicting block, but does not report a lag", async () => {
+  test("reports an endpoint with a conflicting block, but not one that lags behind", async () => {
     const urls = await Promise.all([nodeAt(100, "ab"), nodeAt(98, "cd"), nodeAt(98, "ab", false)]);
     const reports = await compareEndpoints({ chainId: 1, rpcUrls: urls, tokens: [] }, factory);
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe("compareEndpoints", () => {
     );
   });
 
-  test("compareEndpoints reports both endpoints if they contradict each other", async () => {
+  test("reports both of two endpoints that contradict each other", async () => {
     const rpcUrls = await Promise.all([nodeAt(9, "ab"), nodeAt(9, "cd")]);
     const reports = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe("compareEndpoints", () => {
     );
   });
 
-  test("compareEndpoints reports no differences for an endpoint that is silent", async () => {
+  test("reports no contradictions for an endpoint that does not respond", async () => {
     const rpcUrls = [await nodeAt(9, "ab"), "http://127.0.0.1:1"];
     const [, gone] = await compareEndpoints({ chainId: 1, rpcUrls, tokens: [] }, factory);
     assert.deepEqual(gone, {
@@ -77,7 +77,7 @@ describe("compareEndpoints", () => {
     });
   });
 
-  test("compareEndpoints reports the longest log range of each endpoint", async () => {
+  test("reports how many blocks of logs each endpoint returns at most", async () => {
     const server = createServer(async (request, response) => {
       let text = "";
       for await (const chunk of request) text += chunk;

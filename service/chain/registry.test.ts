@@ -46,7 +46,7 @@ async function open(chain: object, factory = { address: token, codeHash }) {
   return { chains, lines, ids: chains.listed().map(({ chainId }) => chainId) };
 }
 
-describe("logs an error and does not list a chain if its RPC", () => {
+describe("a chain is not listed, and an error is logged, if its RPC", () => {
   const wrong: [string, () => Promise<Awaited<ReturnType<typeof open>>>, RegExp][] = [
     [
       "belongs to a different chain",
@@ -100,19 +100,19 @@ test("rpcOf throws for a chain that is not in the chains file", async () => {
   assert.throws(() => chains.rpcOf(2), { message: "chain 2 is not known" });
 });
 
-describe("listed chains", () => {
-  test("the service lists a chain if its RPC confirms the chains file", async () => {
+describe("a chain is listed", () => {
+  test("if its RPC confirms the chains file", async () => {
     const { ids, lines } = await open({});
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "info");
   });
 
-  test("the service lists a chain that a second RPC confirms if the first is silent", async () => {
+  test("if its first RPC does not respond but the second confirms the chains file", async () => {
     const { ids } = await open({ rpcUrls: [silent, anvil.rpcUrl] });
     assert.deepEqual(ids, [31337]);
   });
 
-  test("the service lists a chain and logs a warning without a URL if no RPC answers", async () => {
+  test("with a warning in the log if no RPC responds", async () => {
     const { ids, lines } = await open({ rpcUrls: [`${silent}/secret-key`] });
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "warn");

@@ -72,13 +72,13 @@ function newsOf(...seen: (readonly [AddressStatus, Paid])[]) {
 }
 
 describe("compareStatuses", () => {
-  test("compareStatuses returns no event for an unchanged status or an incomplete amount", () => {
+  test("returns no event if nothing changed or the amount is incomplete", () => {
     for (const status of [unfunded, funded, executed, expired, late, returned, recovered])
       assert.deepEqual(typesOf(status, status), typesOf(status));
     assert.deepEqual(typesOf(unfunded, part, unfunded), []);
   });
 
-  test("compareStatuses returns `address.reverted`, then the state, after a reorg", () => {
+  test("returns `address.reverted` and the new state after a reorganization", () => {
     assert.deepEqual(typesOf(executed, funded), ["executed", "reverted", "funded"]);
     assert.deepEqual(typesOf(executed, unfunded), ["executed", "reverted"]);
     assert.deepEqual(typesOf(funded, part), ["funded", "reverted"]);
@@ -96,14 +96,14 @@ describe("compareStatuses", () => {
     assert.deepEqual(typesOf(returned, other).slice(2), ["reverted", "executed", "recovered"]);
   });
 
-  test("compareStatuses reports each observed state once, and no other state", () => {
+  test("returns each new state once, and no state that was not observed", () => {
     assert.deepEqual(typesOf(part, funded, executed), ["funded", "executed"]);
     assert.deepEqual(typesOf(executed), ["executed"]);
     assert.deepEqual(typesOf(part, expired, recovered), ["expired", "recovered"]);
     assert.deepEqual(typesOf(recovered), ["recovered"]);
   });
 
-  test("compareStatuses returns `surplus` for leftover and late money only", () => {
+  test("returns `surplus` for money left after an execution and for late money", () => {
     const over = statusOf({ state: "executed", execution: execution(1, "5") });
     assert.deepEqual(typesOf(over), ["executed", "surplus"]);
     assert.deepEqual(typesOf(executed, late), ["executed", "surplus"]);
@@ -115,7 +115,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(typesOf(recovered, lateAfter), ["recovered", "surplus"]);
   });
 
-  test("compareStatuses omits a log whose amount was reported as balance growth", () => {
+  test("reports a payment once if its log arrives after the balance has grown", () => {
     const all = paidBy([]);
     const amountsOf = (...seen: Parameters<typeof newsOf>) =>
       newsOf(...seen).flatMap(({ payment }) => (payment ? [payment.amount] : []));
@@ -129,7 +129,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(amountsOf([funded, all], [more, both], [again, both]), ["100", "30", "100"]);
   });
 
-  test("compareStatuses reports a log of equal amount from another payment or token", () => {
+  test("reports another payment of the same amount, and a payment in another token", () => {
     const twice = statusOf({ state: "funded", balance: "200" });
     const seen = newsOf([funded, paidBy([])], [twice, paidBy([payment(1, "100")])]);
     assert.deepEqual(

@@ -27,11 +27,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     factsOf,
   } = await openEvents(dialect);
 
-  describe(`address.payment, on ${dialect}`, () => {
+  describe(`the event \`address.payment\`, on ${dialect}`, () => {
     const kinds = async (account: string) =>
       (await payments(account)).map(({ amount, kind, isLate }) => [amount, kind, isLate]);
 
-    test("an unpaid address, or an intent of another chain, gets no payment event", async () => {
+    test("is not sent for an unpaid address or an intent of another chain", async () => {
       const [record, elsewhere] = [await world.newRecord(), await world.newRecord({ chainId: 10 })];
       const accounts = [await create(record), await create(elsewhere)];
       await world.pay(elsewhere.address, 100n);
@@ -40,7 +40,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const account of accounts) assert.deepEqual(await events(account), []);
     });
 
-    test("of 1,000 payments of one unit, 32 are reported, and then the real payment", async () => {
+    test("is sent for a real payment even after 1,000 payments of one unit", async () => {
       const record = await world.newRecord({ amount: "1000" });
       const account = await create(record);
       await world.pay(record.address, 1n);
@@ -60,7 +60,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await kept(record.address)).length, paymentsMax + 1);
     });
 
-    test("the service reports a payment even if an invented log has the same index", async () => {
+    test("is sent for a real payment even if a false log has the same index", async () => {
       const record = await world.newRecord({ amount: "1000" });
       const account = await create(record);
       await world.pay(record.address, 1000n);
@@ -99,7 +99,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a large payment is reported despite dust and payments in other tokens", async () => {
+    test("is sent for a large payment despite dust and other tokens", async () => {
       const record = await world.newRecord({ amount: "1000000000" });
       const account = await create(record);
       await world.pay(record.address, 1n);
@@ -128,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(reported.filter((amount) => amount === "25000000").length, 2);
     });
 
-    test("at most 16 of 20 payments of native coin are reported after an execution", async () => {
+    test("is sent for at most 16 payments of native coin after an execution", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -146,7 +146,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(coin.map(({ isLast }) => isLast).indexOf(true), 15);
     });
 
-    test("a payment is `partial`, `other_token`, `requested`, or `surplus`", async () => {
+    test("says if the payment is `partial`, `other_token`, `requested`, or `surplus`", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const other = await world.newToken();
@@ -180,7 +180,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
     });
 
-    test("a look-alike is reported as `wrong_token` and does not count as paid", async () => {
+    test("marks a look-alike token as `wrong_token`, which does not count as paid", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const { transactionHash } = await world.pay(record.address, 100n, lookalike);
@@ -200,7 +200,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("the service reports the requested token despite a flood of a look-alike", async () => {
+    test("is sent for the requested token despite a flood of look-alikes", async () => {
       const [record, other] = [await world.newRecord(), await world.newRecord()];
       const [account, others] = [await create(record), await create(other)];
       await world.pay(record.address, 100n);
@@ -222,7 +222,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kinds(others), [["100", "requested", false]]);
     });
 
-    test("the service reports a late payment before it reports `recovered`", async () => {
+    test("is sent for a late payment before `address.recovered`", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 300;
       const [done, over] = [
@@ -265,7 +265,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(recovered?.data.paymentsOmitted, 0);
     });
 
-    test("a payment before the create request is reported once, without a payer", async () => {
+    test("is sent once, without a payer, for a payment before the create request", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       await world.mine(8);
@@ -284,7 +284,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await factsOf(record, reported), ["held"]);
     });
 
-    test("an undone payment is reported as `reverted`, and again in its new block", async () => {
+    test("is sent again for the new block after a reorganization", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.mine(1);

@@ -33,8 +33,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     types,
   } = await openEvents(dialect);
 
-  describe(`events, on ${dialect}`, () => {
-    test("events are reported once, and only for marked addresses of this chain", async () => {
+  describe(`events about an address, on ${dialect}`, () => {
+    test("are sent once, and only if the intent is for this chain", async () => {
       const record = await world.newRecord();
       const elsewhere = await world.newRecord({ chainId: 10 });
       const [a, b] = [await create(record), await create(elsewhere)];
@@ -50,7 +50,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await moved(a), [["100", "0", "0", 1, 0, 0]]);
     });
 
-    test("nothing is reported if the transaction that marks an address rolls back", async () => {
+    test("are not sent if the transaction that requests them rolls back", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -63,7 +63,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("events report `funded`, `executed`, `surplus`, and `recovered` in order", async () => {
+    test("report `funded`, `executed`, `surplus`, and `recovered` in order", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const address = fromHex(record.address);
@@ -114,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const { id } of events) assert.ok(enqueued.includes(id));
     });
 
-    test("the service finds another sender's execution after 15 s without a mark", async () => {
+    test("report another sender's execution after 15 s", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -128,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded", "executed"]);
     });
 
-    test("each account gets reports after the confirmations that it chose", async () => {
+    test("are sent after the confirmations that each account chose", async () => {
       const record = await world.newRecord();
       const first = await create(record);
       const later = await create(record);
@@ -145,7 +145,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(later), ["funded"]);
     });
 
-    test("a reorganization is reported as `reverted` and then the current state", async () => {
+    test("report `reverted` and the current state after a reorganization", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -179,7 +179,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return account;
     };
 
-    test("the service reports nothing from a block that the loop has not read", async () => {
+    test("are not sent for blocks that the service has not read yet", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await follow();
@@ -191,7 +191,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("nothing is reported if the node's block differs from the loop's block", async () => {
+    test("are not sent if a node shows another block at the same height", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;
       chain.blockAt = async (number) => ({
@@ -206,7 +206,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("the service reports nothing if the node has lost the block", async () => {
+    test("are not sent if the node has lost the block", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;
       let asked = 0;
@@ -219,7 +219,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("the service reports nothing from a block that is replaced during the read", async () => {
+    test("are not sent if the block is replaced during the read", async () => {
       const account = await paidToBeRead();
       const { readAt } = chain;
       chain.readAt = async (subject, at) => {
@@ -235,7 +235,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("the service makes a watch due only if it was observed in a replaced block", async () => {
+    test("a reorganization rechecks only addresses that were read in replaced blocks", async () => {
       const chainId = 7;
       const watch = (number: number) => ({
         ...{ account_id: `acc_${number % 3}`, address: Buffer.alloc(20, 7), chain_id: chainId },
@@ -255,7 +255,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("watches").where("chain_id", "=", chainId).execute();
     });
 
-    test("a record that derives another address does not affect other records", async () => {
+    test("a record with a wrong address does not affect other addresses", async () => {
       const [good, bad] = [await world.newRecord(), await world.newRecord()];
       const account = await create(good);
       const terms = fromHex((await world.newRecord()).terms);
@@ -273,7 +273,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("an address that is marked during a failed read of its status remains due", async () => {
+    test("are not lost if a payment arrives while the status cannot be read", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await mark(record.address);
@@ -294,7 +294,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("the event `expired` follows the chain's clock if the address has money", async () => {
+    test("report `expired` when the chain's clock passes the expiration time", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 600;
       const record = await world.newRecord({ expirationTimestamp });
@@ -315,7 +315,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await factsOf(record, await newsOf(account)), ["outdated", "recovered"]);
     });
 
-    test("the size of an event is limited, regardless of the number of recoveries", async () => {
+    test("have a limited size even after many recoveries", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -332,7 +332,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(data.recoveriesOmitted, 10);
     });
 
-    test("events are deleted after 30 days, and their positions are not reused", async () => {
+    test("are deleted after 30 days, and their positions are not reused", async () => {
       const record = await world.newRecord({
         expirationTimestamp: Number((await world.client.getBlock()).timestamp) + 90 * 86_400,
       });

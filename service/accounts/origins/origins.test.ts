@@ -272,9 +272,9 @@ const requests: [origin: string, allowedBy: string | undefined][] = [
   ["http://127.0.0.1:5173", "http://127.0.0.1:5173"],
 ];
 
-describe("an entry of the list of origins", () => {
+describe("an entry in the list of allowed origins", () => {
   for (const [entry, code] of refused) {
-    test(`${code}: ${JSON.stringify(entry)?.slice(0, 60)} is refused`, () => {
+    test(`${JSON.stringify(entry)?.slice(0, 60)} is refused with ${code}`, () => {
       const verdict = judgeOrigin(entry);
       assert.ok("code" in verdict, `accepted as ${JSON.stringify(verdict)}`);
       assert.ok(code.split("-or-").includes(verdict.code), `${verdict.code}: ${verdict.message}`);
@@ -289,7 +289,7 @@ describe("an entry of the list of origins", () => {
     });
   }
 
-  test("an accepted entry of the origins keeps its form", () => {
+  test("a stored entry does not change if it is parsed again", () => {
     const piece = fc.constantFrom(
       ..."*.:/@ü-_0x7f?#a ",
       ..."https:// http:// *. example com localhost 127.0.0.1 [::1] ü 443 3000 :8443".split(" "),
@@ -308,14 +308,14 @@ describe("an entry of the list of origins", () => {
   });
 });
 
-describe("a request's origin", () => {
+describe("the origin of a request", () => {
   for (const [origin, allowedBy] of requests) {
     test(`${JSON.stringify(origin).slice(0, 60)} matches ${allowedBy ?? "nothing"}`, () => {
       assert.equal(findAllowing(origin, allowed), allowedBy);
     });
   }
 
-  test("no origin matches an empty list of origins", () => {
+  test("no origin matches an empty list", () => {
     for (const [origin] of requests) assert.equal(findAllowing(origin, []), undefined);
   });
 
@@ -326,7 +326,7 @@ describe("a request's origin", () => {
     }
   });
 
-  test("the explanation of an entry names origins that it really allows or refuses", () => {
+  test("the examples in an explanation are really allowed or refused", () => {
     for (const [, canonical] of accepted) {
       const { matches, matchesNot } = explainOrigin(canonical);
       for (const origin of matches) {
@@ -342,10 +342,10 @@ describe("a request's origin", () => {
   });
 });
 
-describe("a list of origins", () => {
+describe("a list of allowed origins", () => {
   const many = (count: number) => Array.from({ length: count }, (_, i) => `https://a${i}.example`);
 
-  test("`too_many`: a list with a 21st origin is refused", () => {
+  test("a 21st origin is refused with `too_many`", () => {
     const result = canonicalList(many(21));
     assert.deepEqual(
       result.issues?.map((issue) => issue.code),
@@ -353,12 +353,12 @@ describe("a list of origins", () => {
     );
   });
 
-  test("a list accepts 20 origins and counts other spellings of an origin once", () => {
+  test("20 origins are accepted; two spellings of one origin count once", () => {
     const result = canonicalList([...many(20), "https://A0.example:443/"]);
     assert.deepEqual(result.origins, many(20));
   });
 
-  test("a list of origins reports every refused origin with its index", () => {
+  test("every refused origin is reported with its index", () => {
     const result = canonicalList(["https://a.example", "https://*.com", "http://b.example"]);
     assert.deepEqual(
       result.issues?.map(({ path, code }) => [path, code]),

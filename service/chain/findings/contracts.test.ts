@@ -13,12 +13,12 @@ const calls = [{ target, function: "visit()", args: [] }];
 const payToken = { target: token, function: "pay()", args: [] };
 const subject = { address: token, intent: { token, calls } as unknown as Intent };
 
-describe("notes", () => {
-  test("notesOf returns no notes for contracts that cannot change", () => {
+describe("notesOf", () => {
+  test("returns no notes if no contract can change", () => {
     assert.deepEqual(notesOf(subject, new Map([[token, "0x6001"]]), new Map()), []);
   });
 
-  test("notesOf returns `token_may_change` or `target_may_change` for a proxy", () => {
+  test("returns `token_may_change` or `target_may_change` for a proxy", () => {
     const codes = new Map<Hex, Hex>([
       [token, proxy],
       [target, proxy],
@@ -33,7 +33,7 @@ describe("notes", () => {
     );
   });
 
-  test("notesOf returns `token_may_change` or `target_may_change` for a pausable contract", () => {
+  test("returns `token_may_change` or `target_may_change` for a pausable contract", () => {
     for (const isPaused of [true, false]) {
       for (const [contract, code] of [
         [token, "token_may_change"],
@@ -46,7 +46,7 @@ describe("notes", () => {
     }
   });
 
-  test("notesOf returns only one note for each contract, even for a pausable proxy", () => {
+  test("returns one note per contract, even for a pausable proxy", () => {
     const twice = { ...subject, intent: { ...subject.intent, calls: [...calls, payToken] } };
     const can = new Map([token, target].map((contract) => [contract, false]));
     assert.deepEqual(
@@ -56,8 +56,8 @@ describe("notes", () => {
   });
 });
 
-describe("the code of a contract", () => {
-  test("canMoveTokens returns false for code without calls or with only `transferFrom`", () => {
+describe("canMoveTokens", () => {
+  test("returns false for code without calls, or with only `transferFrom`", () => {
     assert.equal(canMoveTokens("0x00"), false);
     // PUSH4 of transferFrom, CALL.
     assert.equal(canMoveTokens("0x6323b872dd5af1"), false);
@@ -65,14 +65,14 @@ describe("the code of a contract", () => {
     assert.equal(canMoveTokens("0x63a9059cbb60f1"), false);
   });
 
-  test("canMoveTokens returns true for `transfer`, copied calldata, and delegated calls", () => {
+  test("returns true for `transfer`, copied calldata, and delegated calls", () => {
     assert.equal(canMoveTokens("0x63a9059cbb5af1"), true);
     assert.equal(canMoveTokens("0x375af1"), true);
     assert.equal(canMoveTokens("0x5af4"), true);
     assert.equal(isProxy(proxy), true);
   });
 
-  test("canMoveTokens ignores solc's metadata", () => {
+  test("ignores the metadata that solc adds to the code", () => {
     const metadata = "a264697066735822f4f1"; // An IPFS hash may contain any byte.
     const length = (metadata.length / 2).toString(16).padStart(4, "0");
     assert.equal(canMoveTokens(`0x6000${metadata}${length}`), false);

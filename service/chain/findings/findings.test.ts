@@ -374,8 +374,8 @@ async function blocked(
   return record({ token, ...change(stranger, token) });
 }
 
-describe("findings", () => {
-  test("every code of a finding has a trap, except three codes that other files test", () => {
+describe("findings of a check", () => {
+  test("every kind of finding is tested in this file, except three", () => {
     // http/create/check.test.ts tests the finding that needs the store. recovery.test.ts tests the
     // findings that need a second chain or many transactions.
     const apart = [
@@ -388,28 +388,28 @@ describe("findings", () => {
   });
 
   for (const { code, at, trap, twin } of pairs) {
-    test(`${code}: a check finds the trap at its path and suggests a remedy`, async () => {
+    test(`${code} is found and comes with a remedy`, async () => {
       const findings = await check(await trap());
       assert.ok(codesOf(findings).includes(code), `found ${JSON.stringify(findings)}`);
       assert.equal(placeOf(findings, code), at);
       for (const { message, cure } of findings) assert.ok(message.length > 10 && cure.length > 10);
     });
 
-    test(`${code}: a check finds nothing in a similar intent, which then executes`, async () => {
+    test(`${code} is not found in a similar intent that executes`, async () => {
       const innocent = await twin();
       assert.deepEqual(await check(innocent), []);
       await payAndExecute(innocent);
     });
   }
 
-  test("a check returns no finding if an approval of the Collector can remain", async () => {
+  test("nothing is found if an approval of the Collector contract can remain", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const [least, most] = [BigInt(amount), BigInt(amount) + 1n];
     const parts = payWithTolerance({ token: world.token, recipient: shop, least, most });
     assert.deepEqual(await check(await record(parts)), []);
   });
 
-  test("a check reports `target_may_change` as a note if a target can pause", async () => {
+  test("a target that can be paused causes a note, `target_may_change`", async () => {
     const pausing = await fiat();
     const to = (target: Hex) =>
       record({ calls: [transfer(world.token), transfer(target, shop, "0")] });
@@ -422,13 +422,13 @@ describe("findings", () => {
     assert.deepEqual((await checkAt(await to(await odd("NoZeroApproveToken")))).notes, []);
   });
 
-  test("a check finds an amount with more decimals than the token has", async () => {
+  test("an amount with more decimals than the token has is found", async () => {
     const findings = await check(await record({ amount: "25000000000000000000" }));
     const found = findings.find(({ code }) => code === "amount_decimals");
     assert.equal(found?.cure, "for 25 DMO, write 25000000");
   });
 
-  test("a check reports all findings except three if the node lacks `eth_simulateV1`", async () => {
+  test("all except three findings work without `eth_simulateV1`", async () => {
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
       return ask(method, params);

@@ -126,7 +126,7 @@ describe("generated intents", () => {
     }
   }
 
-  test(`at least 99.5 % of the intents without findings execute (${count} intents)`, async (t) => {
+  test(`at least 99.5 % of ${count} intents without findings execute`, async (t) => {
     const chain = { ...world.chain, tokens, executionGasMax: 1_000_000 };
     const check = openChecks({ ...chain, confirmations: 12, paymentConfirmations: 0 });
     const ran = { clean: 0, doubtful: 0 };

@@ -37,48 +37,48 @@ async function doubtsOf(recovery: Hex, others: OtherChain[] = []) {
 const codesOf = (list: readonly { code: string }[]) => list.map(({ code }) => code);
 
 describe("recovery_looks_like_exchange", () => {
-  test("an account that has sent 10,000 transactions looks like an exchange", async () => {
+  test("is reported for an account with 10,000 transactions", async () => {
     await world.client.setNonce({ address: accounts.sender, nonce: 10_000 });
     const { findings } = await doubtsOf(accounts.sender);
     assert.deepEqual(codesOf(findings), ["recovery_looks_like_exchange"]);
     assert.match(findings[0]!.message, /has sent 10000 transactions/);
   });
 
-  test("an account that has sent 9,999 transactions does not look like an exchange", async () => {
+  test("is not reported for an account with 9,999 transactions", async () => {
     await world.client.setNonce({ address: accounts.other, nonce: 9999 });
     assert.deepEqual((await doubtsOf(accounts.other)).findings, []);
   });
 });
 
 describe("recovery_without_code_on", () => {
-  test("a check names the chain without the contract in `recovery_without_code_on`", async () => {
+  test("names the chain on which the contract is missing", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.match(findings[0]!.message, /not on Second, where/);
     assert.deepEqual(notes, []);
   });
 
-  test("a check reports nothing if the recovery contract is on the other chain too", async () => {
+  test("is not reported if the contract exists on the other chain too", async () => {
     const same = { name: "Same", rpc: openChainRpc([world.rpcUrl]) };
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [same]);
     assert.deepEqual([findings, notes], [[], []]);
   });
 
-  test("a check does not report `recovery_without_code_on` for an account with a key", async () => {
+  test("is not reported for an account with a private key", async () => {
     assert.deepEqual((await doubtsOf(accounts.other, [second])).findings, []);
     const delegating = await world.withCode(`0xef0100${world.target.slice(2).toLowerCase()}`);
     const { findings } = await doubtsOf(delegating, [second]);
     assert.ok(!codesOf(findings).includes("recovery_without_code_on"));
   });
 
-  test("a check adds the note `recovery_unmeasured` if another chain is silent", async () => {
+  test("becomes the note `recovery_unmeasured` for a chain that does not respond", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [silent, second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.deepEqual(codesOf(notes), ["recovery_unmeasured"]);
     assert.match(notes[0]!.message, /^Silent did not respond/);
   });
 
-  test("a check adds the note `recovery_unmeasured` after 2 s without a response", async () => {
+  test("becomes the note `recovery_unmeasured` after 2 s without a response", async () => {
     const recovery = await world.withCode(walletCode);
     const slow = async (method: string, params: unknown[], ask: Ask) => {
       if (method === "eth_getCode") await sleep(4000);
@@ -92,7 +92,7 @@ describe("recovery_without_code_on", () => {
     });
   });
 
-  test("a check looks for the code of `recovery` on at most 16 other chains", async () => {
+  test("is checked on at most 16 other chains", async () => {
     const many = Array.from({ length: 20 }, (_, index) => ({ ...second, name: `C${index + 1}.` }));
     const { findings } = await doubtsOf(await world.withCode(walletCode), many);
     assert.match(findings[0]!.message, /C16\./);

@@ -12,7 +12,7 @@ import { openNetwork } from "./network.ts";
 const hash = `0x${"11".repeat(32)}`;
 const block = { number: "0x5", hash, parentHash: hash, timestamp: "0x5", baseFeePerGas: "0x1" };
 
-test("the service calls an endpoint last that contradicted others, and reports it", async () => {
+test("an endpoint that contradicted other endpoints is reported and then called last", async () => {
   const asked: string[] = [];
   const events: NetworkEvent[] = [];
   let nowMs = 0;
@@ -51,7 +51,7 @@ test("the service calls an endpoint last that contradicted others, and reports i
   assert.deepEqual(await whoIsAsked(), ["liar", "one", "two"], "half of its points are forgotten");
 });
 
-test("the service reports `rpc_wrong_chain` and reads nothing from this endpoint", async () => {
+test("an endpoint of another chain is reported as `rpc_wrong_chain` and not used", async () => {
   const events: NetworkEvent[] = [];
   const ask: Endpoint["ask"] = async (calls) =>
     calls.map(({ method }) => ({ result: method === "eth_chainId" ? "0x2" : block }));
@@ -67,13 +67,13 @@ test("the service reports `rpc_wrong_chain` and reads nothing from this endpoint
   assert.deepEqual(events, [{ kind: "rpc_wrong_chain", rpc: "stray", found: 2 }]);
 });
 
-describe("the log range of an endpoint", () => {
+describe("the number of blocks in a log query to an endpoint", () => {
   const opened = () => openRecord({ name: "one", ask: async () => [] });
   const shown = (record: ReturnType<typeof opened>, times: number) => {
     for (let i = 0; i < times; i++) recordLogsShown(record, record.logs.rangeBlocks, 5000);
   };
 
-  test("a log range grows again only after 17, 33, … and at most 257 accepted queries", () => {
+  test("grows only after more and more accepted queries, at most 257", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     const waits: number[] = [];
@@ -88,14 +88,14 @@ describe("the log range of an endpoint", () => {
     assert.deepEqual(waits, [1, 17, 33, 65, 129, 257, 257]);
   });
 
-  test("a log range does not grow after queries that are shorter than the range", () => {
+  test("does not grow after queries for fewer blocks", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     for (let i = 0; i < 100; i++) recordLogsShown(record, 1, 5000);
     assert.equal(record.logs.rangeBlocks, 10);
   });
 
-  test("a log range recovers from a stated limit of one block", () => {
+  test("grows back after the endpoint stated a limit of one block", () => {
     const record = opened();
     shrinkLogRange(record, 2000, 1);
     assert.equal(record.logs.rangeBlocks, 1);
@@ -103,7 +103,7 @@ describe("the log range of an endpoint", () => {
     assert.equal(record.logs.rangeBlocks, 5000);
   });
 
-  test("a log range is halved if the endpoint refuses a range that it accepted before", () => {
+  test("is halved if the endpoint refuses a number that it accepted before", () => {
     const record = opened();
     shown(record, 1);
     shrinkLogRange(record, 2000);

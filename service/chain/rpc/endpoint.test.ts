@@ -45,7 +45,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
       60_000,
     ],
   ] as const) {
-    test(`${what} fails the request, and the message does not contain the URL`, async () => {
+    test(`${what} fails the request, and the error message omits the URL`, async () => {
       answer = () => given;
       // Only the rate-limit case has a short `patienceMs`, because the other cases could fail with
       // the same message on a slow machine.
@@ -57,7 +57,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   }
 
-  test("an RPC client aborts an endless response at 32 MB, and records the failure", async () => {
+  test("an endless response is aborted at 32 MB and counts as a failure", async () => {
     let sent = 0;
     server.removeAllListeners("request");
     server.on("request", (request, response) => {
@@ -76,7 +76,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.ok(sent < 2 ** 27, `${sent} bytes were taken`);
   });
 
-  test("an RPC client sends the user name and password of a URL", async () => {
+  test("the user name and password in a URL are sent", async () => {
     answer = (body) => [body].flat().map(echo)[0];
     const sent: (string | undefined)[] = [];
     server.prependListener("request", ({ headers }) => sent.push(headers.authorization));
@@ -87,7 +87,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(sent, [`Basic ${Buffer.from("us@er:p:w").toString("base64")}`, undefined]);
   });
 
-  test("an RPC client requests a missing answer again, and then fails", async () => {
+  test("a missing answer is requested again once", async () => {
     const asked: string[] = [];
     answer = (body) => {
       const batch = [body].flat();
@@ -115,7 +115,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     await assert.rejects(endpoint.ask([...calls, ...calls]), failure("b"));
   });
 
-  test("an RPC client throws `ChainUnavailable` for a response of more than 32 MiB", async () => {
+  test("a response above 32 MiB throws `ChainUnavailable`", async () => {
     answer = () => "x".repeat(2 ** 25);
     await assert.rejects(httpEndpoint("one", url, { timeoutMs: 30_000 }).ask(calls), {
       name: "ChainUnavailable",
@@ -123,7 +123,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   });
 
-  test("an RPC client returns the error of a call only for that call", async () => {
+  test("an error response to one call does not affect other calls of a batch", async () => {
     const error = { code: 3, message: "execution reverted", data: "0x01" };
     answer = (batch) =>
       (batch as Call[]).map((call) => (call.id === 1 ? { id: 1, error } : echo(call)));
@@ -131,13 +131,13 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(answers, [{ result: "a" }, { error }, { result: "c" }]);
   });
 
-  test("an RPC client returns answers in the order of the calls", async () => {
+  test("answers are returned in the order of the calls", async () => {
     answer = (batch) => (batch as Call[]).map(echo).reverse();
     const answers = await httpEndpoint("one", url, { timeoutMs: 60_000 }).ask(calls);
     assert.deepEqual(answers, [{ result: "a" }, { result: "b" }, { result: "c" }]);
   });
 
-  test("an RPC client sends no further batch to an endpoint that has refused a batch", async () => {
+  test("an endpoint that refuses batches gets single calls", async () => {
     let batches = 0;
     answer = (body) => {
       if (!Array.isArray(body)) return echo(body);
@@ -182,14 +182,14 @@ function onVirtualClock(answer: Answering, callsPerSecond?: number) {
   return { ask: endpoint.ask, clock, pace, requests };
 }
 
-describe("the rate limits of a provider", () => {
+describe("the rate limit of a provider", () => {
   const call = (method: string) => ({ method, params: [] });
   const many = (count: number, method = "eth_call") =>
     Array.from({ length: count }, () => call(method));
   const fine: Answering = (calls) => calls.map(({ method }) => ({ result: method }));
 
   for (const reason of ["429 Too Many Requests", "rate limit exceeded", "internal error"]) {
-    test(`a revert with the reason "${reason}" is a result and slows no request`, async () => {
+    test(`a revert with the reason "${reason}" does not slow requests`, async () => {
       const message = `execution reverted: ${reason}`;
       const data = "0x08c379a0";
       const { ask, clock, requests } = onVirtualClock((calls) =>
@@ -244,7 +244,7 @@ describe("the rate limits of a provider", () => {
   });
 
   for (const retryAfter of ["86400", "Fri, 01 Jan 2099 00:00:00 GMT"]) {
-    test(`a client retries an endpoint a minute after "Retry-After: ${retryAfter}"`, async () => {
+    test(`an endpoint is called again a minute after "Retry-After: ${retryAfter}"`, async () => {
       let isLimited = true;
       const date = "Thu, 26 Nov 2026 00:00:00 GMT";
       const { ask, clock, pace, requests } = onVirtualClock((calls) =>
@@ -291,7 +291,7 @@ describe("the rate limits of a provider", () => {
     assert.deepEqual([requests.length, clock.ms], [41, 41 * 3]);
   });
 
-  test("an RPC client accepts responses whose IDs are strings", async () => {
+  test("responses may have IDs that are strings", async () => {
     const { ask } = onVirtualClock((calls) => ({
       body: calls.map(({ method }, id) => ({ id: String(id), result: method })),
     }));
@@ -299,7 +299,7 @@ describe("the rate limits of a provider", () => {
     assert.deepEqual(await ask([call("a")]), [{ result: "a" }]);
   });
 
-  test("an RPC client retries if a header is not found", async () => {
+  test("a call is retried if the node answers that a header was not found", async () => {
     let asked = 0;
     const { ask } = onVirtualClock((calls) =>
       calls.map(({ method }) =>

@@ -50,13 +50,13 @@ function follower({ heads }: ReturnType<typeof node>) {
 }
 
 describe("the newest block of a chain", () => {
-  test("the service throws `ChainUnavailable` if the node returns no newest block", () =>
+  test("a node that returns no block throws `ChainUnavailable`", () =>
     assert.rejects(openHeads(async () => null, Date.now).read(), {
       name: "ChainUnavailable",
       message: "the node has no block",
     }));
 
-  test("readers within a tenth of a second share one request for the newest block", async () => {
+  test("readers within a tenth of a second share one request", async () => {
     const { asked, heads, mine } = node();
     await Promise.all([heads.read(), heads.read(), heads.at(async ({ number }) => number)]);
     assert.equal((await heads.read()).number, 1);
@@ -67,7 +67,7 @@ describe("the newest block of a chain", () => {
     assert.equal(asked.times, 2);
   });
 
-  test("a call that this process refuses does not request the newest block again", async () => {
+  test("is not requested again for a call that this process refused to send", async () => {
     const { asked, heads } = node();
     const refuse = () => Promise.reject(new CallsSpent("enough"));
     for (let i = 0; i < 20; i++) await assert.rejects(heads.at(refuse), CallsSpent);
@@ -76,7 +76,7 @@ describe("the newest block of a chain", () => {
     assert.equal(asked.times, 2);
   });
 
-  test("the newest block is not requested while a loop reports each new block", async () => {
+  test("is not requested while another part of the service reports each new block", async () => {
     const chain = node();
     const { asked, heads, block, mine } = chain;
     heads.note(block());
@@ -98,7 +98,7 @@ describe("the newest block of a chain", () => {
     stop();
   });
 
-  test("the newest block is requested when it is due if blocks arrive regularly", async () => {
+  test("is requested only when due if blocks arrive regularly", async () => {
     const chain = node();
     const { asked, mine } = chain;
     const { numbers, stop } = follower(chain);
@@ -117,7 +117,7 @@ describe("the newest block of a chain", () => {
     stop();
   });
 
-  test("the service requests the newest block again if a reported block is replaced", async () => {
+  test("is requested again if a reported block was replaced", async () => {
     const { asked, heads, block, mine } = node();
     heads.note(block());
     mine();
@@ -131,7 +131,7 @@ describe("the newest block of a chain", () => {
     assert.deepEqual([seen, asked.times], [[1, 2], 2]);
   });
 
-  test("a failed request for the newest block is repeated after a tenth of a second", async () => {
+  test("is requested again a tenth of a second after a failed request", async () => {
     let [times, isAway] = [0, true];
     const request = async () => {
       times++;

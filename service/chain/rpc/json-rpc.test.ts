@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { blockOf, hexData, quantity } from "./json-rpc.ts";
 
-describe("the responses of a node", () => {
+describe("a node's response", () => {
   const hash = `0x${"ab".repeat(32)}`;
   const block = { number: "0x1", hash, parentHash: hash, timestamp: "0x2" };
   const refusals: [name: string, read: () => unknown, message: string][] = [
@@ -12,11 +12,11 @@ describe("the responses of a node", () => {
     ["an odd number of hex digits", () => hexData("0x1"), 'wanted hex, found "0x1"'],
   ];
   for (const [name, read, message] of refusals) {
-    test(`the response parser throws \`ChainUnavailable\` for ${name}`, () =>
+    test(`${name} throws \`ChainUnavailable\``, () =>
       assert.throws(read, { name: "ChainUnavailable", message }));
   }
 
-  test("the response parser accepts a block without fees and gas limits", () => {
+  test("a block without fees and gas limits is accepted", () => {
     const { baseFee, gasLimit } = blockOf(block);
     assert.deepEqual([baseFee, gasLimit], [0n, 30_000_000n]);
   });

@@ -48,15 +48,15 @@ async function start(context: TestContext, more: Partial<HeadWaitOptions> = {}) 
   };
 }
 
-describe("waits that follow a chain's new heads", () => {
-  test("a wait for a block ends at its timeout if no socket reports blocks", async () => {
+describe("a wait for a new block", () => {
+  test("ends at its timeout if no WebSocket reports blocks", async () => {
     const { signal } = new AbortController();
     const heads = followHeads(["ws://127.0.0.1:1"], { stopping: signal, quietMs: long });
     await heads.wait(5);
     await followHeads([], { stopping: signal, quietMs: long }).wait(5);
   });
 
-  test("a wait for a block lasts until the next block if a socket is open", async (context) => {
+  test("ends at the next block while a WebSocket is open", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const waiting = world.heads.wait(1);
@@ -65,7 +65,7 @@ describe("waits that follow a chain's new heads", () => {
     await waiting;
   });
 
-  test("a wait for a block ends at its timeout while the socket is closed", async (context) => {
+  test("ends at its timeout while the WebSocket is closed", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const before = world.opened();
@@ -74,7 +74,7 @@ describe("waits that follow a chain's new heads", () => {
     while (!(await isLong(world))) await world.mine();
   });
 
-  test("stopping ends a wait for a block", async (context) => {
+  test("ends when the service stops", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const waiting = world.heads.wait(1);

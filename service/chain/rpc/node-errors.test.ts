@@ -74,14 +74,14 @@ const samples: readonly [kind: ErrorKind, method: string, code: number, message:
   ["other", "eth_getBlockByNumber", -39001, "Unknown block"],
 ];
 
-describe("classifies errors of nodes", () => {
+describe("classifyError", () => {
   for (const [kind, method, code, message] of samples) {
     test(`${kind}: ${method} ${code} ${message}`, () =>
       assert.equal(classifyError(method, { code, message }), kind));
   }
 });
 
-describe("ignores the text of a contract's revert reason", () => {
+describe("the reason that a contract gives for a revert", () => {
   const word = (text: string) => Buffer.from(text).toString("hex").padEnd(64, "0");
   /** The revert reason as each client quotes it. */
   const quoting: readonly [client: string, quote: (reason: string) => CallError][] = [
@@ -110,7 +110,7 @@ describe("ignores the text of a contract's revert reason", () => {
     ],
   ];
   for (const [client, quote] of quoting) {
-    test(`an error of ${client} is a revert even if the reason imitates another error`, () => {
+    test(`does not change how an error of ${client} is classified`, () => {
       for (const [, method, , message] of samples) {
         for (const asked of [method, "eth_call", "eth_estimateGas", send]) {
           const kind = classifyError(asked, quote(message));
@@ -140,11 +140,11 @@ describe("statedLogRange returns undefined", () => {
     test(what, () => assert.equal(stated(message), undefined));
   }
 
-  test("statedLogRange ignores a number after 500 characters of other text", () =>
+  test("for a number after 500 characters of other text", () =>
     assert.equal(stated(`${"x".repeat(500)} exceed maximum block range: 10`), undefined));
 });
 
-describe("statedLogRange reads", () => {
+describe("statedLogRange returns", () => {
   const alchemy = "you can make eth_getLogs requests with up to a 10 block range. Based on your";
   for (const [message, blocks] of [
     [`Under the Free tier plan, ${alchemy} parameters, this block range should work:`, 10],
@@ -162,10 +162,10 @@ describe("statedLogRange reads", () => {
     ["block range is too wide (maximum 1024)", 1024],
     ["too wide blocks range, the limit is 100", 100],
   ] as const) {
-    test(`${blocks} from: ${message}`, () => assert.equal(stated(message), blocks));
+    test(`${blocks} for: ${message}`, () => assert.equal(stated(message), blocks));
   }
 
-  test("statedLogRange prefers the suggested range to the number in the text", () =>
+  test("the suggested range instead of the number in the text", () =>
     assert.equal(
       stated("with up to a 2K block range, this block range should work: [0x0, 0x9]"),
       10,

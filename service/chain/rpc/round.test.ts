@@ -78,8 +78,8 @@ function throttled(method: string, seen: Promise<void>): Manner {
 // them would never end, so it fails at this timeout.
 const options = { timeout: 120_000 };
 
-describe("a read from each endpoint", options, () => {
-  test("readEach waits for a second answer even if that endpoint is late", async (context) => {
+describe("readEach", options, () => {
+  test("waits for a second answer even if that endpoint is late", async (context) => {
     const first = Promise.withResolvers<void>();
     const seen = Promise.withResolvers<void>();
     const liar = (response: ServerResponse) => {
@@ -98,7 +98,7 @@ describe("a read from each endpoint", options, () => {
     seen.resolve();
   });
 
-  test("readEach waits for an endpoint that is slow, but not late", async (context) => {
+  test("waits for an endpoint that is slow but not late", async (context) => {
     let finished = 0;
     const quorum = Promise.withResolvers<void>();
     const counted = (response: ServerResponse) => {
@@ -112,7 +112,7 @@ describe("a read from each endpoint", options, () => {
     assert.deepEqual(answer, [{ result: "0x9" }]);
   });
 
-  test("readEach waits for a throttled endpoint until a quorum has answered", async (context) => {
+  test("waits for a throttled endpoint if it is needed for a quorum", async (context) => {
     const throttling = throttled(balance.method, Promise.resolve());
     const down = { method: balance.method, answer: () => 500 };
     const { network } = await openServers(context, [throttling, down, undefined]);
@@ -121,7 +121,7 @@ describe("a read from each endpoint", options, () => {
     assert.deepEqual(found, [[{ result: "0x9" }], undefined, [{ result: "0x7" }]]);
   });
 
-  test("readEach does not count an error response toward the quorum", async (context) => {
+  test("does not count an error toward the quorum", async (context) => {
     const throttling = throttled(balance.method, Promise.resolve());
     const error = { code: -32601, message: "the method does not exist" };
     const refusing = { method: balance.method, answer: () => ({ error }) };
@@ -131,7 +131,7 @@ describe("a read from each endpoint", options, () => {
     assert.deepEqual(found, [[{ result: "0x9" }], [{ error }], [{ result: "0x7" }]]);
   });
 
-  test("readEach does not wait for a throttled endpoint if a quorum answered", async (context) => {
+  test("does not wait for a throttled endpoint if a quorum has answered", async (context) => {
     const seen = Promise.withResolvers<void>();
     const manners = [throttled(balance.method, seen.promise), undefined, undefined];
     const { network, events } = await openServers(context, manners);
@@ -144,7 +144,7 @@ describe("a read from each endpoint", options, () => {
     seen.resolve();
   });
 
-  test("readEach does not wait for a late endpoint and records one failure", async (context) => {
+  test("does not wait for a late endpoint, and records one failure", async (context) => {
     const seen = Promise.withResolvers<void>();
     const late = { method: balance.method, answer: () => seen.promise.then(() => 500) };
     const { network, events, endWaits } = await openServers(context, [late, undefined, undefined]);
@@ -161,8 +161,8 @@ describe("a read from each endpoint", options, () => {
   });
 });
 
-describe("a read that a quorum must agree on", options, () => {
-  test("a quorum read calls another endpoint while one endpoint is throttled", async (context) => {
+describe("a read that needs a quorum of endpoints", options, () => {
+  test("calls another endpoint while one endpoint is throttled", async (context) => {
     const seen = Promise.withResolvers<void>();
     const manners = [throttled(balance.method, seen.promise), undefined, undefined];
     const { network, events } = await openServers(context, manners);
@@ -172,7 +172,7 @@ describe("a read that a quorum must agree on", options, () => {
     seen.resolve();
   });
 
-  test("a quorum read uses a late answer if the other two answers differ", async (context) => {
+  test("uses a late answer if the other two answers differ", async (context) => {
     const second = Promise.withResolvers<void>();
     const liar = { method: balance.method, answer: () => "0xff" };
     const late = { method: balance.method, answer: () => second.promise };
@@ -189,7 +189,7 @@ describe("a read that a quorum must agree on", options, () => {
     assert.deepEqual(events, [{ kind: "rpc_differs", rpc: "0", method: balance.method }]);
   });
 
-  test("a quorum read waits for a throttled endpoint if no other is left", async (context) => {
+  test("waits for a throttled endpoint if there is no other", async (context) => {
     const manners = [throttled(balance.method, Promise.resolve())];
     const { network } = await openServers(context, manners);
     const view = await network.openView();
@@ -209,9 +209,9 @@ test(
   },
 );
 
-describe("a view", options, () => {
+describe("opening a view of the chain", options, () => {
   for (const open of ["openView", "openNewView"] as const) {
-    test(`${open} does not wait for a late head`, async (context) => {
+    test(`${open} does not wait for a late endpoint`, async (context) => {
       const seen = Promise.withResolvers<void>();
       const method = "eth_getBlockByNumber";
       const late = { method, answer: () => seen.promise.then(() => block) };
@@ -227,7 +227,7 @@ describe("a view", options, () => {
     });
   }
 
-  test("openView waits for a late head if only one other endpoint answered", async (context) => {
+  test("openView waits for a late endpoint if only one other has answered", async (context) => {
     const first = Promise.withResolvers<void>();
     const method = "eth_getBlockByNumber";
     const fast = (response: ServerResponse) => {

@@ -37,7 +37,7 @@ async function balanceUnder(token: Hex, amount: bigint): Promise<bigint | undefi
   return BigInt(await callAt(rpc, block, { to: token, data }, overrides));
 }
 
-describe("fundingOf", () => {
+describe("findFunding", () => {
   const unknown: [string, Hex][] = [
     ["no code", "0x"],
     ["a revert", "0x5f5ffd"],
@@ -50,14 +50,14 @@ describe("fundingOf", () => {
     ],
   ];
   for (const [name, bytecode] of unknown) {
-    test(`fundingOf returns undefined for a token with ${name}`, async () => {
+    test(`returns undefined for a token with ${name}`, async () => {
       await world.client.setCode({ address: at("7"), bytecode });
       assert.equal(await balanceUnder(at("7"), 100n), undefined);
     });
   }
 
   for (const [name, bytecode] of known) {
-    test(`fundingOf finds the balance's slot in a token of ${name}`, async () => {
+    test(`finds the storage slot of a balance in a token of ${name}`, async () => {
       await world.client.setCode({ address: at("8"), bytecode });
       for (const amount of [1n, 25_000_000n, 2n ** 255n]) {
         assert.equal(await balanceUnder(at("8"), amount), amount);
@@ -65,7 +65,7 @@ describe("fundingOf", () => {
     });
   }
 
-  test("fundingOf finds the balance's slot even if the owner already has a balance", async () => {
+  test("finds the storage slot of an owner who already has a balance", async () => {
     await world.pay(owner, 40n);
     assert.equal(await balanceUnder(world.token, 100n), 100n);
     assert.equal(await world.balanceOf(owner), 40n);

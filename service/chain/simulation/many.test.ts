@@ -12,7 +12,7 @@ before(async () => {
 after(() => world?.stop());
 
 describe("many simulations", () => {
-  test("a simulation is rejected if it takes longer than the limit", async () => {
+  test("a simulation that exceeds the time limit is rejected", async () => {
     const record = await world.paid();
     const slow: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") await setTimeout(300);
@@ -24,7 +24,7 @@ describe("many simulations", () => {
     });
   });
 
-  test("a simulation throws `ChainUnavailable` if no slot becomes free in time", async () => {
+  test("a simulation throws `ChainUnavailable` if others use all slots for too long", async () => {
     const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
     let nowMs = 0;
     // Eight simulations run simultaneously. The ninth waits, and its timeout has passed when the

@@ -19,7 +19,7 @@ before(async () => {
 after(() => world?.stop());
 
 describe("a simulation that is not possible", () => {
-  test("a simulation throws `ChainUnavailable` if no node of the chain responds", async () => {
+  test("throws `ChainUnavailable` if no node responds", async () => {
     const record = await world.paid();
     await assert.rejects(world.simulate(record, "http://127.0.0.1:9"), ChainUnavailable);
     const other = await startWorld(1);
@@ -30,7 +30,7 @@ describe("a simulation that is not possible", () => {
     await other.stop();
   });
 
-  test("a simulation throws if the meter's result is malformed or from another chain", async () => {
+  test("throws if the node's result is malformed or from another chain", async () => {
     const record = await world.paid();
     const cases: [(answer: string) => string, RegExp][] = [
       [() => "0x1234", /^expected balances of \d+ pairs from the meter, found 0x1234$/],
@@ -51,7 +51,7 @@ describe("a simulation that is not possible", () => {
     }
   });
 
-  test("the outcome is `unknown` if the node refuses calls that create a contract", async () => {
+  test("has the outcome `unknown` if the node refuses to create contracts", async () => {
     const record = await world.paid();
     let calls = 0;
     await world.through(
@@ -70,7 +70,7 @@ describe("a simulation that is not possible", () => {
     );
   });
 
-  test("the outcome is `unknown` if the node allows too little gas to find the cause", async () => {
+  test("has the outcome `unknown` if the node allows too little gas", async () => {
     const record = await world.paid([world.onShop("burnGas()")]);
     await world.through(
       (method, params, ask) => {
@@ -87,7 +87,7 @@ describe("a simulation that is not possible", () => {
     );
   });
 
-  test("the outcome is `unknown` if the assumed balance cannot be set in storage", async () => {
+  test("has the outcome `unknown` if a balance cannot be set in the token's storage", async () => {
     const token = await world.deployOdd("LyingToken");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const abi = [
@@ -108,7 +108,7 @@ describe("a simulation that is not possible", () => {
     );
   });
 
-  test("the outcome is `unknown` if the token does not report the assumed balance", async () => {
+  test("has the outcome `unknown` if the token does not report the assumed balance", async () => {
     // The token returns the stored value plus one, which is the number of another layout.
     const token = await world.withCode("0x6004355f525f60205260405f20546001015f5260205ff3");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
@@ -120,7 +120,7 @@ describe("a simulation that is not possible", () => {
     assert.equal(fundingAssumed, false);
   });
 
-  test("the outcome is `impossible` after an execution, an expiry, or a recovery", async () => {
+  test("has the outcome `impossible` after an execution, an expiry, or a recovery", async () => {
     const executed = await world.paid();
     await world.execute(executed);
     const done = await world.simulate(executed);
@@ -141,7 +141,7 @@ describe("a simulation that is not possible", () => {
   });
 });
 
-describe("reports the call and the reason of a reverting execution", () => {
+describe("a simulation that fails names the call and the reason of", () => {
   const failures: [string, () => Call[], number, RegExp][] = [
     [
       "a call that reverts",
@@ -179,7 +179,7 @@ describe("reports the call and the reason of a reverting execution", () => {
     });
   }
 
-  test("the outcome is `fails` if the token's transfer returns false", async () => {
+  test("a token transfer that returns false", async () => {
     const token = await world.deployOdd("FalseToken");
     const { outcome, failedCall, reason } = await world.simulate(
       await world.paid([transfer(token)], { token }),

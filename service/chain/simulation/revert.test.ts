@@ -19,16 +19,16 @@ const callFailed = (answer: Hex) =>
   });
 
 describe("explainRevert", () => {
-  test("explainRevert removes control characters from a contract's text", () => {
+  test("removes control characters from a contract's text", () => {
     assert.equal(explainRevert(reason), "shop?[2J closed?");
   });
 
-  test("explainRevert explains the factory's error with its values and its inner reason", () => {
+  test("shows an error of the factory with its values and its cause", () => {
     const found = explainRevert(callFailed(reason));
     assert.match(found, /^CallFailed\(1, 0x0B.*, shop\?\[2J closed\?\)$/i);
   });
 
-  test("explainRevert shows a token's own error for an insufficient amount", () => {
+  test("shows a token's own error for an insufficient amount", () => {
     const data = encodeErrorResult({
       abi: parseAbi(["error ERC20InsufficientBalance(address a, uint256 b, uint256 c)"]),
       args: [target, 5n, 7n],
@@ -36,14 +36,14 @@ describe("explainRevert", () => {
     assert.equal(explainRevert(data), `ERC20InsufficientBalance(${target}, 5, 7)`);
   });
 
-  test("explainRevert shows the selector of an unknown error, or that no data exists", () => {
+  test("shows the selector of an unknown error", () => {
     assert.equal(explainRevert("0xdeadbeef01"), "reverted with 0xdeadbeef");
     assert.equal(explainRevert("0x"), "no reason given");
   });
 });
 
-describe("failureOf", () => {
-  test("failureOf shows the failing call and its reason", () => {
+describe("explainFailure", () => {
+  test("returns the index and the reason of the failing call", () => {
     assert.deepEqual(explainFailure(callFailed(reason)), { call: 1, reason: "shop?[2J closed?" });
     assert.deepEqual(explainFailure(callFailed("0x")), { call: 1, reason: "no reason given" });
     assert.deepEqual(explainFailure(callFailed(pad("0x00"))), {
@@ -52,7 +52,7 @@ describe("failureOf", () => {
     });
   });
 
-  test("failureOf explains a call to an address without code", () => {
+  test("explains a call to an address without code", () => {
     const data = encodeErrorResult({
       abi: paymentFactoryAbi,
       errorName: "NoCode",
@@ -64,7 +64,7 @@ describe("failureOf", () => {
     });
   });
 
-  test("failureOf explains an error that does not identify a call", () => {
+  test("explains an error that names no call", () => {
     assert.deepEqual(explainFailure("0x"), { call: null, reason: "no reason given" });
     assert.deepEqual(explainFailure("0xdeadbeef"), {
       call: null,

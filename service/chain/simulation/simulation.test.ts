@@ -29,7 +29,7 @@ const changesOf = (simulation: Simulation, names: Record<Hex, string>) =>
     .map(({ account, token, change }) => `${names[account] ?? account} ${names[token]} ${change}`)
     .sort();
 
-describe("the simulation of a successful execution", () => {
+describe("a simulation that succeeds", () => {
   const names = (record: AddressRecord, more: Record<Hex, string> = {}) => ({
     [record.address]: "vault",
     [shop]: "shop",
@@ -39,7 +39,7 @@ describe("the simulation of a successful execution", () => {
     ...more,
   });
 
-  test("a simulation reports balance changes, the newest block, and the used gas", async () => {
+  test("reports balance changes, the newest block, and the used gas", async () => {
     const record = await world.paid();
     const simulation = await world.simulate(record);
     const { number, hash, timestamp } = await world.client.getBlock();
@@ -87,7 +87,7 @@ describe("the simulation of a successful execution", () => {
   });
 
   for (const held of [0n, 40n]) {
-    test(`a simulation assumes the requested 100 if the address holds ${held}`, async () => {
+    test(`assumes the requested 100 if the address has ${held}`, async () => {
       const record = await world.newRecord();
       if (held > 0n) await world.pay(record.address, held);
       const simulation = await world.simulate(record);
@@ -100,7 +100,7 @@ describe("the simulation of a successful execution", () => {
     });
   }
 
-  test("a simulation assumes the requested amount even if the calls accept less", async () => {
+  test("assumes the requested amount even if the calls accept less", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const collect = (recipient: Hex, least: bigint, most: bigint) =>
       payWithTolerance({ token: world.token, recipient, least, most }).calls;
@@ -116,7 +116,7 @@ describe("the simulation of a successful execution", () => {
     ]);
   });
 
-  test("a simulation uses the real balance if it exceeds the amount", async () => {
+  test("uses the real balance if it exceeds the requested amount", async () => {
     const record = await world.paid();
     await world.pay(record.address, 11n);
     const simulation = await world.simulate(record);
@@ -124,7 +124,7 @@ describe("the simulation of a successful execution", () => {
     assert.deepEqual(changesOf(simulation, names(record)), ["shop token 100", "vault token -100"]);
   });
 
-  test("a simulation reports what a target takes after an unlimited approval", async () => {
+  test("reports what a contract takes after an unlimited approval", async () => {
     const approve = (amount: string): Call => ({
       target: world.token,
       function: "approve(address spender, uint256 amount)",
@@ -138,7 +138,7 @@ describe("the simulation of a successful execution", () => {
     assert.deepEqual(roles, ["target", "named"]);
   });
 
-  test("a simulation reports the received amount if a token takes a fee", async () => {
+  test("reports the received amount if the token takes a fee", async () => {
     const token = await world.deployOdd("FeeToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);
@@ -152,7 +152,7 @@ describe("the simulation of a successful execution", () => {
     );
   });
 
-  test("a simulation reports measured balances if a token emits false logs", async () => {
+  test("ignores false logs and reports measured balances", async () => {
     const token = await world.deployOdd("BoastingToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);
@@ -162,7 +162,7 @@ describe("the simulation of a successful execution", () => {
     ]);
   });
 
-  test("a simulation measures the accounts in the intent if a token emits no logs", async () => {
+  test("reports the accounts in the intent even if the token emits no logs", async () => {
     const token = await world.deployOdd("SilentToken");
     const record = await world.paid([transfer(token)], { token });
     assert.deepEqual(changesOf(await world.simulate(record), names(record)), [
@@ -171,13 +171,13 @@ describe("the simulation of a successful execution", () => {
     ]);
   });
 
-  test("a call that succeeds with a return bomb adds no balance change", async () => {
+  test("reports no balance change for a call that returns very long data", async () => {
     const bomb = world.onShop("bomb(uint256 size, bool ok)", "100000", "true");
     const simulation = await world.simulate(await world.paid([bomb]));
     assert.deepEqual([simulation.outcome, simulation.changes], ["succeeds", []]);
   });
 
-  test("a simulation reports native coin that a target sends", async () => {
+  test("reports native coin that a contract sends", async () => {
     // Sends its whole balance to its caller: PUSH0 4 times, SELFBALANCE CALLER GAS CALL.
     const giver = await world.withCode("0x5f5f5f5f47335af100");
     await world.client.setBalance({ address: giver, value: 7n });
@@ -188,7 +188,7 @@ describe("the simulation of a successful execution", () => {
     );
   });
 
-  test("a simulation counts unmeasured balances if there are too many transfers", async () => {
+  test("reports how many balances were not measured if there are too many", async () => {
     // PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
     const log = (_: unknown, index: number) => {
       const account = (0x7000 + index).toString(16);
@@ -205,7 +205,7 @@ describe("the simulation of a successful execution", () => {
     assert.equal(simulation.unmeasured, 150);
   });
 
-  test("without `eth_simulateV1`, a simulation measures only the intent's accounts", async () => {
+  test("reports only the accounts in the intent without `eth_simulateV1`", async () => {
     const record = await world.paid();
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
@@ -221,7 +221,7 @@ describe("the simulation of a successful execution", () => {
     });
   });
 
-  test("a simulation succeeds on a node that does not support blocks by hash", async () => {
+  test("needs no support for blocks by hash", async () => {
     await world.through(unhashed, async (url) => {
       assert.equal((await world.simulate(await world.newRecord(), url)).outcome, "succeeds");
     });

@@ -67,7 +67,8 @@ const asExecuted = (log: object & { topics?: Hex[]; data?: Hex }) => ({
   data: `${log.data}${log.data!.slice(2)}`,
 });
 
-for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
+const readers = { "the service": theServices, "the library": theLibrarys };
+for (const [name, read] of Object.entries(readers)) {
   const readFrom = async (record: AddressRecord, manner: Manner) => {
     const node = await startNode(world.rpcUrl, manner);
     try {
@@ -77,13 +78,13 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
     }
   };
 
-  describe(`${name} reading of a faulty node`, () => {
-    test("a status read throws if the node does not answer", async () => {
+  describe(`a status read by ${name} throws if the node`, () => {
+    test("does not respond", async () => {
       const record = await world.newRecord();
       await assert.rejects(read(record, "http://127.0.0.1:9"), /ChainUnavailable|StatusError/);
     });
 
-    test("a status read throws if the node serves another chain", async () => {
+    test("serves another chain", async () => {
       const other = await startWorld(1);
       const record = await world.newRecord();
       await assert.rejects(read(record, other.rpcUrl), /expected a node of chain 31337, found 1/);
@@ -91,7 +92,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
     });
 
     for (const broken of ["eth_getBlockByNumber", "eth_call", "eth_getLogs"]) {
-      test(`a status read throws if the node answers ${broken} with an error`, async () => {
+      test(`returns an error for ${broken}`, async () => {
         const record = await executed();
         const manner: Manner = async (method, params, ask) => {
           if (method === broken) throw new NodeError(-32000, "out of order");
@@ -101,14 +102,14 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       });
     }
 
-    test("a status read throws, not `recovered`, if an execution's logs are lost", async () => {
+    test("omits the logs of an execution", async () => {
       const record = await executed();
       await assert.rejects(readFrom(record, logless), /no Executed event/);
       await world.mineAt(record.intent.expirationTimestamp + 1);
       await assert.rejects(readFrom(record, logless), /no Executed event/);
     });
 
-    test("a status read throws if the node invents an execution of a closed vault", async () => {
+    test("invents an execution of an address that was recovered", async () => {
       const record = await closed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -117,14 +118,14 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /an Executed event/);
     });
 
-    test("a status read throws if the node returns code of another contract", async () => {
+    test("returns the code of another contract", async () => {
       const record = await executed();
       await world.client.setCode({ address: record.address, bytecode: "0x00" });
       await assert.rejects(readFrom(record, plain), /code/);
       await assert.rejects(readFrom(record, logless), /code/);
     });
 
-    test("a status read throws if the node returns the logs of another vault", async () => {
+    test("returns the logs of another address", async () => {
       const other = await executed();
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
@@ -143,12 +144,12 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       await assert.rejects(readFrom(record, manner), /expected only logs that match the filter/);
     });
 
-    test("a status read throws if `balanceOf` returns no data", async () => {
+    test("returns no data for `balanceOf`", async () => {
       const record = await world.newRecord({ token: "0x00000000000000000000000000000000000abcde" });
       await assert.rejects(readFrom(record, plain), /balanceOf/);
     });
 
-    test("a status read throws if the node's chain changes during every attempt", async () => {
+    test("changes its chain during every attempt", async () => {
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -160,35 +161,35 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
     });
   });
 
-  describe(`${name} reading of a limited node`, () => {
-    test("a status read is complete with a node that does not support blocks by hash", async () => {
+  describe(`a status read by ${name} succeeds with a node`, () => {
+    test("that does not support blocks by hash", async () => {
       const record = await executed();
       const { status } = await readFrom(record, unhashed);
       assert.equal(status.state, "executed");
     });
 
-    test("a status read works if log queries cover 10 blocks and old state exists", async () => {
+    test("that returns logs of at most 10 blocks, but also old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, narrow(10));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("a status read works if log queries cover 40 blocks without old state", async () => {
+    test("that returns logs of at most 40 blocks and no old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, forgetful(narrow(40)));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("the status of a closed vault has no recoveries if the node returns no logs", async () => {
+    test("that returns no logs, but then without recoveries", async () => {
       const record = await closed();
       const { status } = await readFrom(record, logless);
       assert.equal(status.state, "recovered");
       assert.deepEqual([status.execution, status.recoveries], [null, []]);
     });
 
-    test("a status read is correct even if the chain reorganizes meanwhile", async () => {
+    test("that reorganizes its chain meanwhile", async () => {
       const record = await executed();
       const { calls } = await readFrom(record, plain);
       for (let at = 0; at < calls.length; at++) {
@@ -212,7 +213,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
   });
 }
 
-describe("the service's reading", () => {
+describe("a status read by the service", () => {
   const word = (value: number) => value.toString(16).padStart(64, "0");
   const answering =
     (change: (answer: string) => string): Manner =>
@@ -238,7 +239,7 @@ describe("the service's reading", () => {
     ["without the logs of any block", refusing, /^no logs of block \d+: .*out of order/],
   ];
   for (const [name, manner, message] of faults) {
-    test(`a status read throws \`ChainUnavailable\` for a response ${name}`, async () => {
+    test(`throws \`ChainUnavailable\` for a response ${name}`, async () => {
       const record = await executed();
       const node = await startNode(world.rpcUrl, manner);
       await assert.rejects(theServices(record, node.rpcUrl), { name: "ChainUnavailable", message });
@@ -246,7 +247,7 @@ describe("the service's reading", () => {
     });
   }
 
-  test("the service resumes a status read that the node's limits interrupted", async () => {
+  test("is completed in later attempts if the node's limits interrupt it", async () => {
     const record = await executed();
     await world.mine(100);
     const node = await startNode(world.rpcUrl, forgetful(narrow(2)));
@@ -263,8 +264,8 @@ describe("the service's reading", () => {
   });
 });
 
-describe("the service's memory", () => {
-  test("a failed read without logs is not cached; a later read finds the execution", async () => {
+describe("the service after a failed status read", () => {
+  test("caches nothing, so a later read finds the execution", async () => {
     const record = await executed();
     await world.mine(200);
     let isLogless = true;
@@ -277,15 +278,15 @@ describe("the service's memory", () => {
   });
 });
 
-describe("the library's reading", () => {
-  test("readStatus throws `rpc_inconsistent` if `previous` omits an execution", async () => {
+describe("readStatus", () => {
+  test("throws `rpc_inconsistent` if `previous` omits an execution", async () => {
     const record = await executed();
     const previous = await readStatus(record, { rpc: world.rpcUrl });
     const options = { rpc: world.rpcUrl, previous: { ...previous, execution: null } };
     await assert.rejects(readStatus(record, options), { code: "rpc_inconsistent" });
   });
 
-  test("readStatus requests only the logs after the previous status", async () => {
+  test("requests only logs that are newer than the previous status", async () => {
     const record = await executed();
     const node = await startNode(world.rpcUrl, narrow(5));
     const previous = await readStatus(record, { rpc: world.rpcUrl });
@@ -296,7 +297,7 @@ describe("the library's reading", () => {
     await node.stop();
   });
 
-  test("readStatus reads at a requested block if the chain contains the block", async () => {
+  test("reads at the requested block if the chain contains it", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 1n);
     const then = await readStatus(record, { rpc: world.rpcUrl });
@@ -310,7 +311,7 @@ describe("the library's reading", () => {
     });
   });
 
-  test("readStatus throws `evidence_unavailable` if the node's limits are too low", async () => {
+  test("throws `evidence_unavailable` if the node's limits are too low", async () => {
     const record = await executed();
     const node = await startNode(world.rpcUrl, forgetful(narrow(0)));
     await assert.rejects(readStatus(record, { rpc: node.rpcUrl }), {

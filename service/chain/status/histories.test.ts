@@ -101,7 +101,7 @@ describe("random histories", () => {
   const reached = new Map<AddressState, number>();
 
   for (let seed = firstSeed; seed < firstSeed + histories; seed++) {
-    test(`service, library, and contract agree at every step, seed ${seed}`, async () => {
+    test(`the service, the library, and the contract always agree (seed ${seed})`, async () => {
       const { below } = randomFrom(seed);
       const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
       const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
@@ -131,7 +131,7 @@ describe("random histories", () => {
     });
   }
 
-  test("the random histories cover every state", { skip: histories < 10 }, () => {
+  test("the random histories reach every state", { skip: histories < 10 }, () => {
     assert.equal(reached.size, 6, JSON.stringify([...reached]));
   });
 });

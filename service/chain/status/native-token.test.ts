@@ -41,12 +41,12 @@ async function bothReadings(record: Awaited<ReturnType<typeof expiredWith>>) {
   return (await ours).recoverable;
 }
 
-describe("recoverable amounts of a token that is also the native coin", () => {
+describe("recoverable amounts if the token is also the native coin", () => {
   for (const [name, code, amount] of [
     ["wei for wei", coin, "5000000000000"],
     ["with other decimals", coarseCoin, "5"],
   ] as const) {
-    test(`the balance of a native token is counted once, as the token: ${name}`, async () => {
+    test(`contain the balance once, as the token (${name})`, async () => {
       const token: Hex = `0x${"c0".repeat(19)}${code.length.toString(16)}`;
       await world.client.setCode({ address: token, bytecode: code });
       const record = await expiredWith(token, 5n * 10n ** 12n);
@@ -55,7 +55,7 @@ describe("recoverable amounts of a token that is also the native coin", () => {
     });
   }
 
-  test("control: a separate token and the native coin are both counted", async () => {
+  test("control: contain both balances if the token and the coin are separate", async () => {
     const record = await expiredWith(world.token, 7n);
     await world.pay(record.address, 130n);
     const found = await bothReadings(record);

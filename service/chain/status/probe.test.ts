@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fewerHolders, holdersMax, moreHolders } from "./probe.ts";
 
-test("a read of the maximum size shrinks to one holder in four failures and grows back", () => {
+test("a read that fails is repeated with fewer accounts, down to one, and later with more", () => {
   const sizes = [holdersMax];
   while (sizes.at(-1)! > 1) sizes.push(fewerHolders(sizes.at(-1)!, holdersMax));
   assert.deepEqual(sizes, [150, 37, 9, 2, 1]);

@@ -29,7 +29,7 @@ before(async () => {
 after(() => world.stop());
 
 describe("the state of an address", () => {
-  test("the state is `unfunded` while an address is open and empty", async () => {
+  test("is `unfunded` while an address is open and empty", async () => {
     const record = await world.newRecord();
     const block = await world.client.getBlock();
     assert.deepEqual(await statusOf(record), {
@@ -51,7 +51,7 @@ describe("the state of an address", () => {
     });
   });
 
-  test("the state is `partially_funded` with one unit and with one unit too few", async () => {
+  test("is `partially_funded` below the requested amount", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 1n);
     assert.equal(await stateOf(record), "partially_funded");
@@ -59,7 +59,7 @@ describe("the state of an address", () => {
     assert.equal(await stateOf(record), "partially_funded");
   });
 
-  test("an address with at least the amount is `funded` and has nothing recoverable", async () => {
+  test("is `funded` from the requested amount on", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     assert.equal(await stateOf(record), "funded");
@@ -71,7 +71,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("an `executed` status has the transaction, the block, and both balances", async () => {
+  test("is `executed`, with the transaction, the block, and both balances", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const receipt = await world.execute(record);
@@ -92,7 +92,7 @@ describe("the state of an address", () => {
     ]);
   });
 
-  test("the state remains `executed`, and later recoveries are listed, oldest first", async () => {
+  test("remains `executed` after later recoveries, which are listed oldest first", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     await world.execute(record);
@@ -129,7 +129,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, [{ token: world.token, amount: "100" }]);
   });
 
-  test("the state is `recovered` with measured amounts after a closing recovery", async () => {
+  test("is `recovered` after a recovery, which is listed with its measured amounts", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 60n);
     await world.mineAt(record.intent.expirationTimestamp + 1);
@@ -147,7 +147,7 @@ describe("the state of an address", () => {
     assert.ok(balance >= 60n);
   });
 
-  test("the state is `recovered` even if the closing recovery returned nothing", async () => {
+  test("is `recovered` even if the recovery moved no money", async () => {
     const record = await world.newRecord();
     await world.mineAt(record.intent.expirationTimestamp + 1);
     await world.recover(record, []);
@@ -156,7 +156,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoveries, []);
   });
 
-  test("the state depends only on the intent's token, but all recoveries are listed", async () => {
+  test("depends only on the requested token", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await world.pay(record.address, 500n, other);
@@ -172,7 +172,7 @@ describe("the state of an address", () => {
 });
 
 describe("many statuses", () => {
-  test("400 statuses that are read together are returned in order", async () => {
+  test("400 statuses are returned in the order of their addresses", async () => {
     const records = await Promise.all(Array.from({ length: 400 }, () => world.newRecord()));
     await world.pay(records[399]!.address, 100n);
     clock += 1000;
@@ -189,7 +189,7 @@ describe("many statuses", () => {
 });
 
 describe("a status after a reorganization", () => {
-  test("a status does not contain an execution that a reorganization undid", async () => {
+  test("does not contain a removed execution", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(1);
@@ -203,7 +203,7 @@ describe("a status after a reorganization", () => {
     assert.equal(status.execution?.blockNumber, status.block.number);
   });
 
-  test("a status ignores stored events that a reorganization undid", async () => {
+  test("does not contain stored events of removed blocks", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(1);
@@ -219,7 +219,7 @@ describe("a status after a reorganization", () => {
     assert.equal(status.execution?.blockNumber, status.block.number - 200);
   });
 
-  test("a status has the new block of an execution that a reorganization moved", async () => {
+  test("contains the new block of an execution", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     const snapshot = await world.client.snapshot();

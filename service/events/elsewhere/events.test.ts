@@ -153,7 +153,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return { purposeId, transactionHash };
     };
 
-    test("a payment on another chain is reported only after the endpoints agree", async () => {
+    test("a payment is reported only after a quorum of endpoints shows it", async () => {
       const { accountId, address } = await open(await world.newRecord());
       const payment = to(address, 100);
       // One endpoint returns more false transfers than the store keeps per address.
@@ -169,7 +169,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), ["payment 10 25"]);
     });
 
-    test("a payment on another chain is reported after the account's confirmations", async () => {
+    test("a payment is reported after the confirmations that the account chose", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await setConfirmations(store.db, accountId, 10, 5);
       await setConfirmations(store.db, accountId, ownId, 0);
@@ -190,7 +190,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(first!.data.status.chainId, ownId);
     });
 
-    test("a sleeping chain wakes only while an event is ready or waits for a block", async () => {
+    test("a sleeping chain wakes only for an event that waits for a block or is due", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await setConfirmations(store.db, accountId, 10, 5);
       const awaited = () => Promise.all([10, ownId, 137].map((id) => ledger.isBlockAwaited(id)));
@@ -203,7 +203,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await awaited(), [false, false, false]);
     });
 
-    test("the service reports a return once with all amounts of its transaction", async () => {
+    test("a return is reported once, with all amounts of its transaction", async () => {
       const { accountId, address } = await open(await world.newRecord(), await newAccount(store));
       const { id } = await addHook(store, accountId, "https://shop.example/hook");
       await save(400, [to(address, 400)]);
@@ -224,7 +224,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([data.status.recoveries, data.payments], [[], []]);
     });
 
-    test("reports are retracted and repeated after the other chain's reorg", async () => {
+    test("events are retracted and sent again after the other chain's reorganization", async () => {
       const { accountId, address, record } = await open(await world.newRecord());
       const own = await world.pay(address, 40n);
       await store.db.transaction().execute(async (transaction) => {
@@ -254,7 +254,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), [...again, "reverted 10", "payment 10 25"]);
     });
 
-    test("reports about other chains survive a reorg of the intent's chain", async () => {
+    test("a reorganization of the intent's chain does not retract these events", async () => {
       const { accountId, address, record } = await open(await world.newRecord());
       const { blockNumber } = await world.pay(address, 100n);
       const block = Number(blockNumber);
@@ -272,7 +272,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), [...before, `reverted ${ownId}`]);
     });
 
-    test("an address that was paid only on another chain gets only payment reports", async () => {
+    test("an address that was paid only on another chain gets only payment events", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 300;
       const { accountId, address } = await open(await world.newRecord({ expirationTimestamp }));
@@ -291,7 +291,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       nowMs += 10;
     });
 
-    test("a payment that is saved during an observation is reported", async () => {
+    test("a payment that arrives during an observation is reported", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await save(800, [to(address, 800)]);
       await pass(() => save(801, [to(address, 800, "8")]));
@@ -299,7 +299,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await told(accountId)).toSorted(), ["payment 10 25", "payment 10 8"]);
     });
 
-    test("reports of dust on other chains are limited, larger payments reported", async () => {
+    test("events about dust are limited, but a larger payment is reported", async () => {
       const { accountId, address } = await open(await world.newRecord());
       const dust = (block: number) => Array.from({ length: 40 }, () => to(address, block, "1"));
       for (const chainId of [10, 137]) await save(900, dust(900), { chainId });
@@ -318,7 +318,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found.length, elsewhereMax + 3);
     });
 
-    test("the service limits reports of returned dust, but reports a larger return", async () => {
+    test("events about returned dust are limited, but a larger return is reported", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await save(1_000, [to(address, 1_000)], { agreed: [] });
       for (let at = 0; at < elsewhereMax + 5; at++) await recover(address, 1_000 + at, [1n]);
@@ -330,7 +330,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found.at(-1), "recovered 10 25000000");
     });
 
-    test("the service reports to every account that created the address", async () => {
+    test("every account that created the address gets the event", async () => {
       const record = await world.newRecord();
       const [first, second] = [await open(record), await open(record)];
       await save(1_200, [to(first.address, 1_200)]);
