@@ -1,11 +1,11 @@
-// Caches checksums and parsed functions, which many intents share. Each keccak function has its own
-// cache, so one caller's wrong keccak does not affect other callers. Untrusted input determines the
-// keys of the cache, so the number of entries and the length of keys are limited.
+// Caches address checksums and parsed functions, because many intents share them. Each keccak
+// function has its own cache, so a wrong keccak function of one caller does not affect other
+// callers. The number of entries and the length of keys are limited, because the keys come from
+// untrusted input.
 //
-// The cache finds an address by its text or its bytes, and a function by its text or by its bytes
-// in an intent's terms, so the decoder does not have to create text first. The cache makes the
-// decoder at least three times as fast for an intent with two calls if the cache contains all its
-// addresses and functions (test/derive.bench.ts).
+// Addresses and functions can be looked up as text or as bytes, so the decoder does not have to
+// create text first. If all addresses and functions are cached, decoding an intent with two calls
+// is at least three times as fast (test/derive.bench.ts).
 
 import type { Keccak } from "../keccak/keccak.ts";
 import type { Hex } from "./hex.ts";
@@ -24,26 +24,27 @@ export type AbiFunction = {
   /** The first 4 bytes of keccak-256 of the signature, lowercase. */
   readonly selector: Hex;
   readonly parameters: readonly AbiType[];
-  /** The total size of the heads of all parameters. */
+  /** The total size in bytes of the parameters' heads in the ABI encoding. */
   readonly headBytes: number;
 };
 
-/** An address with the letter case of the input (`given`) and in EIP-55 case (`text`). */
+/** An address as in the input (`given`) and with its EIP-55 checksum (`text`). */
 type Address = { readonly given: string; readonly text: Hex };
 
 export type Cache = {
   readonly keccak: Keccak;
   /**
-   * The latest address in each slot. {@link slotOfText} and {@link slotOfBytes} choose the slot.
+   * The most recent address in each slot. {@link slotOfText} and {@link slotOfBytes} choose the
+   * slot.
    */
   readonly addresses: (Address | undefined)[];
   /** The 20 bytes of the address in each used slot. */
   readonly addressBytes: Uint8Array;
-  /** The cached functions, by the text in which an intent spells them. */
+  /** The cached functions by their text in an intent. */
   readonly functions: Map<string, AbiFunction>;
   /**
-   * The latest function in each slot ({@link slotOfSignature}). Each function in this list is also
-   * in `functions`.
+   * The most recent function in each slot ({@link slotOfSignature}). Each of these functions is
+   * also in `functions`.
    */
   readonly carried: (AbiFunction | undefined)[];
 };
@@ -77,9 +78,8 @@ export function remember<V>(map: Map<string, V>, key: string, value: V): V {
 }
 
 /**
- * Returns the slot of an address: the number in the address's last three hex digits, modulo the
- * number of slots. Addresses are cached in slots and not in a map. Most addresses occur only once,
- * so a map would grow.
+ * Returns the cache slot of an address, which depends on its last three hex digits. Addresses are
+ * stored in a fixed number of slots instead of a map, because most addresses occur only once.
  */
 export function slotOfText(text: string): number {
   const last = text.length - 1;
@@ -87,21 +87,24 @@ export function slotOfText(text: string): number {
   return (high | digitAt(text, last)) % slots;
 }
 
-/** Returns the slot of the address whose 20 bytes begin at `at`. */
+/** Returns the cache slot of the address whose 20 bytes begin at `at`. */
 export function slotOfBytes(bytes: Uint8Array, at: number): number {
   return ((bytes[at + 18]! << 8) | bytes[at + 19]!) % slots;
 }
 
 /**
- * Returns the value of a hex digit in either case. For any other character, returns an arbitrary
- * small number.
+ * Returns the value of a hex digit in upper or lower case. For any other character, returns an
+ * arbitrary small number.
  */
 function digitAt(text: string, index: number): number {
   const code = text.charCodeAt(index);
   return (code & 0x0f) + 9 * ((code >> 6) & 1);
 }
 
-/** Returns the slot of the functions with this signature, regardless of parameter names. */
+/**
+ * Returns the cache slot of a function by its signature. Functions that differ only in their
+ * parameter names share a slot.
+ */
 export function slotOfSignature(signature: Uint8Array): number {
   let sum = 0;
   for (let i = 0; i < signature.length; i++) sum = (31 * sum + signature[i]!) | 0;

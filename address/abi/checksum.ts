@@ -36,10 +36,12 @@ export function parseAddress(text: unknown, options: { path?: Path; keccak?: Kec
   throwFaults(faults);
   return address!;
 }
-/** A buffer for the bytes of an address if the caller needs only the text. */
+/** A buffer for callers that need only the address's text and not its bytes. */
 const spare = new Uint8Array(32);
 
-/** Returns whether `value` is hex of 20 bytes, in either case. Does not check the checksum. */
+/**
+ * Returns whether `value` is 20 bytes as hex, in upper or lower case. Does not check the checksum.
+ */
 export const isAddress = (value: unknown): value is Hex =>
   typeof value === "string" && /^0x[0-9a-fA-F]{40}$/.test(value);
 
@@ -72,9 +74,9 @@ const digits = newDigits(20);
 const letters = digits.text.subarray(2);
 
 /**
- * Parses `text`, writes the address to the zeroed word at `at`, and returns the address in EIP-55
- * case. If `text` is invalid, adds a fault and returns undefined; the word can then contain any
- * bytes.
+ * Parses `text`, writes the address to the word at `at`, which must be zero, and returns the
+ * address with its EIP-55 checksum. If `text` is invalid, adds a fault and returns undefined; the
+ * word can then contain any bytes.
  */
 export function writeAddress(
   faults: Faults,

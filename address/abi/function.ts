@@ -1,6 +1,7 @@
-// Parses functions. An intent spells a function as `name(type name, type name)`. Its terms contain
-// two parts: the signature, whose hash gives the selector, and the parameter names. A function has
-// exactly one spelling as text, and one in terms.
+// Parses functions. In an intent, a function is text such as `name(type name, type name)`. In the
+// intent's encoded terms, a function consists of two strings: the signature, whose hash gives the
+// selector, and the parameter names. Each function has exactly one valid text and one valid
+// encoding.
 
 import { addFault, addFaults, type Fault, type Faults, quoted } from "../errors.ts";
 import { type AbiFunction, type Cache, remember, slotOfSignature } from "./cache.ts";
@@ -19,8 +20,7 @@ import {
 export function readFunction(faults: Faults, text: string, cache: Cache): AbiFunction | undefined {
   const known = cache.functions.get(text);
   if (known) return known;
-  // In the terms, the signature and the names contain all of the text except the space before each
-  // name.
+  // The encoded terms contain all of this text except the space before each name.
   if (text.length > termsBytesMax) {
     addFault(
       faults,
@@ -57,7 +57,7 @@ export function readFunction(faults: Faults, text: string, cache: Cache): AbiFun
 
 const ascii = new TextEncoder();
 
-/** Finds a cached function by its bytes in an intent's terms. */
+/** Looks up a cached function by its bytes in the encoded terms. */
 export function findFunction(
   signature: Uint8Array,
   names: Uint8Array,
@@ -70,8 +70,8 @@ export function findFunction(
 }
 
 /**
- * Parses a function from the two parts that an intent's terms contain: its `signature` and its
- * `names`. Returns undefined if they are invalid.
+ * Parses a function from its two strings in the encoded terms: `signature` and `names`. Returns
+ * undefined if they are invalid.
  */
 export function joinFunction(
   faults: Faults,
@@ -178,8 +178,8 @@ function readPart(text: string, at: number): string {
 }
 
 /**
- * `names` has the same form as in an intent's terms: `spender,amount`, or `(to,amount)payments` for
- * a tuple.
+ * `names` is written as in the encoded terms: `spender,amount`, or `(to,amount)payments` for a
+ * tuple.
  */
 type Grammatical = { name: string; types: AbiType[]; names: string[] };
 
@@ -188,7 +188,7 @@ const example = '"approve(address spender, uint256 amount)"';
 
 type Parser = { readonly text: string; at: number; readonly faults: Fault[] };
 
-/** Thrown to stop the parser after a fault that makes further parsing impossible. */
+/** Thrown if the parser cannot continue after a fault. */
 class Stuck extends Error {}
 
 /**

@@ -1,6 +1,6 @@
-// Converts between hex text and bytes. Reads either case and writes lowercase. With lookup tables,
-// converting terms to bytes and back is 17 times as fast as with `parseInt` and `toString(16)`
-// (test/derive.bench.ts).
+// Converts between hex text and bytes. Accepts uppercase and lowercase hex, and returns lowercase
+// hex. With lookup tables, converting terms to bytes and back is 17 times as fast as with
+// `parseInt` and `toString(16)` (test/derive.bench.ts).
 
 import { describeLength, describeType, InvalidError, type Path } from "../errors.ts";
 import { termsBytesMax } from "./type.ts";
@@ -71,7 +71,7 @@ export function toHex(value: Bytes): Hex {
 /**
  * Decodes hex.
  *
- * @param text `0x` followed by an even number of digits, in either case
+ * @param text `0x` followed by an even number of digits, in upper or lower case
  * @param path the position of the text in the input, for the issue
  * @throws {InvalidError} `malformed_hex`
  */
@@ -105,7 +105,7 @@ export function parseBytes(value: unknown, path: Path = []): Uint8Array {
   throw new InvalidError([{ path, code: "wrong_type", message }]);
 }
 
-/** Recognizes bytes from another realm, such as a frame, which `instanceof` does not. */
+/** Recognizes bytes from another realm, such as an iframe, for which `instanceof` is false. */
 const isForeignBytes = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]";
 
@@ -134,7 +134,7 @@ export function writeHex(text: string, into: Uint8Array, at: number): boolean {
 /** Encodes a number as a JSON-RPC quantity: hex without leading zeros. */
 export const toQuantity = (value: bigint | number): Hex => `0x${value.toString(16)}`;
 
-/** Decodes a JSON-RPC quantity in either case. Returns undefined for any other value. */
+/** Decodes a JSON-RPC quantity in upper or lower case. Returns undefined for any other value. */
 export const fromQuantity = (value: unknown): bigint | undefined =>
   typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value) ? BigInt(value) : undefined;
 
@@ -144,9 +144,9 @@ export const lowerHex = (value: unknown): Hex | undefined =>
     ? (value.toLowerCase() as Hex)
     : undefined;
 
-/** Returns whether `value` is hex of 32 bytes, in either case. */
+/** Returns whether `value` is 32 bytes as hex, in upper or lower case. */
 export const isHash = (value: unknown): value is Hex =>
   typeof value === "string" && /^0x[0-9a-f]{64}$/i.test(value);
 
-/** Returns whether two texts are the same hex, regardless of case. */
+/** Returns whether two hex texts are equal, regardless of letter case. */
 export const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();

@@ -3,13 +3,13 @@
 
 import { addFault, describeType, type Faults, quoted } from "../errors.ts";
 
-/** The longest integer of 256 bits has 78 digits and a sign. */
+/** The longest 256-bit integer has 78 digits and a sign. */
 const lengthMax = 80;
 const canonical = /^(0|-?[1-9][0-9]*)$/;
 /** The maximum number of digits for which a double can represent every integer exactly. */
 const exactDigits = 15;
 
-/** A `number` if a number can represent the integer exactly, else a `bigint`. */
+/** A `number` if it can represent the integer exactly, otherwise a `bigint`. */
 type Integer = number | bigint;
 
 /**
@@ -81,8 +81,8 @@ function addSpellingFault(faults: Faults, text: string): void {
 }
 
 /**
- * Shown instead of a suggestion for `25.0`: the author may mean 25 whole tokens, and the token's
- * decimals are unknown here.
+ * Shown instead of a suggestion for `25.0`, because the author may mean 25 whole tokens, and the
+ * token's decimals are unknown here.
  */
 const baseUnits = "amounts are in base units (one token is 10^decimals base units)";
 

@@ -1,5 +1,5 @@
-// Reads ABI-encoded bytes that may be hostile. Accepts only the canonical encoding, in which each
-// part is at its canonical offset. So each byte is decoded only once, and the result cannot become
+// Decodes untrusted ABI-encoded bytes. Accepts only the canonical encoding, in which every part has
+// exactly one valid offset. Therefore each byte is decoded only once, and the result cannot be
 // larger than its encoding.
 
 import { type Fault, InvalidError, type Path } from "../errors.ts";
@@ -10,8 +10,8 @@ import { decodeInteger, newView, readSmall, roundUpToWords } from "./number.ts";
 import { type AbiType, bodyBytes } from "./type.ts";
 
 /**
- * `at` is the offset at which the next part of the tail must begin, and `path` is the path of the
- * value that is being read.
+ * `at` is the offset where the next part of the tail must begin, and `path` is the path of the
+ * current value.
  */
 export type Reader = {
   readonly bytes: Uint8Array;
@@ -57,7 +57,7 @@ export function takeOffset(reader: Reader, at: number, base: number): void {
 }
 
 /**
- * Takes a length, and checks that this number of items of `unit` bytes fits in the remaining bytes.
+ * Reads a length, and checks that the remaining bytes can contain that many items of `unit` bytes.
  */
 export function takeLength(reader: Reader, unit: number): number {
   const at = take(reader, 32);
@@ -79,7 +79,7 @@ export function takeEnd(reader: Reader): void {
   if (more > 0) malformed(reader, `expected the end at byte ${reader.at}, found ${more} more`);
 }
 
-/** Takes a length and its bytes, padded with zeros to whole words. */
+/** Reads a length and its bytes, padded with zeros to whole words. */
 export function takeBytes(reader: Reader): Uint8Array {
   const length = takeLength(reader, 1);
   const start = take(reader, roundUpToWords(length));
@@ -97,7 +97,7 @@ export function decodeText(reader: Reader, bytes: Uint8Array): string {
 }
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Takes the values of `types`, whose heads begin at `head`. */
+/** Reads the values of `types`, whose heads begin at `head`. */
 export function takeValues(reader: Reader, types: readonly AbiType[], head: number): Spelled[] {
   let at = head;
   return types.map((type, index) => {

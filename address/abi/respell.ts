@@ -11,7 +11,7 @@ const itemsMax = 64;
 type Spelled = string | Spelled[];
 
 /**
- * Suggests the string to write instead of the argument `value`, quoted as JSON. For an array, the
+ * Suggests a string, quoted as JSON, to write instead of the argument `value`. For an array, the
  * string is the JSON text of nested arrays of strings. Returns undefined if the meaning is unclear
  * or the suggestion is too long.
  *

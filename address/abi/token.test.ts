@@ -6,7 +6,7 @@ import type { Hex } from "./hex.ts";
 const token: Hex = "0x2222222222222222222222222222222222222222";
 const other: Hex = "0xB9BDa55AD0a72e9D4D1BB9A4e0B1BD8Ac0b499c9";
 
-/** Encodes a call with the codec of intents, which supports any function. */
+/** Encodes a call with the encoder for intents, which supports any function. */
 const byCodec = (text: string, ...args: string[]) =>
   toHex(encodeCall({ target: token, function: text, args }));
 

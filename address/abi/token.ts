@@ -3,7 +3,7 @@
 
 import type { Hex } from "./hex.ts";
 
-/** Means the chain's native coin where a token address is expected. */
+/** Represents the chain's native coin instead of a token's address. */
 export const zeroAddress: Hex = "0x0000000000000000000000000000000000000000";
 
 /**

@@ -27,7 +27,9 @@ type ListType = {
 };
 type TupleType = { readonly kind: "tuple"; readonly components: readonly AbiType[] };
 
-/** The maximum length of terms. A value with a longer head cannot fit. */
+/**
+ * The maximum length of an intent's encoded terms in bytes. A value with a longer head cannot fit.
+ */
 export const termsBytesMax = 24_576;
 
 /** The maximum depth of nested arrays and tuples. */

@@ -1,5 +1,5 @@
-// Writes ABI-encoded bytes. Checks and encodes an argument's text in one pass. Lists and tuples are
-// JSON text of nested arrays, exactly as JSON.stringify returns it.
+// Writes ABI-encoded bytes. Validates and encodes an argument's text at the same time. Lists and
+// tuples must be nested JSON arrays, formatted exactly as by JSON.stringify.
 //
 // All calls reuse one buffer of 24 KiB. Without reuse, a derivation takes 14% longer
 // (test/derive.bench.ts with WASM).
@@ -68,14 +68,14 @@ type ArgumentContext = {
 };
 
 /**
- * The maximum length of a value's text. An intent's terms cannot contain a value with a longer
- * text, because JSON uses at most 6 characters per byte (`\u0000`).
+ * The maximum length of a value's text. A longer text cannot fit in an intent's terms, because JSON
+ * uses at most 6 characters per byte (`\u0000`).
  */
 const textLengthMax = 6 * termsBytesMax + 4;
 
 /**
- * Writes the encoding of `text`, and returns the canonical spelling of `text`, in which only the
- * case of hex letters can differ. If a fault was added, ignore the result and the written bytes.
+ * Encodes `text` and returns its canonical text, which can differ from the input only in the case
+ * of hex letters. If a fault was added, ignore the result and the written bytes.
  *
  * @param head the offset of the argument's head, which must be zero
  * @param base the position from which the argument's own offset is counted

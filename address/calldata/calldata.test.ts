@@ -27,7 +27,7 @@ const termsOf = (calls: number): Hex =>
     chainId: 1,
   }).terms;
 
-/** Returns the calldata after viem has decoded our arguments and encoded them again. */
+/** Decodes calldata with viem and encodes the arguments again. */
 const again = (data: Bytes) =>
   encodeFunctionData({
     abi: paymentFactoryAbi,

@@ -1,6 +1,6 @@
 // Builds the factory's calldata from an intent's terms, without encoding the intent again. The
-// terms begin with the offset 0x20 and continue with the intent's tuple, so they are the arguments
-// of `execute`. Calldata for `recover` contains the same tuple at another offset. A batch contains
+// terms consist of the offset 0x20 and the intent's tuple, so they are exactly the arguments of
+// `execute`. Calldata for `recover` contains the same tuple at another offset. A batch contains
 // calldata for `execute` and `recover`.
 
 import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";

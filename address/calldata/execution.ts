@@ -127,8 +127,8 @@ function readRescue(calldata: Uint8Array, options: TermsOptions): Intent {
 }
 
 /**
- * Takes the intent from the calldata and returns it as terms. The offset at which the intent ends
- * is written `next` bytes after `head`.
+ * Reads the intent from the calldata and returns it as terms. The word `next` bytes after `head`
+ * contains the offset at which the intent ends.
  */
 function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
   takeOffset(reader, head, 0);
@@ -146,7 +146,7 @@ function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
 const startsWith = (calldata: Uint8Array, selector: Uint8Array): boolean =>
   selector.every((byte, index) => calldata[index] === byte);
 
-/** Opens a reader after the selector. Offsets are relative to this position. */
+/** Opens a reader after the selector, because ABI offsets are relative to this position. */
 const openReader = (calldata: Uint8Array, options: TermsOptions): Reader =>
   newReader(calldata.subarray(4), getCache(chooseKeccak(options)));
 

@@ -1,7 +1,7 @@
-// Builds and reads calls of the periphery contracts. Conditions and Guards check the chain's state
-// when an intent is executed. If a requirement is not met, the whole execution fails and can be
-// tried again until the expiry. Tip pays the executor. An intent that calls the Collector also
-// accepts a payment that is slightly too small.
+// Creates and decodes calls to the periphery contracts. Conditions and Guards check the state of
+// the chain during an execution. If a requirement is not met, the whole execution fails and can be
+// retried until the expiry. Tip pays the executor. An intent that calls the Collector also accepts
+// a payment that is slightly too small.
 
 import { isSame } from "../abi/hex.ts";
 import { collectorAddress, conditionsAddress, guardsAddress, tipAddress } from "../deployment.ts";
@@ -16,11 +16,11 @@ export type Requirement =
   | { of: "gas"; gas: bigint }
   | { of: "balance"; token: Hex; holder: Hex; min: bigint };
 
-/** The record on whose outcome a call depends. */
+/** The record whose outcome a call depends on. */
 type RequiredRecord = Pick<AddressRecord, "address" | "intent">;
 
 /**
- * Returns a call that passes only after the calls of `record` ran.
+ * Returns a call that succeeds only after the calls of `record` ran.
  *
  * @param chainId the chain of the intent that gets the call
  * @throws {InvalidError} if `record` belongs to a different chain: its calls never run on
@@ -33,12 +33,12 @@ export const requireExecuted = (record: RequiredRecord, chainId: number): Call =
 });
 
 /**
- * Returns a call that passes only after `record` was closed without an execution. To close it,
+ * Returns a call that succeeds only after `record` was closed without an execution. To close it,
  * anyone can send a `recover` after the expiry.
  *
  * @param chainId the chain of the intent that gets the call
  * @throws {InvalidError} if `record` belongs to a different chain: anyone can close it on `chainId`
- *   at any time, so the call would pass regardless of the events on the record's chain
+ *   at any time, so the call would succeed regardless of the events on the record's chain
  */
 export const requireClosed = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,
@@ -52,7 +52,7 @@ function addressOnChain({ address, intent }: RequiredRecord, chainId: number): H
   throw new InvalidError([{ path: ["chainId"], code: "wrong_chain", message }]);
 }
 
-/** Returns a call that passes only if at least `gas` is left for the later calls. */
+/** Returns a call that succeeds only if at least `gas` is left for the later calls. */
 export const requireGas = (gas: bigint): Call => ({
   target: guardsAddress,
   function: "requireGas(uint256 gas)",
@@ -60,7 +60,7 @@ export const requireGas = (gas: bigint): Call => ({
 });
 
 /**
- * Returns a call that passes only if `holder` has at least `min` of `token` when the call runs.
+ * Returns a call that succeeds only if `holder` has at least `min` of `token` when the call runs.
  *
  * @param token the zero address means the native coin
  * @param min in base units
@@ -72,8 +72,8 @@ export const requireBalance = (token: Hex, holder: Hex, min: bigint): Call => ({
 });
 
 /**
- * Reads the requirement that a call checks. Returns undefined unless the call goes to Conditions or
- * Guards. Ignores the names of parameters.
+ * Decodes the requirement of a call to Conditions or Guards. Returns undefined for any other call.
+ * Parameter names do not matter.
  */
 export function requirementOf({ target, function: text, args }: Call): Requirement | undefined {
   const [first, second, third] = args.map((each) => each.toLowerCase()) as [Hex, Hex, Hex];
@@ -94,13 +94,12 @@ export function requirementOf({ target, function: text, args }: Call): Requireme
 /** `token` is lowercase, and `amount` is in the token's base units. */
 export type Tip = { token: Hex; amount: bigint };
 
-/** The names of parameters can be any identifiers. */
 const tipFunction = /^tip\(address [\w$]+, uint256 [\w$]+\)$/;
 
 /**
- * Reads the amount that a call pays to the sender of the executing transaction. Returns undefined
- * unless the call goes to the Tip contract. A tip cannot exceed the vault's allowance for that
- * contract.
+ * Returns the amount that a call to the Tip contract pays to the sender of the executing
+ * transaction. Returns undefined for any other call. The actual tip cannot exceed the vault's
+ * allowance for the contract.
  */
 export function tipOf({ target, function: text, args }: Call): Tip | undefined {
   if (!isSame(target, tipAddress) || !tipFunction.test(text)) return undefined;
@@ -114,7 +113,6 @@ export function tipOf({ target, function: text, args }: Call): Tip | undefined {
 export type Collection = { token: Hex; recipient: Hex; least: bigint; most: bigint };
 
 const collectFunction = "collect(address token, address recipient, uint256 least, uint256 most)";
-/** Names of parameters do not change which function is called. */
 const collectPattern =
   /^collect\(address [\w$]+, address [\w$]+, uint256 [\w$]+, uint256 [\w$]+\)$/;
 

@@ -200,7 +200,7 @@ async function send(
   throw cause;
 }
 
-/** Uses the median of the nodes' answers, so that one wrong answer of three has no effect. */
+/** Uses the median of the nodes' answers, so one wrong answer out of three has no effect. */
 async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
   const middle = async (method: string, params: readonly unknown[]) => {
     const answers = await Promise.allSettled(rpcs.map((rpc) => toRpc(rpc)(method, params)));

@@ -23,7 +23,7 @@ const tasks: string[] = [];
 
 const run = (args: string[], env?: Record<string, string>) => runCommand(args, "", env);
 
-/** The wrong values with which the false node replaces true values of the same form. */
+/** The wrong values that the lying node returns instead of true values of the same format. */
 const lies: Record<string, (result: never) => unknown> = {
   eth_getCode: () => "0x336f18602857",
   eth_getBalance: () => "0xffffffff",
@@ -43,7 +43,7 @@ const lies: Record<string, (result: never) => unknown> = {
   eth_sendRawTransaction: () => `0x${"ab".repeat(32)}`,
 };
 
-/** The methods for which the false node currently lies. */
+/** The methods for which the lying node currently returns wrong results. */
 let lying = new Set(Object.keys(lies));
 
 describe("commands without the service while one of three nodes lies", () => {
@@ -87,7 +87,7 @@ describe("commands without the service while one of three nodes lies", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Returns the options for the three nodes, with the false node first, in the middle, or last. */
+  /** Returns the options for the three nodes, with the lying node first, second, or last. */
   const nodes = (place: number) => {
     const urls = others.map(({ url }) => url);
     urls.splice(place, 0, liar.url);
@@ -106,8 +106,8 @@ describe("commands without the service while one of three nodes lies", () => {
   const isLong = process.env.TESTS === "long";
   let turns = 0;
   /**
-   * With TESTS=long, runs each command with the false node at each position. Otherwise runs each
-   * command once, and moves the false node to the next position for the next command.
+   * With TESTS=long, runs each command three times, with the lying node at each position. Otherwise
+   * runs each command once, and moves the lying node to the next position for the next command.
    */
   const everywhere = async (args: string[], check: (found: never) => void) => {
     for (const place of isLong ? [0, 1, 2] : [turns++ % 3])
@@ -276,7 +276,8 @@ describe("commands without the service while one of three nodes lies", () => {
 
   describe("with each kind of lie by each of the nodes", () => {
     const all = Object.keys(lies);
-    // With TESTS=long, each kind of lie is tried separately. Otherwise the nodes combine all kinds.
+    // With TESTS=long, each kind of wrong value is tested separately. Otherwise the lying node uses
+    // all kinds together.
     const kindsOf = (kinds: string[]) => (isLong ? kinds.map((kind) => [kind]) : [kinds]);
     after(() => {
       lying = new Set(all);

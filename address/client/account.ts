@@ -93,8 +93,8 @@ export function openAccount(settings: Settings): Account {
 const methods = "list create get pause resume rotate test replay deliveries remove".split(" ");
 
 /**
- * Returns the functions with which endpoints.ts sends requests, because endpoints.ts must not
- * import the client's code.
+ * Returns the functions that endpoints.ts uses to send requests. endpoints.ts must not import the
+ * client's code.
  */
 function openSending({ credential, transport }: Settings): Sending {
   return {

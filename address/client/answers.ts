@@ -1,5 +1,5 @@
-// Checks the service's answers. An answer is proved if possible, and otherwise checked against its
-// shape, so every field has its documented type. Unknown fields are accepted.
+// Checks the service's answers. Each answer is proved if possible. All other answers are checked
+// against their shape, so every field has its documented type. Unknown fields are accepted.
 
 import { isSame } from "../abi/hex.ts";
 import { describeValue, formatIssue, InvalidError } from "../errors.ts";

@@ -105,7 +105,8 @@ export function startPages<P extends Page>(
       let at = cursor;
       for (let page = await first; ; page = await read(at)) {
         yield* page.items;
-        // A list in ascending order always has a next page, so that clients can poll the list.
+        // A list in ascending order always has a next page, so that clients can keep polling for
+        // new items.
         const { next, hasMore = page.items.length > 0 } = page;
         if (next === null || !hasMore) return;
         if (next === at) throw new UnprovenError("next: expected a new cursor, found the same one");
