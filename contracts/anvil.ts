@@ -35,8 +35,9 @@ export const anvilChain = {
 } as const satisfies Chain;
 
 /**
- * Keys of well-known accounts that have coin on every anvil and are worth nothing elsewhere. The
- * keys are listed here, so that no process has to derive them from anvil's mnemonic.
+ * The private keys of well-known accounts, which have native coin on every anvil chain and are
+ * worthless elsewhere. The keys are listed here, so that no process has to derive them from anvil's
+ * mnemonic.
  */
 export const anvilKeys = [
   "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",

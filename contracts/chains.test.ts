@@ -34,8 +34,8 @@ describe("Osaka, which limits init code to 49,152 bytes and transactions to 2^24
   const termsBytesMax = 24_576;
 
   /**
-   * An intent of `calls` to the token, with terms of the maximum length, whose arguments have all
-   * bits set.
+   * An intent that calls `calls` of the token, with terms of the maximum length and arguments whose
+   * bits are all set.
    */
   async function largest(calls: number, expirationTimestamp: bigint) {
     const token = await osaka.deploy(demoToken.abi, demoToken.bytecode, ["Dollar", "DUSD", 6]);

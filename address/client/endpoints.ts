@@ -148,8 +148,8 @@ export type ReplayQuery =
   | { readonly from: string | Date; readonly until: string | Date };
 
 /**
- * The options of a request that changes something. Such a request is sent only once, so `retries`
- * is not an option.
+ * The options of a request that changes something. There is no `retries` option, because the client
+ * sends such a request only once.
  */
 export type WriteOptions = Omit<CallOptions, "retries">;
 
@@ -186,7 +186,7 @@ export type Endpoints = {
   remove(id: string, options?: WriteOptions): Answered<void>;
 };
 
-/** The functions with which this file sends its requests. account.ts provides them. */
+/** The functions that this file uses to send requests. account.ts provides them. */
 export type Sending = {
   /**
    * @param read calls `ask` to request the answer, and checks the answer

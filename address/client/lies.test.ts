@@ -1,6 +1,6 @@
-// Tests a service that lies, interrupts responses, sends endless data, or stalls, in more than 128
-// ways. In each case the client soon throws a typed error, and does not read more than a valid
-// response can contain.
+// Tests the client with a service that lies, interrupts responses, sends endless data, or does not
+// respond, in more than 128 ways. In each case, the client soon throws a typed error and reads no
+// more bytes than a valid response can have.
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
@@ -42,7 +42,7 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
   },
 };
 
-/** The number of bytes sent in endless responses, which shows how much the client read. */
+/** The number of bytes sent in endless responses. It shows how much the client has read. */
 let writtenBytes = 0;
 
 function flood(response: ServerResponse, chunk: Buffer): void {
@@ -187,8 +187,8 @@ const newClient = () =>
   });
 
 /**
- * Calls all methods simultaneously. Each method must throw a ClientError, at the latest when its
- * timeout ends.
+ * Calls all methods simultaneously. Each method must throw a ClientError before or when its timeout
+ * ends.
  */
 async function expectTyped(kind: Lie, asked = Object.keys(methods)): Promise<void> {
   lie = kind;

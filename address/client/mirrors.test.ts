@@ -1,5 +1,5 @@
-// Tests lookups while the service is down and a mirror lies. Every lookup returns the correct
-// record or none, with at most one additional round trip.
+// Tests record lookups while the service is down and a mirror returns wrong data. Each lookup
+// returns the correct record or none, after at most one additional round trip.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -37,8 +37,8 @@ const lies: Source[] = [
 const liar: Source = (record, at) => lies[at % lies.length]!(record, at);
 
 /**
- * Makes a client whose sources give these responses. `rounds` is the number of times that the
- * client waited for responses.
+ * Creates a client whose sources return these responses. `rounds` counts how often the client
+ * waited for responses.
  */
 function open(sources: Record<string, Source | "dead" | "silent">) {
   const seen = { rounds: 0 };

@@ -11,7 +11,9 @@ import type { Settings } from "./options.ts";
 import { type Signal, send } from "./request.ts";
 import { within } from "./within.ts";
 
-/** If the preferred source does not answer within this time, all other sources are requested. */
+/**
+ * If the preferred source does not answer within this time, all other sources receive the request.
+ */
 const slowMs = 2_000;
 
 /** Requests a result from a source and proves it. Rejects if the source returns no valid result. */
@@ -108,7 +110,10 @@ export function lookupIn({ transport, mirrors, trust }: Settings) {
   };
 }
 
-/** A proved record for a page, or the reason why there is none. `error` describes the mismatch. */
+/**
+ * A proved record for a page, or the reason why there is none. `error` explains why the record is
+ * wrong.
+ */
 export type FoundRecord =
   | { kind: "record"; record: AddressRecord }
   | { kind: "wrong"; error: unknown }

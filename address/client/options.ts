@@ -71,7 +71,7 @@ export type Settings = {
   readonly mirrors: readonly string[];
 };
 
-/** @throws {TypeError} or {InvalidError} (of `factory`) */
+/** @throws {TypeError} for invalid options, or {InvalidError} for an invalid `factory` */
 export function parseOptions(options: ClientOptions): Settings {
   refuseUnknown(options, clientOptions, "option");
   const keccak = chooseKeccak(options);

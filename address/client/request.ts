@@ -177,7 +177,7 @@ export function startDeadline(timeoutMs: number, caller: Signal | undefined) {
 }
 
 /**
- * Loads a part of the library that is needed only by some calls.
+ * Loads a part of the library that only some calls need.
  *
  * @throws {NetworkError} `unreachable` if a page cannot load it
  */

@@ -1,5 +1,5 @@
-// Tests how the client follows an address, with servers that stream, do not stream, or interrupt
-// streams.
+// Tests how the client watches an address if the server supports, refuses, or interrupts streams of
+// events.
 
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -57,7 +57,7 @@ const telling = (state: AddressState) => answering(statusOf(address, state), 200
 const refusing = (status: number, code: string) =>
   answering({ error: { code, message: "why", issues: [] } }, status);
 
-/** Collects `count` reported states. */
+/** Returns the next `count` states that the client reports. */
 async function states(count: number): Promise<string[]> {
   const found: string[] = [];
   for await (const { state } of client().watch(address, { pollMs: 1 })) {

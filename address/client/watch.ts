@@ -1,5 +1,5 @@
-// Follows an address with the service's server-sent events. If the stream does not work, polls the
-// address's status.
+// Watches an address through the service's server-sent events. If the stream does not work, polls
+// the address's status.
 
 import type { Hex } from "../intent/intent.ts";
 import { type AddressState, addressStates, type ServiceStatus } from "../status/shape.ts";
@@ -100,7 +100,7 @@ function parseMessage(name: string, data: string, address: Hex): StreamMessage |
   return { kind: "ping", timestamp: isTime ? (timestamp as number) : undefined };
 }
 
-/** Programs can tolerate a silent stream for longer than people can. */
+/** Programs can wait for a silent stream longer than people can. */
 const silenceMs = 60_000;
 
 /**

@@ -24,7 +24,7 @@ const solc = createRequire(import.meta.url)("solc") as {
   version(): string;
 };
 
-/** Returns the words that the compiler refuses. `source` returns the source code for a word. */
+/** Returns the words that the compiler rejects. `source` returns source code that uses a word. */
 function refusedBySolc(words: readonly string[], source: (word: string) => string): string[] {
   const settings = { outputSelection: { "*": { "*": ["abi"] } } };
   let left = words;

@@ -1,5 +1,5 @@
-// Tests cases that the vectors cannot express: several faults in one input, options, and malicious
-// input.
+// Tests cases that the test vectors cannot express: several faults in one input, options, and
+// malicious input.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

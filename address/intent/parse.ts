@@ -1,5 +1,6 @@
 // Parses an intent from any value, or reports all faults of the value. spec/terms.md §1 lists the
-// rules. One pass both checks and encodes the intent, so the terms of a valid intent always fit.
+// rules. Intents are encoded while they are validated, so an intent whose terms would be too long
+// is never valid.
 
 import type { AbiFunction } from "../abi/cache.ts";
 import { getCache } from "../abi/cache.ts";

@@ -1,5 +1,5 @@
-// Tests the bijection between intents and terms with random intents of all types, and compares the
-// terms with viem's. Also tests that the decoder rejects all other terms.
+// Tests with random intents of all types that each intent has exactly one encoding, and compares
+// the encoding with viem's. Also tests that the decoder rejects all other terms.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -334,8 +334,8 @@ describe("decodeExecutions", () => {
 });
 
 /**
- * Checks that the decoder rejects the bytes, or that they are the encoding of the decoded intent.
- * So no intent has two encodings.
+ * Checks that the decoder either rejects the bytes or returns an intent whose encoding is exactly
+ * these bytes. Therefore no intent has two encodings.
  */
 function expectStrict(terms: Uint8Array): void {
   let intent: library.Intent;

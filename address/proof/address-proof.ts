@@ -83,8 +83,8 @@ function compare(what: string, claimed: unknown, found: unknown): void {
     for (const [name, value] of Object.entries(found))
       compare(`${what}.${name}`, fields?.[name], value);
   } else if (claimed !== found) {
-    // The message does not contain the claim, because a page that refuses to show a receipt shows
-    // this message, and a reader could take the false claim for a fact.
+    // The message omits the claim, because a page that rejects a receipt shows this message, and a
+    // reader could mistake the false claim for a fact.
     throw invalidProof(
       `${what}: expected the proven value ${describeValue(found)}, found a different value`,
     );

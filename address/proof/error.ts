@@ -1,4 +1,4 @@
-// The error of proofs. The error's code determines what a program can do about it.
+// The errors of proofs. The error code determines how a program can react.
 
 /**
  * - `invalid_proof`: the proof is invalid for this block hash

@@ -1,4 +1,4 @@
-// Proves all possible histories of a vault from the blocks of a real node.
+// Proves every possible history of a vault with the blocks of a real node.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -344,8 +344,7 @@ describe("docs/receipt", () => {
     }
   };
   /**
-   * Maps a word of the library's message about a receipt to the scripts' message about the same
-   * receipt.
+   * Maps a word in the library's error message to the scripts' error message for the same receipt.
    */
   const reasons: Record<string, RegExp> = {
     format: /another format/,

@@ -1,4 +1,4 @@
-// Compares our tries with @ethereumjs/mpt on tries of any shape.
+// Compares tries of many shapes with the tries of @ethereumjs/mpt.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

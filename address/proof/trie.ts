@@ -64,7 +64,7 @@ export function proveInTrie(
     const node = nodes[used++];
     const found = node && keccak(node);
     if (found && sameBytes(found, hash)) return node;
-    // The node above can contain longer text in the place of a hash.
+    // A malicious parent node can contain more than 32 bytes instead of a hash.
     const wanted = toHex(hash.subarray(0, 32));
     throw invalidProof(`trie: expected node ${wanted}, found ${found ? toHex(found) : "none"}`);
   }

@@ -7,13 +7,16 @@ import { stubHead, stubTail } from "../deployment.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 
-/** Returns both codes. `closed` equals `executed` with an additional zero byte at the end. */
+/** Returns both codes. `closed` is `executed` followed by a zero byte. */
 export function vaultCodes(factory: Hex): { executed: Uint8Array; closed: Uint8Array } {
   const executed = concatBytes(fromHex(stubHead), fromHex(factory).slice(4), fromHex(stubTail));
   return { executed, closed: concatBytes(executed, Uint8Array.of(0)) };
 }
 
-/** Returns 32-byte hashes, equal on every chain. `none` is the hash of an account without code. */
+/**
+ * Returns 32-byte hashes, which are equal on every chain. `none` is the hash of an account without
+ * code.
+ */
 export function vaultCodeHashes(factory: Hex, keccak: Keccak) {
   const { executed, closed } = vaultCodes(factory);
   return {

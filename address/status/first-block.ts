@@ -1,8 +1,8 @@
 // Searches for the block of a permanent change, such as a vault's code or a used nonce.
 
 /**
- * Finds the first block from `from` to `to` at which something permanent is true. Requires that it
- * is true at block `to`. The search steps back from `to` in strides that double, because most
+ * Finds the first block from `from` to `to` at which a permanent condition is true. The condition
+ * must be true at block `to`. The search steps back from `to` in strides that double, because most
  * changes are recent and many nodes have only the state of the last 128 blocks. A stride is never
  * longer than a step of a bisection.
  *

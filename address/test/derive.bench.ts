@@ -141,9 +141,9 @@ const pool = [
 let made = 0;
 
 /**
- * Creates intents as a server receives them, parsed from JSON. Each intent has a new salt and
- * recovery, so the checksum of a recovery is never cached. Tokens and functions occur in many
- * intents.
+ * Creates intents as a server receives them, parsed from JSON. Each intent has a new salt and a new
+ * recovery address, so the checksum of a recovery address is never cached. Tokens and functions
+ * occur in many intents.
  */
 function samples(calls: number): Intent[] {
   return Array.from({ length: batch }, () => {
@@ -182,7 +182,7 @@ function strangers(calls: number): Intent[] {
 }
 
 type Run = (intent: Intent) => unknown;
-/** Returns the functions whose time is measured for one contender. */
+/** Returns the functions that the benchmark runs for one program. */
 type Contender = (calls: number) => (() => unknown)[];
 
 const ofSamples =
@@ -251,8 +251,8 @@ const contenders: Record<string, () => Contender> = {
 };
 
 /**
- * Measures one contender in this process. Each contender runs in its own process, so that other
- * contenders' garbage and types have no effect.
+ * Measures one program in this process. Each program runs in its own process, so that the garbage
+ * and the optimized code of other programs have no effect.
  */
 function contend(name: string): void {
   const contender = contenders[name]!();

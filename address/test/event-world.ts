@@ -16,7 +16,10 @@ const nothing: PaymentNews = {
   ...{ kind: "requested", isLate: false, isLast: false },
 };
 
-/** Returns an event about `record` that a service could send, with the differences in `data`. */
+/**
+ * Returns an event about `record` that a service could send. `data` replaces fields of the event's
+ * data.
+ */
 export const writeEvent = (
   record: AddressRecord,
   type: Type,

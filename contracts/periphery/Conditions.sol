@@ -15,13 +15,13 @@ contract Conditions {
     /// @notice `vault` was not closed; its outcome is `found`.
     error NotClosed(address vault, Fate found);
 
-    /// @notice Passes only if the calls of the intent at `vault` ran on this chain.
+    /// @notice Reverts unless the calls of the intent at `vault` ran on this chain.
     function requireExecuted(address vault) external view {
         Fate found = Outcome.outcomeOf(vault);
         if (found != Fate.Executed) revert NotExecuted(vault, found);
     }
 
-    /// @notice Passes only if the intent at `vault` was closed on this chain without running.
+    /// @notice Reverts unless the intent at `vault` was closed on this chain without running.
     /// @dev An expired intent is not closed until someone calls `recover`. Anyone can call it, even
     /// if there is no money. An intent of another chain can be closed here at any time, regardless
     /// of its outcome on its own chain, so `vault` must belong to an intent of this chain.

@@ -15,7 +15,7 @@ contract Guards {
     /// @notice `token` did not return a word for `balanceOf(holder)`.
     error BalanceUnknown(address token, address holder);
 
-    /// @notice Passes only if at least `gas` is left for this call. Before the call, 64/63 of `gas`
+    /// @notice Reverts unless at least `gas` is left for this call. Before the call, 64/63 of `gas`
     /// must be left.
     /// @dev Put this call before the call of a target that reads `gasleft()` and does less work
     /// with little gas. Between two calls, the factory itself spends gas that grows with the second
@@ -25,8 +25,8 @@ contract Guards {
         if (found < gas) revert TooLittleGas(gas, found);
     }
 
-    /// @notice Passes only if `holder` has at least `min` base units of `token` at this moment;
-    /// the zero address as token means native coin.
+    /// @notice Reverts unless `holder` has at least `min` base units of `token` at this moment; the
+    /// zero address as token means native coin.
     /// @dev After a swap, this call bounds the result, regardless of the route.
     function requireBalance(address token, address holder, uint256 min) external view {
         uint256 found = _balanceOf(token, holder);

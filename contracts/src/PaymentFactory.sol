@@ -172,7 +172,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     function _balanceOf(address token, address vault) private view returns (uint256 found) {
         bytes4 selector = IERC20.balanceOf.selector;
         bool ok;
-        // Assembly saves gas: input and result fit into the scratch space.
+        // The input and the result fit into the scratch space, so no memory is allocated.
         assembly ("memory-safe") {
             mstore(0, selector)
             mstore(4, vault)
@@ -191,7 +191,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     /// @dev Hashes 0xff, the factory, the salt zero, and the hash of the init code (EIP-1014).
     function _addressOf(bytes memory initCode) private view returns (address vault) {
         bytes32 hash;
-        // Assembly saves gas: the 85 bytes are hashed without allocating memory.
+        // The 85 bytes are hashed without allocating memory.
         assembly ("memory-safe") {
             let free := mload(0x40)
             mstore(free, or(shl(248, 0xff), shl(88, address())))

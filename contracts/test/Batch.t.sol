@@ -251,7 +251,7 @@ contract BatchTest is Fixture {
         }
     }
 
-    /// @dev Errors of a batch that a target starts are attributed to the target.
+    /// @dev If a target calls `batch`, events of failed items name the target as the caller.
     function test_aBatchWithinAnItem_namesItsOwnCaller() public {
         Batcher batcher = new Batcher(factory);
         Intent memory intent = intentOf(plainCall(address(batcher), "spoil()", ""));

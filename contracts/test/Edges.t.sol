@@ -277,8 +277,8 @@ contract EdgesTest is Fixture {
         equal(dear.held(vault), 0, "recovered");
     }
 
-    /// @dev If a token that burns all its gas received all the remaining gas, only a 64th would
-    /// remain, which is not enough to move another token.
+    /// @dev If a token could burn all the remaining gas, only a 64th would be left, which is not
+    /// enough to move another token.
     function test_tokensThatBurnAllTheirGas_leaveTheNextTokenItsShare() public {
         vm.warp(EXPIRY + 1);
         for (uint256 burning = 1; burning <= 3; ++burning) {

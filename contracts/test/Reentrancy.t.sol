@@ -90,7 +90,7 @@ contract ReentrancyTest is Fixture {
         address vault = funded(intent, 2 * AMOUNT);
         arm(intent);
         factory.execute(intent);
-        // If an item fails, a batch returns the item's error.
+        // The batch succeeds although its item fails.
         equal(attacker.succeeded(), BATCH, "succeeded");
         equal(attacker.count(), 4, "attempts");
         holds(vault, AMOUNT, AMOUNT);
@@ -178,8 +178,8 @@ contract ReentrancyTest is Fixture {
         equal(toldByAHookThatRecovers(new ObligingHookToken()), 2 * AMOUNT, "the events' sum");
     }
 
-    /// @dev Returns the sum of the events of a recovery during which the token's hook also
-    /// recovers.
+    /// @dev Returns the sum of the amounts in the events of a recovery during which the token's
+    /// hook also recovers.
     function toldByAHookThatRecovers(HookToken sent) private returns (uint256) {
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);

@@ -86,12 +86,12 @@ contract TokensTest is Fixture {
         check(ok == (size == 0 || (size >= 32 && word == 1)), "true, or nothing, or refused");
     }
 
-    /// @dev The previous call returned true, and that word could still be in memory.
+    /// @dev The previous call returned true, and that word can still be in memory.
     function test_aShortAnswerFromTransfer_isNotExtendedByThePreviousAnswer() public {
         FalseSayer sayer = new FalseSayer();
         for (uint256 size = 1; size < 32; size += 5) {
-            // For even sizes, bytes that would mean true with leading zeros. For odd sizes, zeros,
-            // which would mean true if the rest of the previous answer followed them.
+            // Even sizes return bytes that would mean true if leading zeros were added. Odd sizes
+            // return zeros, which would mean true if the rest of the previous result followed.
             sayer.set(size % 2 == 0 ? uint256(1) << 8 * (32 - size) : 0, size);
             Intent memory intent = intentOf(
                 list(

@@ -1,7 +1,7 @@
 // Proves the behavior of two short pieces of code: the code at a vault, as read from a chain, and
 // PREFIX, which creates a vault. The proof covers every caller, calldata, answer, and gas. Then the
-// test changes each byte to every other value. The changes that violate no law are listed below, so
-// the test notices every change of a significant byte.
+// test changes each byte to every other value. The test lists the changes that violate no law, so
+// it detects a change of any byte that matters.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";

@@ -1,6 +1,6 @@
 // The laws of the code at a vault, and of the code that creates a vault, for every caller,
-// calldata, gas, and answer. Each law is written as the condition that violates it, so the law is
-// proved if nothing satisfies this condition.
+// calldata, gas, and answer. Each law is expressed as the condition that violates it, so the law is
+// proved if no input satisfies this condition.
 
 import { type Case, type Memory, type Path, run } from "./machine.ts";
 import {
@@ -30,7 +30,7 @@ export const broken = (laws: Laws, opcodes: Uint8Array, at: Case): Record<string
   return Object.fromEntries(Object.entries(laws).map(([name, law]) => [name, law(paths, at)]));
 };
 
-/** The condition that the code takes a path for which `claim` is false. */
+/** The condition that the code follows a path for which `claim` is false. */
 const unless = (paths: Path[], claim: (path: Path) => Bool): Bool =>
   any(...paths.map((path) => all(path.given, not(claim(path)))));
 

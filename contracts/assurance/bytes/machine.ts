@@ -1,6 +1,6 @@
-// Runs the part of the EVM that a vault's code needs over all inputs. A JUMPI whose condition is a
-// formula splits the path. Memory is a function from an index to a byte, so that copies of unknown
-// length need no quantifier.
+// Executes a vault's code symbolically, for all inputs. Implements only the part of the EVM that
+// this code needs. A JUMPI whose condition is a formula splits the path. Memory is a function from
+// an index to a byte, so that copies of unknown length need no quantifier.
 //
 // An unsupported opcode (storage, logs, creation, SELFDESTRUCT, other calls and arithmetic) ends
 // its path as "foreign". Gas is counted only for memory: a path that runs out of gas has no effect.
@@ -47,8 +47,8 @@ type World = {
 };
 
 /**
- * An environment, and an arbitrary index at which bytes are compared. The index represents all
- * indices.
+ * An environment, and an arbitrary index at which bytes are compared. A result for this index is a
+ * result for every index.
  */
 export type Case = World & { index: Word };
 
@@ -77,7 +77,7 @@ type End = "stop" | "return" | "revert" | "halt" | "foreign" | "endless";
 export type Path = Machine & { end: End; at: Word; bytes: Word };
 
 /**
- * A run with more steps than this is in a loop, because PREFIX and the stub have 25 instructions.
+ * PREFIX and the permanent code have about 25 instructions, so a longer run is in an endless loop.
  */
 const stepsMax = 100;
 const pathsMax = 50;
@@ -134,7 +134,7 @@ const ending = (machine: Machine, end: End, at: Word = 0n, bytes: Word = 0n): Pa
   bytes,
 });
 
-/** Continues to the end of the path, or to a split. */
+/** Runs until the path ends or splits. */
 function follow(machine: Machine, opcodes: Uint8Array, world: World): (Path | Machine)[] {
   const pop = () => machine.stack.pop() ?? underflow();
   const where = (condition: Bool, next = machine.next): Machine => ({
@@ -196,7 +196,8 @@ function jumpTargets(opcodes: Uint8Array): Set<bigint> {
 }
 
 /**
- * Runs an opcode that only changes the machine. Returns false if the opcode is not supported.
+ * Runs an opcode that neither ends nor splits the path. Returns false if the opcode is not
+ * supported.
  */
 function step(
   opcode: number,

@@ -58,7 +58,7 @@ const bounds: Record<string, bigint> = {
 };
 const memoryBytesMax = 1n << 32n;
 
-/** The declarations of {@link everything}, and the assumptions about its variables. */
+/** The declarations of the variables in {@link everything}, and the assumptions about them. */
 const declarations = [
   ...["index", ...Object.keys(bounds)].map((name) => `(declare-const ${name} (_ BitVec 256))`),
   ...["callData", "code", "answer"].map(
@@ -95,11 +95,11 @@ export const everything = (codeBytes: Word = "codeBytes"): Case => ({
   index: "index",
 });
 
-/** Returns bytes that differ between seeds and between neighbors. */
+/** Returns bytes that depend on the seed. Adjacent bytes differ. */
 const someBytes = (seed: bigint, bytes: bigint) => (index: Word) =>
   (index as bigint) < bytes ? 1n + (((index as bigint) * 37n + seed) % 255n) : 0n;
 
-/** Returns single cases with sizes and callers at their boundaries. */
+/** Returns examples with boundary values for sizes and callers. */
 export function examples(factory: bigint, codeBytes?: bigint): Case[] {
   const callers = [factory, factory ^ 1n, factory ^ (1n << 159n), 0n, factory >> 8n];
   const sizes = [0n, 1n, 68n, 451n];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-// The life of one vault on one chain, with each guard of src/PaymentFactory.sol and src/Vault.sol.
-// solc's model checker proves the assertions for all intents, all times, and any number of steps in
+// A model of one vault on one chain, with each check of src/PaymentFactory.sol and src/Vault.sol.
+// solc's model checker proves the assertions for all intents, all times, and any number of calls in
 // any order. The model checker checks each of the two contracts separately.
 
 /// @notice A vault executes once, in time and fully funded, or is closed. An executed or closed
@@ -64,7 +64,8 @@ contract Life {
     }
 }
 
-/// @notice Money leaves a vault by its calls or to its recovery, and is accounted for.
+/// @notice All money that was paid is in the vault, was spent by the calls, or was sent to the
+/// recovery address.
 /// @dev Payments, their times, and the amounts that calls spend are arbitrary. Balances are of one
 /// token without fees or rebases.
 contract Money {

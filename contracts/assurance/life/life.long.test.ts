@@ -1,5 +1,5 @@
 // Runs solc's model checker (CHC with its built-in z3) on Life.sol. The result is "safe" for any
-// number of steps, "violated" (with the steps), or "unknown". An unknown result fails the test too.
+// number of calls, "violated" (with the calls), or "unknown". An unknown result fails the test too.
 // The check takes most of a minute, so only `npm run test:long` runs it.
 
 import assert from "node:assert/strict";

@@ -1,17 +1,17 @@
-// Mutants that weaken one guard. The weakened guard still works in most cases, but not at one
-// position, for one kind of target, or above or below some amount. These mutants are generated for
-// every guard, condition, and event of the contracts, because a handwritten list would contain only
-// the mistakes that its author knows.
+// Mutants that weaken one check (guard) of a contract. The weakened check still works in most
+// cases, but not at one position, for one kind of target, or above or below some amount. These
+// mutants are generated for every check, condition, and event of the contracts, because a
+// handwritten list would contain only the mistakes that its author knows.
 
 import { readCollector, type Sources } from "../published/standard-input.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
 import type { Change, Surroundings } from "./operators.ts";
 import { at, list, type Node, place, typeOf } from "./source-tree.ts";
 
-/** Returns every weakened guard of the factory and of the vault. */
+/** Returns a mutant for each weakened check of the factory and of the vault. */
 export const mutantsOfGuards = (sources: Sources): Mutant[] => mutantsOf(sources, weakened);
 
-/** Returns every mutant of the Collector: the changes by operators, and the weakened guards. */
+/** Returns every mutant of the Collector: the changes by operators, and the weakened checks. */
 export function mutantsOfCollector(): Mutant[] {
   const sources = readCollector();
   return [undefined, weakened].flatMap((change) =>
@@ -80,7 +80,8 @@ function kindsAt({ parents, variables, text }: Surroundings, guard: string): str
     if (name === "least") kinds.push("least < most", "least == most", "least > 1");
     if (name === "size") kinds.push("size == 0", "size != 0");
   }
-  // If the guard contains one of these conditions, adding the condition again changes nothing.
+  // If the check already contains one of these conditions, adding the condition again changes
+  // nothing.
   const required = guard.split(" && ");
   return kinds.filter((kind) => !required.includes(kind));
 }

@@ -36,8 +36,8 @@ export const nameOf = ({
 const ofFactory = ["src/Vault.sol", "src/PaymentFactory.sol"];
 
 /**
- * Returns all mutants that `change` makes from the nodes of `files`. Default: the factory's two
- * files.
+ * Returns all mutants that `change` makes from the nodes of `files`, by default from the factory's
+ * two files.
  */
 export function mutantsOf(
   sources: Sources,

@@ -100,11 +100,11 @@ function readJournal(): Found[] {
   }
 }
 
-/** Runs one thread while mutants are waiting. */
+/** Runs one worker thread until no mutant is left or the time is over. */
 async function work(job: number): Promise<void> {
   const workerData = { folder: join(folder, `job-${job}`) };
   const worker = new Worker(new URL("./trial-worker.ts", import.meta.url), { workerData });
-  // An error of the worker rejects the promise.
+  // An error in the worker rejects the promise.
   const answer = async () => (await once(worker, "message"))[0] as Outcome;
   await answer();
   const next = () => (performance.now() < endMs ? waiting.shift() : undefined);

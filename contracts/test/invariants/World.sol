@@ -6,8 +6,8 @@ import {Fixture} from "../Fixture.sol";
 import {vm} from "../Vm.sol";
 import {PlainToken} from "../tokens/PlainToken.sol";
 
-/// @dev Some intents, and a model of their expected states. A suite offers some of the moves below
-/// to the fuzzer. After each move, the model is compared with the chain.
+/// @dev Some intents, and a model of their expected states. Each test contract lets the fuzzer
+/// choose from some of the actions below. After each action, the model is compared with the chain.
 ///
 /// Each intent has its own merchant and its own recovery address, so the origin of every unit is
 /// known.
@@ -35,7 +35,7 @@ abstract contract World is Fixture {
 
     uint256 internal constant LIVES = 12;
 
-    /// @dev The hashes of a vault's code, by {State}.
+    /// @dev The length in bytes of a vault's code in each {State}.
     uint256[3] private codeBytes = [0, 41, 42];
 
     Life[] internal lives;
@@ -51,7 +51,7 @@ abstract contract World is Fixture {
         }
     }
 
-    /// @dev The format in which Foundry expects the functions to call.
+    /// @dev The format in which Foundry expects the functions that the fuzzer may call.
     struct FuzzSelector {
         address addr;
         bytes4[] selectors;
@@ -66,7 +66,7 @@ abstract contract World is Fixture {
         return list(address(this));
     }
 
-    /// @dev Returns the functions that the suite offers to the fuzzer.
+    /// @dev Returns the functions that the fuzzer may call.
     function _moves() internal pure virtual returns (bytes4[] memory);
 
     function _beget(uint256 i) private {
@@ -176,7 +176,7 @@ abstract contract World is Fixture {
         equal(life.recovery.balance, life.coinTotal, "the coin");
     }
 
-    /// @dev The laws that apply after every move, for every intent.
+    /// @dev The rules that apply after every action, for every intent.
     function _checkAll() internal view {
         uint256 total;
         for (uint256 i = 0; i < LIVES; ++i) {

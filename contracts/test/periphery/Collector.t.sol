@@ -188,7 +188,7 @@ contract CollectorTest is Fixture {
         }
     }
 
-    /// @dev The word of a revert is not a balance.
+    /// @dev If a call reverts with one word, this word is not a balance.
     function test_BalanceUnknown_ifTheTokenRevertsWithOneWord() public {
         Script memory script = Script(2, 0, 2, false, "", true, false);
         assertAsModel(script, 2, 2);
@@ -301,7 +301,8 @@ struct Script {
     bool laterFails;
 }
 
-/// @dev Responds as its script says. If reading a balance fails, the call reverts with one word.
+/// @dev Returns the results that the test configured. If reading a balance fails, the call reverts
+/// with one word.
 contract ScriptedToken {
     uint256 public asked;
     Script private script;

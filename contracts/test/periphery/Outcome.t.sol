@@ -139,7 +139,7 @@ contract OutcomeTest is Fixture {
     }
 }
 
-/// @dev Errors as calls, for expectRevert.
+/// @dev The errors as functions, for expectRevert.
 interface ConditionErrors {
     function NotExecuted(address vault, Fate found) external;
     function NotClosed(address vault, Fate found) external;
