@@ -135,6 +135,8 @@ interface IPaymentFactory {
     /// within it may have run out of gas unnoticed. A higher limit helps, unless the call uses all
     /// gas that it gets. EIP-7825 limits a transaction to 16,777,216 gas, so a call can use at most
     /// about 11.8 million.
+    /// @dev Has no amounts of gas, because they do not give the limit that is sufficient. The
+    /// wanted amount is a quarter of the gas before the call, so it grows with the limit.
     error TooLittleGas(uint256 index, address target);
     /// @notice The gas ran out, or the vault's own calls requested `vault` while it was being
     /// created.
@@ -147,7 +149,9 @@ interface IPaymentFactory {
     /// byte `end`, which is too early: the seven words of an intent need 224 bytes. In {addressOf},
     /// the intent does not start at byte 36, directly after its offset.
     error NotCanonical(uint256 start, uint256 end);
-    /// @notice An item of a batch is neither {execute} nor {recover}.
+    /// @notice An item of a batch is neither {execute} nor {recover}. `selector` is the first four
+    /// bytes of the item.
+    /// @dev Has no expected values, because both selectors are constants of this interface.
     error NotAnItem(bytes4 selector);
     /// @notice `wanted` is the maximum length of terms in bytes.
     error TermsTooLong(uint256 wanted, uint256 found);
