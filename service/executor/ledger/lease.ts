@@ -164,8 +164,10 @@ export function fenced<Result>(
       .where("epoch", "=", fence.epoch)
       .executeTakeFirst();
     if (!renewed.numUpdatedRows) {
+      const lease = await findLease(transaction, fence.chainId);
+      const found = lease ? `epoch ${lease.epoch} of "${lease.holder}"` : "no lease";
       throw new LeaseLost(
-        `chain ${fence.chainId}: another instance has taken the lease of epoch ${fence.epoch}`,
+        `chain ${fence.chainId}: expected the lease of epoch ${fence.epoch}, found ${found}`,
       );
     }
     return work(transaction);

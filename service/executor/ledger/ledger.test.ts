@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     const lost = () => ({
       name: "LeaseLost",
-      message: `chain ${chainId}: another instance has taken the lease of epoch 1`,
+      message: `chain ${chainId}: expected the lease of epoch 1, found epoch 2 of "b"`,
     });
 
     test("the ledger rejects every write of an executor that lost its lease", async () => {
