@@ -24,10 +24,18 @@ describe("requireStored", () => {
 
 describe("assertSame", () => {
   test("assertSame throws `reference_in_use` for an order with other payment terms", () => {
-    const message = `${record.address} has this reference, but a different intent`;
-    const issues = [{ path: ["reference"], code: "reference_in_use", message }];
-    for (const other of [{ ...sample, amount: "7" }, { ...sample, recovery: shop } as const])
-      assert.throws(() => assertSame(order, makeRecord(other)), { name: "InvalidError", issues });
+    const { recovery, amount, calls } = sample;
+    for (const [change, difference] of [
+      [{ amount: "7" }, `expected amount ${amount}, found 7`],
+      [{ recovery: shop }, `expected recovery ${recovery}, found ${shop}`],
+      [{ calls: [...calls, ...calls] }, "expected the same calls, found other calls"],
+    ] as const) {
+      const start = `${record.address} has this reference, but a different intent`;
+      const message = `${start}: ${difference}`;
+      const issues = [{ path: ["reference"], code: "reference_in_use", message }];
+      const other = makeRecord({ ...sample, ...change });
+      assert.throws(() => assertSame(order, other), { name: "InvalidError", issues });
+    }
   });
 
   test("assertSame returns the existing order if only the expiry differs", () => {

@@ -38,7 +38,7 @@ export function openCheckout(parts: CheckoutParts) {
   const { store, service, warn } = parts;
   const trust = { factory: parts.factory ?? factoryAddress };
   const [key] = parts.referenceKeys;
-  if (key === undefined) throw new TypeError("referenceKeys: expected one or more");
+  if (key === undefined) throw new TypeError("referenceKeys: expected one or more, found none");
 
   /**
    * Creates the order `reference` and its address. The call is idempotent if the amount, the calls,
@@ -112,9 +112,19 @@ export function sameOrder(a: Intent, b: Intent): boolean {
   return texts[0] === texts[1];
 }
 
-/** @throws {InvalidError} `reference_in_use` */
+/** Describes the fields in which two intents differ. Does not show the calls, which can be long. */
+function describeDifferences(wanted: Intent, found: Intent): string {
+  const names = ["token", "amount", "recovery", "chainId"] as const;
+  const differences = names.filter((name) => wanted[name] !== found[name]);
+  const texts = differences.map((name) => `${name} ${wanted[name]}, found ${found[name]}`);
+  return `expected ${texts.join("; ") || "the same calls, found other calls"}`;
+}
+
+/** @throws {InvalidError} `reference_in_use`, with the values that differ */
 export function assertSame(stored: ShopOrder, { intent }: AddressRecord): ShopOrder {
   if (sameOrder(stored.record.intent, intent)) return stored;
-  const message = `${stored.record.address} has this reference, but a different intent`;
+  const { address } = stored.record;
+  const differences = describeDifferences(stored.record.intent, intent);
+  const message = `${address} has this reference, but a different intent: ${differences}`;
   throw new InvalidError([{ path: ["reference"], code: "reference_in_use", message }]);
 }

@@ -257,7 +257,7 @@ async function executePaid(
       if (!isExecuted || lags === attemptsMax) await execute(run, record, readState);
       else if (++lags === 1) report("Executed. Waiting until the other endpoints show it.");
     } else if (status.state !== "unfunded" && status.state !== "partially_funded") {
-      throw new Error(`${record.address} is ${status.state}: it can no longer be executed`);
+      throw new Error(`${record.address}: expected funded, found ${status.state}, which is final`);
     } else if (shown !== status.balance) {
       shown = status.balance;
       report(`Waiting for the payment: ${status.balance} of ${record.intent.amount} base units.`);
@@ -321,7 +321,8 @@ async function proveOutcome(run: Launch, record: AddressRecord) {
       const hashes = await agreeOnReceipt(receipt, { rpcs, quorum });
       const proved = verifyReceipt(receipt, hashes);
       if (proved.outcome !== "executed" || proved.payments.length === 0) {
-        throw new ProofError("unproved", `found ${proved.outcome}, ${proved.payments.length} paid`);
+        const found = `${proved.outcome} and ${proved.payments.length} payments`;
+        throw new ProofError("unproved", `expected executed and a payment, found ${found}`);
       }
       const file = join(config.dataDirectory, `launch-${chain.chainId}-receipt.json`);
       writeFileSync(file, `${JSON.stringify(receipt, null, 2)}\n`, { mode: 0o600, flush: true });

@@ -39,7 +39,8 @@ async function run(args: readonly string[]): Promise<number> {
       return 0;
     }
     const [command, url, ...rest] = positionals;
-    if (command !== "try-receiver") throw new Misuse("expected the command try-receiver");
+    if (command !== "try-receiver")
+      throw new Misuse(`expected the command try-receiver, found ${command ?? "nothing"}`);
     if (rest.length > 0) throw new Misuse(`expected one URL, found ${rest.length + 1}`);
     const { order, form = "", goods } = values;
     const where = { url: parseUrl(url), port: parsePort(values.port) };
@@ -67,7 +68,7 @@ function parse(args: readonly string[]) {
 
 function parseUrl(given = ""): string {
   if (/^https?:/.test(given) && URL.canParse(given)) return given;
-  throw new Misuse("expected the http or https URL of the receiver");
+  throw new Misuse(`expected the http or https URL of the receiver, found "${given}"`);
 }
 
 function parsePort(given = "8790"): number {

@@ -72,9 +72,9 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
 
   test("try-receiver exits with 2 and prints its usage for invalid arguments", async () => {
     for (const [args, message] of [
-      [[], /expected the command try-receiver/],
-      [["try-receiver"], /expected the http or https URL of the receiver/],
-      [["try-receiver", "nowhere"], /expected the http or https URL of the receiver/],
+      [[], /expected the command try-receiver, found nothing/],
+      [["try-receiver"], /expected the http or https URL of the receiver, found ""/],
+      [["try-receiver", "nowhere"], /https URL of the receiver, found "nowhere"/],
       [["try-receiver", "http://127.0.0.1:9/", "http://127.0.0.1:9/"], /expected one URL, found 2/],
       [["try-receiver", "http://127.0.0.1:9/", "--port", "x"], /from 1 to 65535, found x/],
       [["try-receiver", "http://127.0.0.1:9/", "--ports", "1"], /--ports/],
