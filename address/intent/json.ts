@@ -14,7 +14,7 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw invalid("not_json", "expected JSON");
+    throw invalid("not_json", `expected JSON, found ${text.length} other characters`);
   }
   // For each repeated key, the text has one member more than the parsed value.
   if (countMembers(text) !== countKeys(value))

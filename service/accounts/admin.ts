@@ -41,7 +41,7 @@ const ofAccounts: Command[] = [
     makesDatabase: true,
     async run({ store: { db } }, { options }) {
       if (!isEmail(options.email as string)) {
-        throw new Error(`--email is ${options.email}; expected an email address`);
+        throw new Error(`--email: expected an email address, found ${options.email}`);
       }
       const created = await createWithKey(db, options.email as string, operator());
       if (!created) throw new Error(`an account with the email ${options.email} already exists`);
@@ -231,13 +231,16 @@ async function choosePrefix(db: Kysely<Tables>, accountId: string, text: string 
   const found =
     text === undefined ? prefixes : prefixes.filter((prefix) => text.startsWith(prefix));
   if (found.length === 1) return found[0]!;
+  const wanted = prefixes.join(", ") || "this account has none; use key create";
+  // The message does not quote --key, because it can be a whole key.
   throw new Error(
-    `choose a key with --key: ${prefixes.join(", ") || "this account has none; use key create"}`,
+    `choose a key with --key: ${wanted}; found ${text === undefined ? "no --key" : "another key"}`,
   );
 }
 
 async function requireAccount(db: Kysely<Tables>, options: Given["options"]): Promise<Account> {
-  if (!options.account && !options.email) throw new Error("missing --account ID or --email E");
+  if (!options.account && !options.email)
+    throw new Error("expected --account ID or --email E, found neither");
   const by = options.account ? { accountId: options.account } : { email: options.email ?? "" };
   const found = await findAccount(db, by);
   if (found) return found;

@@ -55,7 +55,9 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
           ...(method === "POST" ? { payload: "x" } : {}),
         });
         assert.equal(response.statusCode, 404, `${method} ${path}`);
-        assert.equal(response.json().error.code, "unknown_path");
+        const { code, message } = response.json().error;
+        assert.equal(code, "unknown_path");
+        assert.equal(message, `the path "${path}" does not exist; API paths start with /v1`);
         const cors = response.headers["access-control-allow-origin"];
         assert.equal(cors, path.startsWith("/v1") ? "*" : undefined);
       }

@@ -31,6 +31,11 @@ describe("a body with one interpretation", () => {
     test(`${code}: ${title}`, () => assert.equal(issuesOf(text)[0]?.code, code));
   }
 
+  test("`not_utf8` reports the number of bytes", () => {
+    const [issue] = issuesOf(Buffer.from([0x22, 0xff, 0x22]));
+    assert.equal(issue?.message, "expected a body in UTF-8, found 3 bytes in another encoding");
+  });
+
   test("`too_many_values` reports the number and the limit", () => {
     const [issue] = issuesOf(`[${"1,".repeat(2_000)}1]`);
     assert.match(
@@ -74,15 +79,38 @@ for (const [what, text] of large) {
 describe("input of a page", () => {
   test("the service refuses text with a NUL, which PostgreSQL cannot store", () => {
     const schema = z.strictObject({ email: z.string(), types: z.array(z.string()) });
+    const found: Record<string, string> = { email: "12 characters", "types.1": "1 characters" };
     assert.throws(() => parseInput(schema, { email: "a\0@b.example", types: ["x", "\0"] }), {
       issues: ["email", "types.1"].map((path) => ({
         path: path.split(".").map((step) => (step === "1" ? 1 : step)),
         code: "nul",
-        message: "expected text without a NUL character",
+        message: `expected text without a NUL character, found one in ${found[path]}`,
       })),
     });
     const plain = { email: "a@b.example", types: ["x", ""] };
     assert.deepEqual(parseInput(schema, plain), plain);
+  });
+
+  test("refuses invalid input with its type or length, because the input can be a secret", () => {
+    const schema = z.strictObject({
+      password: z.string().max(9),
+      days: z.int().max(9),
+      types: z.array(z.enum(["a"])).max(1),
+    });
+    const right = { password: "secret", days: 1, types: ["a"] };
+    for (const [change, message] of [
+      [{ password: "secret9999" }, /<=9 characters, found 10 characters$/],
+      [{ password: 7 }, /expected string, received number$/],
+      [{ days: 10 }, /<=9, found 10$/],
+      [{ types: ["a", "a"] }, /<=1 items, found 2 items$/],
+      [{ types: ["secret"] }, /expected "a", found 6 characters$/],
+      [{ types: undefined }, /expected array, received undefined$/],
+      [{ more: 1 }, /^more|Unrecognized key: "more"$/],
+    ] as const)
+      assert.throws(() => parseInput(schema, { ...right, ...change }), {
+        name: "InvalidError",
+        message,
+      });
   });
 
   test("an integer in a query has one spelling, limits, and a default", () => {

@@ -32,12 +32,14 @@ export function addressDigits(text: string | undefined): string {
  * @throws {InvalidError} with the schema's messages
  */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown) {
-  const parsed = schema.safeParse(value ?? {});
+  const parsed = schema.safeParse(value ?? {}, { reportInput: true });
   if (!parsed.success) {
-    const issues = parsed.error.issues.map(({ path, code, message }) => ({
+    const issues = parsed.error.issues.map(({ path, code, message, input }) => ({
       path: path.map((step) => (typeof step === "number" ? step : String(step))),
       code,
-      message,
+      message: /received|found|Unrecognized/.test(message)
+        ? message
+        : `${message}, found ${describeLength(input)}`,
     }));
     throw new InvalidError(issues);
   }
@@ -78,6 +80,14 @@ export const refuseFields =
     if (!body && request.body !== undefined) parseInput(noFields, request.body);
   };
 
+/** Describes a value of a client that may be secret: numbers, and the length of everything else. */
+function describeLength(value: unknown): string {
+  if (typeof value === "string") return `${value.length} characters`;
+  if (Array.isArray(value)) return `${value.length} items`;
+  if (value === undefined) return "nothing";
+  return typeof value === "object" ? "an object" : String(value);
+}
+
 /**
  * Returns an issue for each text that contains a NUL character. The value has already passed the
  * schema, which limits the depth of the recursion.
@@ -85,7 +95,8 @@ export const refuseFields =
 function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   if (typeof value === "string") {
     if (!value.includes("\0")) return [];
-    return [{ path, code: "nul", message: "expected text without a NUL character" }];
+    const message = `expected text without a NUL character, found one in ${describeLength(value)}`;
+    return [{ path, code: "nul", message }];
   }
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, each]) =>
@@ -147,7 +158,10 @@ const marksMax = 2_000;
 
 /** @throws {InvalidError} */
 export function parseJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw invalid("not_utf8", "expected a body in UTF-8");
+  if (!isUtf8(bytes)) {
+    const found = `${bytes.length} bytes in another encoding`;
+    throw invalid("not_utf8", `expected a body in UTF-8, found ${found}`);
+  }
   const { members, marks, isExact } = scan(bytes);
   if (members > membersMax) {
     throw invalid(

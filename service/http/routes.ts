@@ -13,7 +13,7 @@ import type {
   preHandlerHookHandler,
   RouteHandlerMethod,
 } from "fastify";
-import { noSniff, Refusal } from "./errors.ts";
+import { foundText, noSniff, Refusal } from "./errors.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
@@ -90,7 +90,7 @@ export const refuseUnknownPath =
   (allow: string) => (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     if (!request.is404) return done();
     if (request.method !== "OPTIONS" || !isApi(request.url)) {
-      throw unknownPath();
+      throw unknownPath(request.url);
     }
     // A preflight request for an unknown path succeeds, because the browser would otherwise not
     // send the request, and the page could not read the 404.
@@ -98,8 +98,12 @@ export const refuseUnknownPath =
     preflight(allow)(request, reply);
   };
 
-export const unknownPath = () =>
-  new Refusal("unknown_path", "this path does not exist; API paths start with /v1");
+/** The message does not contain the query, because the query can contain a secret. */
+export const unknownPath = (url: string) => {
+  const found = foundText(url.split("?")[0]);
+  const message = `the path ${found} does not exist; API paths start with /v1`;
+  return new Refusal("unknown_path", message);
+};
 
 export const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 

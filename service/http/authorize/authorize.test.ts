@@ -106,7 +106,8 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
 
   test("step 2: a missing or misplaced credential returns 401 `unauthorized`", async () => {
     const { apiKey, clientId } = await newAccount();
-    await refuses(401, "unauthorized", []);
+    const missing = await refuses(401, "unauthorized", []);
+    assert.match(missing.body, /a credential is required, found none: /);
     await refuses(401, "unauthorized", [["Origin", origin]]);
     await refuses(401, "unauthorized", [["X-Api-Key", apiKey]]);
     await refuses(401, "unauthorized", [["Cookie", `session=${apiKey}; client=${clientId}`]]);
@@ -117,7 +118,9 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     const { bearer } = await newAccount();
     for (const value of [origin, "https://evil.example", "null", "", "*", "x", origin.repeat(9)]) {
       const withOrigin: Headers = [["Origin", value]];
-      await refuses(403, "api_key_in_browser", [["Authorization", bearer], ...withOrigin]);
+      const refused = [["Authorization", bearer], ...withOrigin] as Headers;
+      const { body } = await refuses(403, "api_key_in_browser", refused);
+      assert.match(body, /found (\\".*\\"|\d+ characters), because API keys are only for servers/);
       const unknown = `Bearer ${newApiKey()}`;
       await refuses(403, "api_key_in_browser", [["Authorization", unknown], ...withOrigin]);
       await refuses(403, "api_key_in_browser", [["Authorization", "bearer x"], ...withOrigin]);
@@ -165,7 +168,9 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
       `${bearer}, Basic eDp5`,
     ];
     for (const value of authorizations) {
-      await refuses(401, "unauthorized", [["Authorization", value]]);
+      const { body } = await refuses(401, "unauthorized", [["Authorization", value]]);
+      assert.match(body, /found \d+ characters|unknown API key/);
+      assert.ok(!body.includes(apiKey));
     }
     const ids = ["", apiKey, `${clientId}0`, clientId.slice(0, -1), clientId.toUpperCase()];
     for (const value of [...ids, `${clientId},${clientId}`, newClientId()]) {
@@ -209,7 +214,8 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
 
   test("step 5: a known client ID without `Origin` returns 403 `origin_required`", async () => {
     const { clientId } = await newAccount();
-    await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
+    const { body } = await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
+    assert.match(body, /requires an Origin header, found none: /);
     await refuses(403, "origin_required", [
       ["X-Client-Id", clientId],
       ["Referer", `${origin}/page`],

@@ -95,8 +95,8 @@ export async function authorize(
   }
   if (count === 0) {
     throw unauthorized(
-      "a credential is required: send Authorization: Bearer with an API key, or X-Client-Id with " +
-        "a client ID",
+      "a credential is required, found none: send Authorization: Bearer with an API key, or " +
+        "X-Client-Id with a client ID",
     );
   }
   const caller =
@@ -137,12 +137,17 @@ async function useApiKey(
       parts.accounts.usage.seenInBrowser(digestCredential(key), parts.now());
     throw new Refusal(
       "api_key_in_browser",
-      "expected no Origin header with an API key, because API keys are only for servers; if a " +
-        "web page contains the key, rotate the key, and use the client ID in the page",
+      `expected no Origin header with an API key, found ${foundOrigin(origins)}, because API ` +
+        "keys are only for servers; if a web page contains the key, rotate the key, and use the " +
+        "client ID in the page",
     );
   }
   if (!bearer)
-    throw unauthorized("expected an Authorization header with the scheme Bearer and an API key");
+    // The message does not quote the header, because it may be a key without a scheme.
+    throw unauthorized(
+      "expected an Authorization header with the scheme Bearer and an API key, found " +
+        `${authorization.length} characters with another scheme`,
+    );
   assertSpelled("apiKey", key);
   const digest = digestCredential(key);
   const found = await lookUp(parts.accounts.holders.findApiKey(digest));
@@ -173,7 +178,8 @@ async function useClientId(
   if (origin === undefined) {
     throw new Refusal(
       "origin_required",
-      "a client ID requires an Origin header, which web browsers send; on a server, use an API key",
+      "a client ID requires an Origin header, found none: web browsers send the header; on a " +
+        "server, use an API key",
     );
   }
   if (more.length > 0 || findAllowing(origin, found.origins) === undefined) {
@@ -209,7 +215,8 @@ const wanted = {
 /** @throws {Refusal} 401 that describes the fault without quoting the credential */
 function assertSpelled(kind: CredentialKind, text: string): void {
   const spelling = checkSpelling(kind, text);
-  if (spelling === "malformed") throw unauthorized(wanted[kind]);
+  if (spelling === "malformed")
+    throw unauthorized(`${wanted[kind]}, found ${text.length} characters`);
   if (spelling === "bad_checksum") {
     throw unauthorized(
       `${wanted[kind]}, of which the last 8 are a checksum that does not match, so some ` +

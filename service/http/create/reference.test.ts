@@ -79,7 +79,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const { address } = (await create(server, query, intent)).json();
         const forged = await create(page, "reference=order-9000&again=true", intent);
         assert.equal(forged.statusCode, 409);
-        assert.equal(forged.json().error.code, "reference_in_use");
+        const { code, message } = forged.json().error;
+        assert.equal(code, "reference_in_use");
+        assert.match(
+          message,
+          /^this address already exists, and a client ID can set the reference/,
+        );
         assert.deepEqual(await listed(server, "order-9000"), []);
         if (query) assert.deepEqual(await listed(server, "order-1"), [[address, "api_key"]]);
       }
@@ -165,27 +170,41 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(codes, Array(7).fill("reference_in_use"));
     });
 
-    test("`create` returns 400 for bad escapes, parameters, or an `Idempotency-Key`", async () => {
+    test("`create` returns 400 `invalid_request` for wrong, repeated, or empty input", async () => {
       const { server } = await shop();
-      for (const query of [
-        "refrence=order-5",
-        "reference=a&reference=b",
-        "reference=%zz",
-        "reference=%ff",
-        "reference=order-5&again=yes",
-        "reference=",
-        "reference=%20",
-        "reference=a%E2%80%8Bb",
-      ]) {
-        assert.equal((await create(server, query)).statusCode, 400, query);
+      for (const [query, message] of [
+        ["refrence=order-5", /^Unrecognized key: "refrence"$/],
+        ["reference=a&reference=b", /expected string, received array$/],
+        ["reference=order-5&again=yes", /, found 3 characters$/],
+        ["reference=", /1 to 128 printable characters, found 0 characters$/],
+        ["reference=%20", /1 to 128 printable characters, found 1 characters$/],
+        ["reference=a%E2%80%8Bb", /1 to 128 printable characters, found 3 characters$/],
+      ] as const) {
+        const refused = await create(server, query);
+        const { code, issues } = refused.json().error;
+        assert.deepEqual([refused.statusCode, code], [400, "invalid_request"], query);
+        assert.match(issues[0].message, message);
       }
+    });
+
+    test("`create` returns 400 `invalid_request` with `bad_escape` for bad escapes", async () => {
+      const { server } = await shop();
       for (const query of ["reference=%zz", "reference=%ff"]) {
-        const [{ path, code, message }] = (await create(server, query)).json().error.issues;
-        assert.deepEqual([path, code], [["query"], "bad_escape"], query);
-        assert.match(message, /^expected valid percent-encoded UTF-8, found 13 characters /);
+        const refused = await create(server, query);
+        const { code, issues } = refused.json().error;
+        assert.deepEqual([refused.statusCode, code], [400, "invalid_request"], query);
+        assert.deepEqual([issues[0].path, issues[0].code], [["query"], "bad_escape"], query);
+        assert.match(
+          issues[0].message,
+          /^expected valid percent-encoded UTF-8, found 13 characters /,
+        );
       }
+    });
+
+    test("`create` returns 400 `invalid_request` for an `Idempotency-Key`", async () => {
+      const { server } = await shop();
       const keyed = await create({ ...server, "idempotency-key": "1" }, "");
-      assert.equal(keyed.statusCode, 400);
+      assert.deepEqual([keyed.statusCode, keyed.json().error.code], [400, "invalid_request"]);
       assert.match(keyed.json().error.message, /Idempotency-Key is not supported/);
     });
 

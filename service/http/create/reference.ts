@@ -115,8 +115,8 @@ async function verifySigned(
   throw new Refusal(
     "not_signed",
     signature === undefined
-      ? "this client ID accepts only signed intents: send the signature from the account's " +
-          "server as &signature="
+      ? "this client ID accepts only signed intents, found no signature: send the signature from " +
+          "the account's server as &signature="
       : "the signature does not match: expected the account's newest reference key, this " +
           "address, and " +
           (reference === undefined ? "no reference" : "this reference"),

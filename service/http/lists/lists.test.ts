@@ -264,6 +264,19 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await get(mine.apiKey, path)).json(), row);
     });
 
+    test("`GET /v1/events/{id}` returns 404 `not_found` with the ID or its length", async () => {
+      const { apiKey } = await service.newKey();
+      for (const [id, found] of [
+        ["evt_9", '"evt_9"'],
+        [encodeURIComponent("ä"), "1 characters"],
+      ]) {
+        const missing = await get(apiKey, `events/${id}`);
+        const { code, message } = missing.json().error;
+        assert.deepEqual([missing.statusCode, code], [404, "not_found"]);
+        assert.equal(message, `the account has no event ${found} in the last 30 days`);
+      }
+    });
+
     test("a list contains only the account's events, in order, after a cursor", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const rows = [mine, other].flatMap(({ accountId }) =>

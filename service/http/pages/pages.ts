@@ -160,7 +160,7 @@ export function servePages(
   app.get("/docs", (_, reply) => reply.redirect("/docs/index.html"));
   app.get("/*", (request, reply) => {
     const file = files.get("/index.html");
-    if (!file || !wantsPage(request)) throw unknownPath();
+    if (!file || !wantsPage(request)) throw unknownPath(request.url);
     return send(file, request, reply.code(404));
   });
   const previewed = new LRUCache<string, ReturnType<typeof bodyOf>>({ max: previewsMax });
