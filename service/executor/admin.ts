@@ -1,7 +1,6 @@
 // The operator's commands for the executor: create its key, show what it would send, show its
-// state, pause it, and retry or drop an address. The commands communicate with the executor only
-// through the database, so they work even if no executor is running. A module that only one command
-// needs is imported when that command runs.
+// state, pause it, and retry or drop an address. The commands only read and write the database, so
+// they work even if no executor is running.
 
 import { writeFileSync } from "node:fs";
 import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
@@ -94,12 +93,11 @@ export const executorCommands: Command[] = [
 ];
 
 /**
- * Returns the chain that `--chain` specifies. Without this option, returns every chain on which an
- * executor that uses this database has run. If none has run yet, returns all chains in the chains
- * file.
+ * Returns the chain given by `--chain`. Without this option, returns every chain on which an
+ * executor has run with this database, or all chains in the chains file if none has run yet.
  *
- * @throws {Error} if `--chain` specifies an unknown chain, or if the chains file does not list the
- *   same chains as the database, because it is then probably not the file that the service uses.
+ * @throws {Error} if `--chain` specifies an unknown chain, or if the chains file and the database
+ *   list different chains, because the service probably uses another file
  */
 async function findChainsToPause(
   { db }: Store,

@@ -44,10 +44,7 @@ describe("status requests and the executor's jobs", () => {
   let stores: Store[];
   let drawn = 0;
 
-  /**
-   * Models one server: `look` finds the job for a status and wakes it if necessary. A test can open
-   * two servers on separate connections.
-   */
+  /** Opens what one server needs: `look` finds the job of an address and wakes it if necessary. */
   const openOne = (store = stores[0]!) => {
     const [find, wake] = [jobFinder(store.db), openWake(store.db, log)];
     return {

@@ -1,7 +1,6 @@
-// Shows the rest of the service the executor's progress for an address, and how much gas the
-// executor has paid for an account. The executor can run in another process that uses the same
-// database. If the status of an address shows money that the executor has not detected, this module
-// wakes the address's job.
+// Gives the API the executor's progress for an address, and the gas that the executor has paid for
+// an account. The executor can run in another process with the same database. If a status request
+// finds money that the executor has not detected, this module wakes the address's job.
 
 import { formatAddress, fromHex, type Hex, type Keccak } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -44,7 +43,7 @@ export function openDesk(
     },
     /**
      * Returns whether an executor is running on the chain and is not paused. A killed executor
-     * counts as running until calls of this function have found its lease unchanged for a minute.
+     * counts as running until its lease has not changed for a minute.
      */
     async isActive(chainId: number): Promise<boolean> {
       const [renewed, paused] = await Promise.all([isRenewed(chainId), isPaused(db, chainId)]);
@@ -64,8 +63,8 @@ export function openDesk(
 }
 
 /**
- * Returns a function that finds the amounts that the executor has sent from an address to
- * `recovery` on other chains, sorted by block.
+ * Returns a function that finds the amounts that the executor has sent to `recovery` from an
+ * address on other chains, sorted by block.
  */
 export function returnsFinder(
   db: Kysely<Tables>,
@@ -94,8 +93,8 @@ export function returnsFinder(
 }
 
 /**
- * `progress` is null while the job is idle. `detectedBlock` and `detectedAtSeconds` are the block
- * and the time in Unix seconds at which money was last detected.
+ * `progress` is null while the job has nothing to do. `detectedBlock` and `detectedAtSeconds` say
+ * when money was last detected (block number and Unix time).
  */
 type JobNews = {
   progress: ExecutorProgress | null;
@@ -125,7 +124,7 @@ export function jobFinder(db: Kysely<Tables>): FindJob {
 
 const toDigits = (address: Hex) => address.slice(2).toLowerCase();
 
-/** An address can have money on several chains, and has a separate job on each chain. */
+/** An address has a separate job on each chain. */
 const toKey = (chainId: number, digits: string) => `${chainId} ${digits}`;
 
 type Row = Awaited<ReturnType<typeof readRows>>[number];
@@ -158,18 +157,18 @@ function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgr
   };
 }
 
-/** Returns whether a hint was saved. */
+/** Returns whether the database contains the hint that the address has money. */
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
 /**
- * After money was last detected for a job that was not worth its gas, status reads do not wake the
- * job for at least this time.
+ * If a job was not worth its gas, status requests do not wake it for this time after the last
+ * payment.
  */
 const worthlessSeconds = 3600;
 
 /**
- * Returns a function that checks whether an executor has ever run on a chain. If no executor has
- * ever run, jobs must not be created, because nothing would finish them.
+ * Returns a function that checks whether an executor has ever run on a chain. Otherwise, no job
+ * must be created, because nothing would finish it.
  */
 function ledChains(db: Kysely<Tables>): (chainId: number) => Promise<boolean> {
   const led = new Set<number>();
@@ -195,8 +194,7 @@ export function openWake(
       await hintJobs(db, chainId, [{ address, block, isEnough: state === "funded" }]);
       return true;
     } catch (err) {
-      // The failure does not affect the status, and the next status read tries to save the hint
-      // again.
+      // The status is still correct, and the next status request tries again.
       logLimited("wake", (leftOut) => {
         log.warn({ err, address, leftOut }, "a payment could not be reported to the executor");
       });
@@ -215,7 +213,7 @@ export function openWake(
   };
 }
 
-/** Returns whether the status shows money that none of the executor's jobs will find. */
+/** Returns whether the status shows money that the executor would not find without a hint. */
 function isNews(
   { balance, recoverable, block, state }: AddressStatus,
   job: JobNews | undefined,
@@ -226,8 +224,8 @@ function isNews(
     state === "funded" &&
     job.state === "waiting" &&
     job.reason === ("underfunded" satisfies Reason);
-  // This process and the executor can read from different endpoints, which may disagree for a long
-  // time, so each block causes at most one hint.
+  // This process and the executor may use different endpoints, which may disagree for a long time.
+  // So a block causes at most one hint.
   if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== ("not_worth_its_gas" satisfies Reason))
     return false;

@@ -1,5 +1,4 @@
-// Plans how a pass would handle the jobs that are due now, and returns the transactions that it
-// would send. Signs and stores nothing.
+// Returns the transactions that the executor would send now, without signing or saving anything.
 
 import type { Hex } from "executable-address";
 import { pino } from "pino";
@@ -14,8 +13,8 @@ import { type ExecutorParts, openParts } from "./start.ts";
 import { readPurse } from "./transactions/send.ts";
 
 /**
- * `weiMax`: the highest possible cost of a transaction, or an address's share of that cost,
- * decimal.
+ * `weiMax` is the highest possible cost of the transaction, or an address's share of that cost, in
+ * wei.
  */
 type Planned = {
   kind: string;
@@ -25,7 +24,10 @@ type Planned = {
   addresses: { address: Hex; accountId: string; weiMax: string }[];
 };
 
-/** `waiting` lists the due jobs for which the executor would send nothing now, with the reasons. */
+/**
+ * `waiting` lists the due jobs for which the executor would send no transaction now, and the
+ * reasons.
+ */
 type Plan = {
   chainId: number;
   block: number;

@@ -10,7 +10,7 @@ const hash: Hex = `0x${"ab".repeat(32)}`;
 
 type Line = { msg: string; level: number; [name: string]: unknown };
 
-/** Reports the events at intervals of `everyMs`, and returns the log lines. */
+/** Reports one event every `everyMs`, and returns the log lines. */
 function linesOf(events: readonly ExecutorEvent[], everyMs = 1000): Line[] {
   const lines: Line[] = [];
   let now = 0;

@@ -1,7 +1,6 @@
-// Defines the events that the executor reports, in the log and as Prometheus metrics. The table
-// `kinds` defines the log level and the counter for each kind of event. The log contains no keys,
-// URLs, or calldata. Strangers cannot add label values to the metrics, because a revert reason is
-// counted under the name of one of the factory's errors, or as `other`.
+// Defines the events that the executor reports, in the log and as Prometheus metrics. The log
+// contains no keys, URLs, or calldata. Strangers cannot create new label values in the metrics: a
+// revert reason is counted under the name of a factory error, or as `other`.
 
 import { type Hex, isAddress, parseAddress } from "executable-address";
 import type { Logger } from "pino";
@@ -28,7 +27,8 @@ export type ExecutorEvent =
       inFlight: number;
       scores: View["scores"];
       /**
-       * The share of the chain's daily budget that is spent or reserved for pending transactions.
+       * The part of the chain's daily budget that is spent or reserved for pending transactions,
+       * from 0 to 1.
        */
       budgetShare: number;
     }
@@ -61,9 +61,9 @@ export type ExecutorEvent =
 type Kind<Event> = {
   level: "debug" | "info" | "warn" | "error";
   /**
-   * Set for events that any address can cause, and for events that an outage can repeat in each
-   * pass. These events are logged at most once a minute for each reason and endpoint, together with
-   * the number of skipped events. The metrics count every event.
+   * Set for events that a stranger can cause, or that repeat during an outage. They are logged at
+   * most once a minute for each reason and endpoint, with the number of skipped events. The metrics
+   * count every event.
    */
   isLimited?: true;
   counter?: {
@@ -229,13 +229,13 @@ const kinds: Kinds = {
 type EventLog = (event: ExecutorEvent) => void;
 
 /**
- * Returns a function that logs events and limits how often similar events are logged.
+ * Returns a function that logs events. Similar events are rate-limited.
  *
  * @param nowMs returns milliseconds of a monotonic clock
  */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
-  // A stranger can choose the reason in an event that names an address. Such events have a separate
-  // rate limiter, so that they cannot suppress other events.
+  // A stranger can cause many events that name an address. These events have their own rate
+  // limiter, so that they cannot suppress other events.
   const [logOurs, logTheirs] = [limitLogs(nowMs), limitLogs(nowMs)];
   return (event) => {
     if (event.kind === "balance" && !event.isLow) return;
@@ -263,13 +263,13 @@ function write(log: Logger, event: ExecutorEvent, leftOut: number): void {
   log[kinds[kind].level](shown, text);
 }
 
-/** Writes addresses in the letter case of the API, so that a search in the log finds them. */
+/** Returns addresses in checksum case, as the API does, so that a search in the log finds them. */
 function formatField(name: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   return name === "address" && isAddress(value) ? parseAddress(value) : value;
 }
 
-/** Registers the metrics, and returns a function that counts an event on a chain. */
+/** Registers the metrics, and returns a function that counts events. */
 export function countEvents(registry: Registry): (chainId: number, event: ExecutorEvent) => void {
   const registers = [registry];
   const counters = new Map<string, Counter>();
@@ -286,7 +286,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
   const senders = new Map<string, Set<string>>();
   return (chainId, event) => {
     const chain = String(chainId);
-    // Each counter accepts only events of its own kind, which the type cannot express.
+    // The type does not show that each counter accepts only events of its own kind.
     const counter = kinds[event.kind].counter as Counted | undefined;
     const labels = { chain, ...counter?.of?.(event) };
     if (counter) counters.get(counter.name)!.inc(labels, counter.by?.(event) ?? 1);
@@ -294,7 +294,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     if (event.kind === "lease_taken") gauges.leads.set({ chain }, 1);
     else if (event.kind === "lease_lost") {
       gauges.leads.set({ chain }, 0);
-      // Another process now has the lease, and reports these gauges.
+      // The process that has the lease now reports these gauges.
       const { balance, due, waited, inFlight, budget } = gauges;
       for (const gauge of [due, waited, inFlight, budget]) gauge.remove({ chain });
       for (const sender of senders.get(chain) ?? []) balance.remove({ chain, sender });

@@ -39,8 +39,8 @@ describe("the executor on a real chain", () => {
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), "executor-"));
     store = await openStore({ dataDirectory: directory });
-    // With a new database, an executor charges every transaction that its key has sent on the
-    // current day, so each test starts on a new day.
+    // An executor with a new database charges all transactions that its key sent today to its
+    // budget. So each test starts on a new day.
     await world.client.increaseTime({ seconds: 86_400 });
     await world.mine();
     executor = start();

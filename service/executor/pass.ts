@@ -1,8 +1,6 @@
-// Defines the parameters of the executor's modules: the parts that a program or a test provides
-// (`Parts`), and the current pass over a chain (`Pass`). The clock, the random numbers, and the
-// timers are among the parts, so that the simulator in test/ can replay a run from a seed. Each
-// module defines a type for the state that it keeps between passes, and run.ts combines these
-// types.
+// Defines the parameters of the executor's modules. A program or a test provides `Parts`, including
+// the clock, random numbers, and timers, so that the simulator in test/ can replay a run from a
+// seed. Each iteration of a chain's loop creates a `Pass`.
 
 import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/execution-gas.ts";
@@ -19,8 +17,8 @@ import type { FeePolicy } from "./money/fees.ts";
 import type { TipPrices } from "./money/tips.ts";
 
 /**
- * One pass over one chain. `Memory` is the state that a function needs from earlier passes, so the
- * function's signature shows which state it reads and changes.
+ * One iteration of a chain's loop. `Memory` is the part of the state from earlier iterations that a
+ * function reads or changes.
  */
 export type Pass<Memory = unknown> = {
   parts: Parts;
@@ -28,17 +26,17 @@ export type Pass<Memory = unknown> = {
   /** Allows this process to write for the chain. */
   fence: Fence;
   view: View;
-  /** The time by the chain's clock. */
+  /** The current block time, including the time since the newest block. */
   nowSeconds: number;
   /**
-   * The key that the functions in transactions/ use. `openKey` is called once for each key. `work`
-   * uses the key with the most money. Everywhere else, the signer is the first key.
+   * The key that signs. In transactions/, this is the current key; in `work`, the key with the most
+   * money; and everywhere else, the first key.
    */
   signer: Signer;
 };
 
 export type Parts = {
-  /** The ID under which this process holds leases. */
+  /** The ID of this process in the leases. */
   instance: string;
   chain: ChainSettings;
   /** Lower case. */
@@ -48,55 +46,50 @@ export type Parts = {
    * nothing.
    */
   factoryCodeHash: Hex;
-  /** The hash function that derives addresses. */
+  /** The hash function for deriving addresses. */
   keccak: Keccak;
   ledger: Ledger;
   endpoints: Endpoint[];
   /**
-   * If there are relays, transactions are sent to them instead of to `endpoints` (see
+   * Relays receive transactions instead of `endpoints`, if there are any (see
    * `sendFallbackBlocks`).
    */
   relays: Endpoint[];
-  /** The keys that pay gas. Every instance has the same keys. */
+  /** The keys that pay gas. All executors of a service have the same keys. */
   signers: readonly [Signer, ...Signer[]];
-  /** Returns milliseconds since an arbitrary point in time. Only differences are used. */
+  /** Returns milliseconds of a monotonic clock. */
   clock: () => number;
-  /** Returns a random number from 0 up to, but not including, 1. */
+  /** Returns a random number in the range [0, 1). */
   random: () => number;
-  /** Waits between passes. A new block can end the wait early. */
+  /** Waits between two polls. A new block can end the wait early. */
   sleep: (ms: number) => Promise<void>;
   /** Waits for exactly `ms` milliseconds. */
   timer: (ms: number) => Promise<void>;
-  /** Lets the process do other work. */
+  /** Lets other tasks of the process run. */
   yieldTurn: () => Promise<void>;
   report: (event: ExecutorEvent) => void;
-  /** Called with the newest block each time it is read, even if it is the same block as before. */
+  /** Called whenever the newest block was read, even if it has not changed. */
   onHead?: (head: Block) => void;
-  /** Called after the pass has saved the payments that it found. */
+  /** Called after new payments were saved. */
   onSwept?: () => void;
-  /**
-   * If present, the executor calls this function with each transaction and its highest cost, and
-   * does not sign the transaction.
-   */
+  /** Dry run: called with each transaction and its highest cost in wei, instead of signing it. */
   onPlanned?: (order: PlannedOrder, sender: Hex, wei: bigint) => void;
-  /**
-   * Whether a new block ends `sleep`. If so, a poll does not have to wait until the next block is
-   * expected.
-   */
+  /** Whether a new block ends `sleep` early. */
   isNotified: boolean;
   tuning: Tuning;
 };
 
 type PlannedOrder = Pick<Purpose, "kind" | "gas" | "shares">;
 
-/** A key that pays gas. Every implementation passes signers.test.ts. */
+/** A key that pays gas. */
 export type Signer = {
   /** Lower case. */
   address: Hex;
   /**
-   * Returns the signed transaction. Repeated calls can return different valid bytes.
+   * Returns the signed transaction. Another call with the same transaction can return different
+   * bytes.
    *
-   * @throws {SignerRefused | ChainUnavailable} before a lease expires; the message contains no
+   * @throws {SignerRefused | ChainUnavailable} before a lease could expire; the message contains no
    *   secrets
    */
   sign(transaction: UnsignedTransaction): Promise<Hex>;
@@ -118,23 +111,22 @@ export type ChainSettings = {
   chainId: number;
   tokens: readonly Hex[];
   /**
-   * Look-alikes of `tokens`, each with an amount in base units. Transfers below this amount are
-   * ignored.
+   * Tokens that imitate one of `tokens`, each with the smallest transfer that is not ignored, in
+   * base units.
    */
   lookalikes: ReadonlyMap<Hex, bigint>;
-  /** The number of blocks on top of a receipt's block after which the receipt is confirmed. */
+  /** A receipt is confirmed when this number of blocks is on top of its block. */
   confirmations: number;
   /**
-   * Whether a receipt is final when the `finalized` tag reaches its block, or after `confirmations`
-   * blocks.
+   * A receipt is final when the `finalized` tag reaches its block, or after `confirmations` blocks.
    */
   finality: "finalized" | "blocks";
-  /** The number of blocks on top of a payment's block before the executor acts on the payment. */
+  /** The executor acts on a payment when this number of blocks is on top of its block. */
   paymentConfirmations: number;
   decision: DecisionPolicy;
   /**
-   * The number of blocks after which a pending transaction is also sent to the endpoints, and not
-   * only to relays. If undefined, transactions are sent only to relays.
+   * After this number of blocks, a pending transaction is also sent to the endpoints; undefined for
+   * never.
    */
   sendFallbackBlocks: number | undefined;
   fees: FeePolicy;
@@ -142,69 +134,63 @@ export type ChainSettings = {
   /** What pays for executions: the operator's budgets, tips, or either. */
   pays: "sponsor" | "tips" | "both";
   tipPrices: TipPrices;
-  /**
-   * The maximum number of transactions for reported tokens (jobs/named.ts) per account and day. If
-   * 0, the executor sends none.
-   */
+  /** The maximum number of transactions for reported tokens (jobs/named.ts) per account and day. */
   namedTokensPerDay: number;
-  /** Operators are warned if the balance of a key is below this value in wei. */
+  /** The executor warns operators if a key has less than this amount in wei. */
   balanceWarnBelow: bigint;
 };
 
-/** The limits of the rule in jobs/decide.ts. */
+/** The settings for jobs/decide.ts. */
 export type DecisionPolicy = {
   /** The smallest amount of each token that the executor returns, in base units. */
   recoverMin: ReadonlyMap<Hex, bigint>;
   /**
-   * The smallest amounts for look-alike tokens. These amounts are higher, because the contract of a
-   * look-alike can claim any balance.
+   * The smallest amounts for look-alike tokens. They are higher, because the contract of a
+   * look-alike can report any balance.
    */
   lookalikes: ReadonlyMap<Hex, bigint>;
   /**
-   * Returns the value in wei, or undefined if the token has no price. Without a price, only
+   * Returns the value in wei, or undefined if the token has no price. In that case, only
    * `recoverMin` decides whether the amount is returned.
    */
   convertToWei(token: Hex, amount: bigint): bigint | undefined;
   paidFailuresMax: number;
   recoveryFailuresMax: number;
   /**
-   * The number of recoveries per address and day with the usual minimum value. For each additional
-   * recovery on that day, the minimum value doubles.
+   * After this number of recoveries from an address on one day, the minimum value doubles with each
+   * recovery.
    */
   recoveriesPerDayMax: number;
 };
 
-/** Limits and times that are the same for all chains. Times in seconds are by the chain's clock. */
+/** Settings that are the same for all chains. */
 export type Tuning = FollowTuning & {
   pollMs: number;
   /**
-   * A process can take another process's lease if it has seen no change in the lease's row for this
-   * time, by its own clock (`watchLease` in ledger/lease.ts).
+   * A process can take another process's lease if the lease has not changed for this time, by its
+   * own clock (`watchLease` in ledger/lease.ts).
    */
   leaseMs: number;
   /** A pending transaction is sent again after this time. */
   resendMs: number;
   stuckSeconds: number;
   /**
-   * `batchGasMax`: the highest gas limit of a transaction, unless the chain's limit is lower.
-   * `intentGasMax`: the highest gas limit of an intent in a transaction.
+   * The highest gas limit of a transaction (`batchGasMax`), unless the chain's limit is lower, and
+   * of a single execution in it (`intentGasMax`).
    */
   batchGasMax: number;
   intentGasMax: number;
-  /**
-   * The maximum gas for a recovery. The executor leaves a recovery that needs more gas to the
-   * address's owner.
-   */
+  /** A recovery that needs more gas is left to the address's owner. */
   recoveryGasMax: number;
-  /** The time limit for one round of gas estimates. */
+  /** The time limit for the gas estimates in one iteration of the loop. */
   estimateMsMax: number;
   batchItemsMax: number;
-  /** The size above which nodes refuse a transaction: 128 KiB. */
+  /** Nodes refuse larger transactions: 128 KiB. */
   batchBytesMax: number;
   inFlightMax: number;
-  /** The maximum number of due jobs per pass. A pass works on fewer jobs if few slots are free. */
+  /** The maximum number of due jobs in one iteration of the loop. */
   jobsPerPass: number;
-  /** The maximum number of new records whose balances a pass reads. If 0, a pass reads none. */
+  /** The maximum number of new records whose balances are read in one iteration of the loop. */
   recordsPerPass: number;
 };
 

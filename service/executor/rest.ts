@@ -1,11 +1,12 @@
-// Decides whether a poll runs a pass. No pass runs if the chain is idle and its next block is not
-// expected yet. A chain without open addresses sleeps, and no pass runs while it sleeps.
+// Decides whether a poll does the executor's work or skips it to save requests. A poll is skipped
+// if there is nothing to do and the next block is not expected yet. A chain without open addresses
+// "sleeps": polls are skipped until there is something to do.
 //
-// A sleeping chain is checked every five minutes, because late money can reach closed addresses. A
-// check asks a quorum of endpoints for the transfers since the cursor, and asks one endpoint
-// whether the cursor's block is still in the chain. Every sixth check is a whole pass, which moves
-// the cursor. A new address, a job that becomes due, or an event that waits for a block wakes the
-// chain at the next poll.
+// A sleeping chain is checked about every five minutes, because closed addresses can receive late
+// money. A check asks a quorum of endpoints for new transfers, and one endpoint whether the last
+// block with known logs is still in the chain. Every sixth check is a normal poll, which reads the
+// logs. A new address, a due job, or an event that waits for a block wakes the chain at the next
+// poll.
 
 import type { BlockPace } from "../chain/rpc/block-pace.ts";
 import type { View } from "../chain/rpc/view.ts";
@@ -16,57 +17,55 @@ import type { Parts } from "./pass.ts";
 import type { ScanMemory } from "./payments/find.ts";
 
 /**
- * The time between two checks of a sleeping chain. If a check finds a transfer, a pass follows. The
- * interval is short enough that the check and the pass find late money within five minutes.
+ * The time between two checks of a sleeping chain. Together with the poll that follows a found
+ * transfer, it takes at most five minutes to find late money.
  */
 const sleepMs = 285_000;
-/** The number of checks after which a whole pass runs. */
+/** After this number of checks, the next one is a normal poll. */
 const checksMax = 6;
 /**
- * The time for which passes continue after the last expiration time, to report the expiration and
- * to find late payments.
+ * The time for which the chain stays awake after the last address has expired, to report the
+ * expiration and to find late payments.
  */
 const closingSeconds = 900;
-/** The interval at which the executor checks whether an awake chain still has open addresses. */
+/** How often an awake chain is checked for open addresses. */
 const closedEveryMs = 10_000;
 /**
- * A chain sleeps only after all its addresses have been closed for this time, because a head's
+ * All addresses must have been closed for this time before the chain sleeps, because a block's
  * timestamp can be wrong.
  */
 const closedMs = 60_000;
 /**
- * The time for which a chain stays awake after late money arrived. It stays awake long enough for
- * the payment's confirmations.
+ * The time for which a chain stays awake after late money arrived, until the payment has enough
+ * confirmations.
  */
 const paidMs = 1_200_000;
 
-/** Times are in milliseconds by the process's clock, unless a comment says otherwise. */
+/** Times are in milliseconds of a monotonic clock. */
 type Rest = {
   isAsleep: boolean;
   /**
-   * At the time `closedSeconds` by the chain's clock, all addresses up to this record had been
-   * closed for at least `closingSeconds`.
+   * At the block time `closedSeconds`, all addresses up to this record had been closed for at least
+   * `closingSeconds`.
    */
   closedSeq: number;
   closedSeconds: number;
-  /** The time at which the executor last checked whether all addresses are closed. */
+  /** When the addresses were last checked. */
   closedCheckedMs: number;
   /**
-   * The time of the last check of the sleeping chain, and the number of checks since the last pass.
+   * When the sleeping chain was last checked, and the number of checks since the last normal poll.
    */
   checkedMs: number;
   checks: number;
   awakeUntilMs: number;
 };
 
-/** The result of the last pass. */
+/** The result of the last normal poll. */
 type LastPass = {
   view: View | undefined;
   /** Whether nothing is left to do until the next block. */
   isQuiet: boolean;
-  /**
-   * `share` is the part of the chain's budget for `day` that was spent or reserved, from 0 to 1.
-   */
+  /** The part of the chain's budget for `day` that is spent or reserved, from 0 to 1. */
   budget: { day: number; share: number } | undefined;
 };
 
@@ -85,7 +84,10 @@ export const openRestMemory = (nowMs: number): RestMemory => ({
   last: { view: undefined, isQuiet: false, budget: undefined },
 });
 
-/** `peek`: run a pass only if there is a new block. `rest`: run no pass. */
+/**
+ * `pass`: a normal poll. `peek`: a normal poll only if there is a new block. `rest`: skip this
+ * poll.
+ */
 export type PollKind = "pass" | "peek" | "rest";
 
 export async function decidePoll(
@@ -105,8 +107,8 @@ export async function decidePoll(
     rest.closedCheckedMs = nowMs;
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
     if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
-    // After a gap in the logs, the chain stays awake until the balances of all records have been
-    // read (payments/find.ts).
+    // If logs were missing, the chain stays awake until the balances of all records were read
+    // (payments/find.ts).
     rest.isAsleep = nowMs >= rest.awakeUntilMs && !scan.isOutdated;
   }
   if (!rest.isAsleep) {
@@ -118,11 +120,10 @@ export async function decidePoll(
   return ++rest.checks < checksMax && !isPaid ? "rest" : "pass";
 }
 
-/** Returns whether the chain has no open addresses and no events that wait for a block. */
+/** Returns whether there are neither open addresses nor events that wait for a block. */
 async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number) {
   const { chainId } = chain;
-  // If the chain's clock went back, it was wrong before, so some addresses that seemed closed may
-  // be open.
+  // If the block time went back, it was wrong before, so addresses that seemed closed may be open.
   const seq = nowSeconds < rest.closedSeconds ? 0 : rest.closedSeq;
   const closed = await ledger.passClosed(chainId, seq, nowSeconds - closingSeconds);
   rest.closedSeq = closed.seq;
@@ -130,9 +131,7 @@ async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number
   return closed.isEnd && !(await ledger.isBlockAwaited(chainId));
 }
 
-/**
- * Returns true if an address was paid since the cursor, or if a single check cannot determine this.
- */
+/** Returns whether an address may have been paid since the last block with known logs. */
 async function isPaidSince(
   parts: Parts,
   memory: RestMemory & { follow: FollowMemory },
@@ -142,8 +141,8 @@ async function isPaidSince(
   const { view } = memory.last;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
-  // A record does not wake the chain if its intent was already expired when the record was created,
-  // but its address can be paid.
+  // A record that was already expired when it was created does not wake the chain, but its address
+  // can receive money.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const turn = { view, chain, memory: follow, tuning };
   const transfers = await transfersSince(turn, anchor, rest.checks);
@@ -160,7 +159,7 @@ async function isPaidSince(
 }
 
 /**
- * Records that a pass has ended.
+ * Records the end of a normal poll.
  *
  * @param isQuiet whether nothing is left to do until the next block
  */
@@ -171,8 +170,8 @@ export function recordPass({ rest, last }: RestMemory, nowMs: number, isQuiet: b
 }
 
 /**
- * Reports a pass that had nothing to do, because alerts depend on the time of the last pass and on
- * the used share of the budget.
+ * Reports a skipped poll, because alerts depend on the time of the last report and on the used part
+ * of the budget.
  */
 export function reportRest({ report }: Parts, { last }: RestMemory): void {
   const { view } = last;
@@ -181,6 +180,6 @@ export function reportRest({ report }: Parts, { last }: RestMemory): void {
   report({ kind: "pass", ...nothing, scores: view?.scores ?? [], budgetShare });
 }
 
-/** Returns the used share of the budget on the day of `seconds`; 0 if it is not known. */
+/** Returns the used part of the budget on the day of `seconds`; 0 if it is not known. */
 export const readBudgetShare = ({ budget }: LastPass, seconds: number): number =>
   budget?.day === dayOf(seconds) ? budget.share : 0;

@@ -1,8 +1,8 @@
-// Runs the loop for one chain. The loop takes the lease, and then runs passes, except while there
-// is nothing to do. A pass has these steps, in this order: it opens a view of the chain, finds
-// payments, settles final transactions, resends or replaces pending transactions, works on due
-// jobs, and reads the balances of new records. The ledger is complete after each step, so a process
-// that is killed between two steps loses nothing. A pass that fails does not end the loop.
+// Runs the loop for one chain. The loop takes the lease and polls the chain. Each iteration
+// ("pass") reads the newest block, finds payments, settles mined transactions, resends or replaces
+// pending transactions, works on due jobs, and reads the balances of new records. All results are
+// saved after each step, so a process can be killed at any time. If an iteration fails, the next
+// one continues.
 
 import type { Hex } from "executable-address";
 import { type BlockPace, openBlockPace } from "../chain/rpc/block-pace.ts";
@@ -52,24 +52,21 @@ import {
 import { keepUp, openKey, type SendingKey } from "./transactions/sending-key.ts";
 import { openReceiptMemory, type ReceiptMemory } from "./transactions/settle.ts";
 
-/**
- * The basis of the chain's clock: the newest head, and the time at which this process first saw
- * that head.
- */
+/** The newest block, and when this process first saw it. */
 type ClockMemory = { clock: { hash: Hex; timestamp: number; sinceMs: number } | undefined };
 
 type LeaseMemory = {
   lease: {
-    /** The lease that this process has. */
+    /** The lease of this process. */
     fence: Fence | undefined;
-    /** Observes the lease of another process. */
+    /** Checks whether the lease of another process still changes. */
     isUnchanged: LeaseWatch;
   };
 };
 
 /**
- * The state of a chain's loop between passes. This state can be lost at any time, because all data
- * that must survive is in the ledger.
+ * The state that a chain's loop keeps in memory. It can be lost at any time, because all important
+ * data is in the database.
  */
 export type Memory = {
   network: Network;
@@ -115,10 +112,7 @@ export function openMemory(parts: Parts): Memory {
   };
 }
 
-/**
- * Runs passes until `isStopped` returns true. Resolves after the last pass has ended and the lease
- * is released. Never rejects.
- */
+/** Runs the loop until `isStopped` returns true, and then releases the lease. Never rejects. */
 export async function run(parts: Parts, isStopped: () => boolean): Promise<void> {
   const memory = openMemory(parts);
   while (!isStopped()) {
@@ -135,9 +129,9 @@ export async function run(parts: Parts, isStopped: () => boolean): Promise<void>
 }
 
 /**
- * Runs one pass, unless another process has the lease or there is nothing to do.
+ * Runs one iteration, unless another process has the lease or there is nothing to do.
  *
- * @throws the error that stopped the pass; the next pass continues from the ledger
+ * @throws the error that ended the iteration; the next one continues from the saved data
  */
 async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const fence = await holdLease(parts, memory);
@@ -156,12 +150,11 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const isPaused = await parts.ledger.isPaused(parts.chain.chainId);
   for (const key of keys) {
     if (!isPaused) await keepUp(key, budgets);
-    // The purse is opened even if the key has nothing to send, because this reports the key's
-    // balance.
+    // This reports the key's balance, even if the key has nothing to send.
     if (key.isFresh && key.pending.length === 0) await key.openPurse();
   }
   await searchLateJobs(pass);
-  // If the head is below the cursor, its balances are outdated, so the pass works on no jobs.
+  // If the newest block is below the last block with known logs, its balances are outdated.
   const due = isOld || isPaused ? 0 : await work(pass, keys, budgets);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
@@ -175,14 +168,14 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     scores: view.scores,
     budgetShare: readBudgetShare(memory.last, view.head.timestamp),
   });
-  // New records are read last, so that a failure here does not delay known payments.
+  // Comes last, so that a failure here does not delay known payments.
   const isScanned = await scanNewRecords(pass, blocksBehind);
   if (!isOld && !isPaused) await returnNamed(pass, keys, budgets, due > 0);
   const isQuiet = !isOld && blocksBehind === 0 && isScanned && pending.length === 0 && due === 0;
   recordPass(memory, parts.clock(), isQuiet);
 }
 
-/** Renews or takes the lease. Returns undefined while another process has it. */
+/** Renews or takes the lease. Returns undefined if another process has it. */
 async function holdLease(parts: Parts, { lease }: LeaseMemory): Promise<Fence | undefined> {
   const { ledger, tuning, report, instance, chain } = parts;
   if (lease.fence) {
@@ -203,16 +196,15 @@ async function holdLease(parts: Parts, { lease }: LeaseMemory): Promise<Fence | 
   return lease.fence;
 }
 
-/** Opens a view of the chain. Returns undefined if a pass would find no work. */
+/** Opens a view of the chain, or returns undefined if there is nothing to do. */
 async function openView(parts: Parts, memory: Memory): Promise<View | undefined> {
   const { clock, network, last } = memory;
-  // The first poll always runs a pass, because the chain's clock is unknown until a head has been
-  // read.
+  // The first poll always reads a block, because the block time is unknown before.
   const poll = clock
     ? await decidePoll(parts, memory, readChainClock(memory, clock, parts.clock()))
     : "pass";
   if (poll === "rest") return undefined;
-  // If opening the view throws, the next poll runs a full pass.
+  // If opening the view throws, the next poll is not skipped.
   last.isQuiet = false;
   const view = await (poll === "peek" ? network.openNewView(clock!.hash) : network.openView());
   if (view) last.view = view;
@@ -225,8 +217,8 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 }
 
 /**
- * Opens the budgets for the current day by the chain's clock. The budgets contain the day's settled
- * costs, and the highest possible costs of pending transactions and unknown nonces.
+ * Opens today's budgets, by block time. They include today's charged costs, and the highest
+ * possible costs of pending transactions and of nonces whose transactions are unknown.
  */
 export async function readDayBudgets(
   pass: Pass<UnknownNonces & SendMemory & Pick<RestMemory, "last">>,
@@ -251,8 +243,8 @@ export async function readDayBudgets(
 }
 
 /**
- * Returns the time by the chain's clock, in seconds: the timestamp of `head`, plus the time since
- * this process first saw `head`, by a monotonic clock. The host's wall clock is never used.
+ * Returns the current block time in seconds: the timestamp of `head`, plus the time since this
+ * process first saw `head`, by a monotonic clock. The host's wall clock is never used.
  */
 function readChainClock(
   memory: ClockMemory,

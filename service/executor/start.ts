@@ -34,7 +34,7 @@ export type ExecutorConfig = KeySources & {
   executorBalanceWarn: string;
   /**
    * The maximum number of transactions for reported tokens (jobs/named.ts) per account, chain, and
-   * day. If 0, the executor sends none.
+   * day.
    */
   executorNamedTokensPerDay: number;
 };
@@ -42,13 +42,13 @@ export type ExecutorConfig = KeySources & {
 export type Executor = {
   /** The addresses of the keys that pay gas, lower case. */
   addresses: readonly Hex[];
-  /** Resolves after the current passes have ended and the leases are released. */
+  /** Resolves after the current work has ended and the leases are released. */
   stop(): Promise<void>;
 };
 
 /**
- * The time limit for a request to an endpoint. This limit is well below the length of a lease, so
- * that the executor does not lose the lease while a pass waits for an endpoint.
+ * The time limit for a request to an endpoint. It is much shorter than `leaseMs`, so that the
+ * executor does not lose the lease while it waits for an endpoint.
  */
 const rpcTimeoutMs = 4000;
 
@@ -59,9 +59,9 @@ export type ExecutorParts = {
   config: ExecutorConfig;
   registry: Registry;
   log: Logger;
-  /** Called with a chain's newest block whenever the chain's loop has read it. */
+  /** Called with a chain's newest block whenever it was read. */
   onHead?: (chainId: number, head: Block) => void;
-  /** Called after each read of a chain's payments. */
+  /** Called after a chain's payments were read. */
   onSwept?: (chainId: number) => void;
 };
 
@@ -83,7 +83,6 @@ export function startExecutor(parts: ExecutorParts): Executor {
   };
 }
 
-/** Returns the parts for each chain's loop. */
 export function openParts(
   parts: ExecutorParts,
   stopping: AbortSignal,
@@ -94,7 +93,7 @@ export function openParts(
   const count = countEvents(parts.registry);
   const instance = randomUUID();
   const leaseMs = config.executorLeaseSeconds * 1000;
-  // Each poll renews the lease, so polls are necessary even while a WebSocket announces no block.
+  // Polls renew the lease, so they are necessary even if a WebSocket announces no block.
   const quietMs = Math.min(renewalMsMax, leaseMs / 3);
   return parts.chains.map((chain) => {
     const heads = followHeads(chain.wsUrls, { stopping, quietMs });

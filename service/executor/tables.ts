@@ -1,12 +1,12 @@
-// The executor's tables: leases, jobs, purposes, costs, and positions. Times are in seconds by the
-// chain's clock, so that a wrong host clock has no effect.
+// The executor's tables. Times are block times in seconds, so that a wrong host clock has no
+// effect.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
 /**
  * What a nonce is used for. `return`: a recovery of one reported token (jobs/named.ts). `fill`: a
- * zero-value transfer that fills a gap in the nonces.
+ * zero-value transfer that only uses up the nonce.
  */
 export type PurposeKind = "execute" | "recover" | "return" | "fill";
 
@@ -21,10 +21,9 @@ declare module "../store/tables.ts" {
      */
     executor_leases: { chain_id: number; holder: string; epoch: number; renewals: number };
     /**
-     * A vault that received money on a chain. The chain can differ from the chain of the vault's
-     * intent. `due_at` is null if there is nothing to do until more money arrives. `not_before` is
-     * the end of the backoff after a failure. `detected_at` and `detected_block` are the time and
-     * the block at which money was last detected.
+     * An address that received money on a chain, which may not be the intent's chain. `due_at` is
+     * null if there is nothing to do until more money arrives. `not_before` is the end of the
+     * backoff after a failure. `detected_at` and `detected_block` say when money was last detected.
      */
     executor_jobs: {
       chain_id: number;
@@ -39,7 +38,7 @@ declare module "../store/tables.ts" {
       reason: string | null;
       detected_at: number;
       detected_block: number;
-      /** The number of recoveries on `recovery_day`, which is the last day with a recovery. */
+      /** The last day with a recovery, and the number of recoveries on that day. */
       recovery_day: Generated<number>;
       recoveries: Generated<number>;
       /**
@@ -48,7 +47,7 @@ declare module "../store/tables.ts" {
        */
       account_id: Generated<string>;
     };
-    /** A nonce has at most one purpose. `id` consists of the chain, the sender, and the nonce. */
+    /** One row per used nonce. `id` consists of the chain, the sender, and the nonce. */
     executor_purposes: {
       id: string;
       chain_id: number;
@@ -61,15 +60,15 @@ declare module "../store/tables.ts" {
       created_at: number;
       block_number: number | null;
       transaction_hash: string | null;
-      /** The day to which the cost was charged. Null until the cost has been charged. */
+      /** The day to which the cost was charged; null before that. */
       day: Generated<number | null>;
       /** In wei, decimal. */
       paid: Generated<string | null>;
     };
     /**
      * An address that a transaction executes or recovers, its share of the transaction's gas, and
-     * the account that is charged. After settlement, `wei` is the address's cost, and `tips_wei` is
-     * the value of its tips, both in wei, decimal.
+     * the account that is charged. When the transaction is final, `wei` is the address's cost, and
+     * `tips_wei` is the value of its tips (decimal).
      */
     executor_purpose_addresses: {
       purpose_id: string;
@@ -82,9 +81,9 @@ declare module "../store/tables.ts" {
       tips_wei: Generated<string>;
     };
     /**
-     * Every transaction that was signed for a purpose (use of a nonce), saved before the executor
-     * sends it. Fees are in wei, decimal. `is_fill`: whether the transaction is a zero-value
-     * transfer, regardless of the purpose's kind.
+     * Every signed transaction, saved before the executor sends it. Fees are in wei, decimal.
+     * `is_fill`: whether the transaction is a zero-value transfer, regardless of the purpose's
+     * kind.
      */
     executor_transactions: {
       hash: string;
@@ -96,7 +95,7 @@ declare module "../store/tables.ts" {
       signed_block: number;
       is_fill: Generated<number>;
     };
-    /** The factory's events in settled receipts. Amounts are decimal. */
+    /** The factory's events in final receipts. Amounts are decimal. */
     executor_outcomes: {
       purpose_id: string;
       address: Bytes;
@@ -108,14 +107,13 @@ declare module "../store/tables.ts" {
       block_number: number;
       reason: string | null;
     };
-    /** The total charges per chain and day (by the chain's clock), in wei, decimal. */
+    /** The total charges per chain and day, in wei, decimal. */
     executor_spending: { chain_id: number; day: number; wei: string };
     /**
-     * The costs of settled transactions. Reserved costs are not stored, because they can be
-     * computed from the pending transactions. `gas_wei` is the full cost paid for the account, and
-     * `tips_wei` is the value of its tips. `wei` is the part that tips did not cover. `wei`
-     * includes `client_wei`, the part for addresses created with the client ID, and `tip_loss_wei`,
-     * the part for executions that tips should have paid for.
+     * The costs of final transactions. Reserved costs are computed from the pending transactions.
+     * `gas_wei` is the full cost paid for the account, and `tips_wei` is the value of its tips.
+     * `wei` is the cost that tips did not cover, including `client_wei` for addresses created with
+     * the client ID, and `tip_loss_wei` for executions that tips should have paid for.
      */
     executor_account_spending: {
       chain_id: number;
@@ -132,9 +130,10 @@ declare module "../store/tables.ts" {
     /** The progress of `scanNewRecords`: the balances of all records up to `seq` were read. */
     executor_looks: { chain_id: number; seq: number };
     /**
-     * Reported tokens: tokens that are on no list, but that an address received according to a
-     * report. `day` and `account_id` belong to the newest report. `due_at` is null if the token
-     * does not wait. `purpose_id` is the newest purpose that sends the token to `recovery`.
+     * Reported tokens: tokens that are not on a token list, but that an address has received
+     * according to a report. `day` and `account_id` belong to the newest report. `due_at` is null
+     * if the token does not wait. `purpose_id` is the newest attempt to send the token to
+     * `recovery`.
      */
     executor_named: {
       chain_id: number;
@@ -170,7 +169,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         gas bigint not null, state text not null, created_at bigint not null,
         block_number bigint, transaction_hash text, day bigint, paid text,
         unique (chain_id, sender, nonce))`,
-    // Each pass uses this index to find a key's pending purposes without reading settled purposes.
+    // For finding a key's pending purposes without reading the settled ones.
     sql`create index executor_purposes_state
         on executor_purposes (chain_id, sender, state, block_number)`,
     sql`create table executor_purpose_addresses (purpose_id text not null,
@@ -201,10 +200,7 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/**
- * A status request uses this index to read the amounts that were sent from an address to `recovery`
- * on other chains.
- */
+/** For status requests, which read the amounts that were sent to `recovery` on other chains. */
 export const returnStatements = (): TableStatement[] => [
   sql`create index executor_outcomes_returned on executor_outcomes (address)
       where kind = 'recovered'`,
@@ -219,7 +215,7 @@ export function namedStatements(dialect: Dialect): TableStatement[] {
     sql`create index executor_named_due on executor_named (chain_id, due_at)
         where due_at is not null`,
     sql`create index executor_named_account on executor_named (account_id, day)`,
-    // This index is used to count a day's transactions for reported tokens.
+    // For counting a day's transactions for reported tokens.
     sql`create index executor_purposes_returns on executor_purposes (chain_id, created_at)
         where kind = 'return'`,
   ];

@@ -1,6 +1,6 @@
-// Decides which executions, or which recoveries, share a transaction, and how much gas the
-// transaction gets. Also decides whether tips or the operator's budgets pay for the transaction. If
-// neither pays for a job, the job waits without delaying other jobs.
+// Groups executions or recoveries into transactions, sets their gas limits, and decides whether
+// tips or the operator's budgets pay for them. A job for which neither pays waits, without delaying
+// other jobs.
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";
@@ -23,14 +23,14 @@ import { canAfford, computeGasPerByte, gasMax, type Purse } from "../transaction
 const tipMargin = { of: 5n, by: 4n };
 
 /**
- * The shortest wait for a spent budget. Part of a budget can become free before midnight, because a
- * pending transaction can cost less than its reserved amount.
+ * The shortest wait if a budget is spent. Part of the budget may become available before midnight,
+ * because a transaction can cost less than the amount that was reserved for it.
  */
 const budgetSeconds = 60;
 
 /**
- * Returns the batches that tips or budgets pay for, with executions before recoveries. Also returns
- * updates for the jobs that are not in a batch.
+ * Returns the batches that tips or budgets pay for, executions first, and updates for the jobs that
+ * are not in a batch.
  */
 export function admit(
   pass: Pass,
@@ -44,7 +44,7 @@ export function admit(
       budgetSeconds,
       pass.nowSeconds - job.detectedAtSeconds,
     );
-    // The wait ends at midnight at the latest, because a new day has new budgets.
+    // Budgets are renewed at midnight.
     const dueAtSeconds = Math.min(pass.nowSeconds + waitedSeconds, midnightAfter(pass.nowSeconds));
     unpaid.push({ address: job.address, state: "waiting", dueAtSeconds, reason });
   };
@@ -83,8 +83,8 @@ export function admit(
 }
 
 /**
- * Returns whether the tip pays for the gas. Ignores the tip if the execution has failed on chain
- * before, because a failed execution pays no tip.
+ * Returns whether the tip pays for the gas. If the execution has failed on chain before, the tip
+ * does not count, because a failed execution pays no tip.
  */
 function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   const { item, gas, kind } = ready;
@@ -95,7 +95,6 @@ function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   return value > 0n && value * tipMargin.by >= cost * tipMargin.of;
 }
 
-/** Forms the batches of executions, then the batches of recoveries. */
 function formAllBatches(pass: Pass, purse: Purse, ready: readonly Ready[]): Batch[] {
   const affords = (size: Size) => canAfford(purse, size);
   const limits = { ...pass.parts.tuning, batchGasMax: gasMax(pass), affords };
@@ -113,31 +112,32 @@ type Act =
 /** An item and the gas that it needs. `isTipped`: whether the item's tip pays for this gas. */
 export type Ready = { item: Examined; gas: number; isTipped?: boolean } & Act;
 
-/** All items in a batch have the same `kind`. */
+/** All items in a batch are of the same kind. */
 export type Batch = { ready: Ready[]; gas: number };
 
 type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax"> & {
-  /** Returns whether the balance covers a transaction of this size. */
+  /** Returns whether the balance pays for a transaction of this size. */
   affords(size: Size): boolean;
 };
 
 /**
- * The maximum ratio between the largest and the smallest gas estimate in a batch. If an item burns
- * all its gas and no trace identifies it, the other items pay for a part of the burned gas. Because
- * of this limit and the gas margin, each of the other items pays for less than twice its own gas.
+ * The largest gas estimate in a batch is at most this multiple of the smallest. If an item burns
+ * all its gas and no trace shows which item it was, the other items pay part of that gas. This
+ * limit ensures that each of them pays for less than twice its own gas.
  */
 const gasFactor = 1.45;
-/** The most gas that a transaction needs in addition to the gas for its items. */
+/** An upper bound on the gas that a transaction needs in addition to the gas for its items. */
 export const baseGas = 40_000;
 
 /**
  * Groups the items into batches that comply with `limits`. An item that has failed before gets its
- * own transaction, so that other items do not pay if it fails again. Tipped and sponsored items do
- * not share a transaction.
+ * own transaction, so that other items do not pay if it fails again. Items that pay a tip do not
+ * share a transaction with items that the operator pays for.
  *
- * The factory gives each item an equal share of the remaining gas. So a transaction contains only
- * items with similar gas estimates, and its gas limit is high enough to give every item the gas
- * that the largest item needs. As a result, no item can use up the gas for later items.
+ * The factory divides the remaining gas equally among the remaining items. So a transaction
+ * contains only items with similar gas estimates, and its gas limit is high enough to give each
+ * item as much gas as the largest item needs. Therefore, no item can use up the gas of the later
+ * items.
  */
 export function formBatches(ready: readonly Ready[], limits: BatchLimits): Batch[] {
   const alone = ready.filter(({ item }) => item.job.failures > 0);
@@ -180,8 +180,8 @@ export function computeGasLimit(items: readonly Pick<Ready, "gas">[]): number {
 }
 
 /**
- * `callBytes` is the calldata size of a `batch` call without its items, in bytes. `itemBytes` is
- * the calldata size of an item without its encoded terms, in bytes.
+ * The calldata size of a `batch` call without its items (`callBytes`), and of an item without its
+ * encoded terms (`itemBytes`), in bytes.
  */
 const callBytes = 100;
 const itemBytes = 256;
@@ -193,7 +193,7 @@ function countCalldataBytes(ready: Pick<Ready, "item"> & Act): number {
 }
 
 /**
- * Returns the maximum size of a transaction that contains `items`, which are sorted by gas, lowest
+ * Returns the maximum size of a transaction with these items, which must be sorted by gas, lowest
  * first.
  */
 export const computeSizeMax = (items: readonly Ready[]): Size => ({
@@ -202,11 +202,10 @@ export const computeSizeMax = (items: readonly Ready[]): Size => ({
 });
 
 /**
- * Splits a batch's gas among its items in proportion to their estimates. The shares add up to
+ * Splits a batch's gas among its items in proportion to their estimates. The sum of the shares is
  * exactly the batch's gas.
  *
- * @param gasPerByte the amount of gas that costs as much as one byte of calldata; 0 if the chain
- *   charges no fee per byte
+ * @param gasPerByte the fee for one byte of calldata, in gas; 0 if the chain charges no such fee
  */
 export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[] {
   const weights = ready.map((each) => each.gas + gasPerByte * countCalldataBytes(each));
@@ -222,20 +221,20 @@ export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[
   }));
 }
 
-/** The gas to close a vault, without the transfers. */
+/** The gas that a recovery needs in addition to its transfers and its calldata. */
 const closeGas = 120_000;
 const perTokenGas = 40_000;
 /**
- * EIP-7623: the gas of a zero byte of calldata. Other bytes cost four times as much. A transaction
- * that uses little other gas pays `floor` instead of `usual`.
+ * The gas for a zero byte of calldata (EIP-7623). Other bytes cost four times as much. A
+ * transaction that uses little other gas pays `floor` instead of `usual`.
  */
 const calldataGas = { usual: 4, floor: 10 };
 const nonzeroFactor = 4;
 
 /**
  * Returns the gas that a recovery needs. An estimate of the whole recovery would be too low,
- * because a recovery succeeds even if its transfers run out of gas. The factory gives each transfer
- * the same gas.
+ * because a recovery succeeds even if its transfers run out of gas. Each transfer gets the same
+ * amount of gas.
  *
  * @param transfers sorted by gas, lowest first
  */

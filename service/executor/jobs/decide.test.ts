@@ -6,14 +6,14 @@ import { type Decision, decide, type Facts } from "./decide.ts";
 const token: Hex = `0x${"aa".repeat(20)}`;
 const other: Hex = `0x${"bb".repeat(20)}`;
 const priced: Hex = `0x${"cc".repeat(20)}`;
-/** A look-alike token. An amount of at least 50 base units is worth returning. */
+/** A look-alike token. An amount is worth returning if it is at least 50 base units. */
 const similar: Hex = `0x${"dd".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const expiry = 1000;
 
 /**
- * Facts about an open and funded address, without earlier attempts and at a low fee. With these
- * facts, `decide` executes the address. Each row below changes some of these facts.
+ * An open and funded address, no earlier attempts, and a low fee. With these facts, `decide`
+ * returns an execution. Each row below changes some of the facts.
  */
 const plain: Facts = {
   wanted: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },
@@ -296,7 +296,7 @@ describe("decide", () => {
   });
 });
 
-/** Yields every combination that has one value for each name. */
+/** Yields every combination of one value per name. */
 function* product<Options extends Record<string, readonly unknown[]>>(
   options: Options,
 ): Generator<{ [Key in keyof Options]: Options[Key][number] }> {

@@ -1,6 +1,5 @@
 // Decides what to do with an address now. The decision depends only on the given facts.
-// docs/executor.md lists all reasons that an operator can see, including reasons from other
-// modules.
+// docs/executor.md explains all reasons.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { midnightAfter } from "../../flow/days.ts";
@@ -9,8 +8,8 @@ import type { DecisionPolicy } from "../pass.ts";
 import type { Vault, Wanted } from "../payments/vaults.ts";
 
 /**
- * The results of earlier attempts. `notBeforeSeconds` is the end of the last failure's backoff.
- * `recoveriesToday` is the number of recovery transactions since midnight, by the chain's clock.
+ * The results of earlier attempts. `notBeforeSeconds` is the end of the backoff after the last
+ * failure. `recoveriesToday` is the number of recovery transactions since midnight, by block time.
  */
 type History = {
   paidFailures: number;
@@ -20,9 +19,9 @@ type History = {
 };
 
 /**
- * Fees in wei. `perGas` is the fee that a transaction has to offer now. `recovery` is the
- * approximate cost of recovering one token. An amount that is worth less than `recovery` stays in
- * the vault until more money arrives.
+ * Fees in wei. `perGas` is the fee per gas that a transaction has to offer now. `recovery` is the
+ * approximate cost of recovering one token. Amounts that are worth less are not returned until more
+ * money arrives.
  */
 type Fees = { perGas: bigint; perGasMax: bigint; recovery: bigint };
 
@@ -37,8 +36,8 @@ type WaitReason =
 type GiveUpReason = "not_worth_its_gas" | "recovery_keeps_failing";
 
 /**
- * `untilSeconds` is the end of the wait by the chain's clock, or null if the address waits until
- * more money arrives.
+ * `untilSeconds` is the block time at which the wait ends, or null if the address waits until more
+ * money arrives.
  */
 export type Decision =
   | { action: "execute" }
@@ -56,21 +55,20 @@ export type Facts = {
 };
 
 /**
- * After this number of recoveries that failed on chain, recoveries no longer include look-alike
- * tokens.
+ * After this number of recoveries has failed on chain, look-alike tokens are no longer recovered.
  */
 const lookalikeFailuresMax = 2;
 
 /**
- * Decides between an execution and a recovery. An address is open if the chain is its intent's
- * chain, it has no code there, and its expiration time has not passed. Only open addresses can be
- * executed. The balance of any other address goes to `recovery`.
+ * Decides between an execution and a recovery. Only open addresses can be executed: the chain must
+ * be the intent's chain, the address must have no code, and the intent must not have expired. The
+ * balance of any other address is sent to `recovery`.
  */
 export function decide(facts: Facts): Decision {
   return isOpen(facts) ? decideOpen(facts) : decideOver(facts);
 }
 
-/** Returns whether the address can still be executed on this chain. */
+/** Returns whether the address can still be executed. */
 export const isOpen = ({ wanted, chain, vault }: Pick<Facts, "wanted" | "chain" | "vault">) =>
   !vault.hasCode &&
   wanted.chainId === chain.chainId &&
@@ -93,7 +91,7 @@ function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): D
   const policy = trust(facts.policy, wanted.chainId === chain.chainId ? wanted.token : undefined);
   const there = [...vault.balances].filter(([, amount]) => amount > 0n);
   if (there.length === 0) return wait("nothing_there", null);
-  // A look-alike token, which can fail on purpose, must not use up the attempts to return listed
+  // A look-alike token can fail on purpose. Its failures must not use up the attempts for listed
   // tokens.
   const isTried = history.recoveryFailures >= lookalikeFailuresMax;
   const found = there.filter(([token]) => !isTried || !policy.lookalikes.has(token));
@@ -112,10 +110,7 @@ function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): D
   return findWait(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
 }
 
-/**
- * Returns the policy without the intent's own token, if that token is a look-alike. Otherwise,
- * returns the policy unchanged.
- */
+/** Returns the policy without the intent's own token if that token is a look-alike. */
 function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
   if (!token || !policy.lookalikes.has(token)) return policy;
   const lookalikes = new Map([...policy.lookalikes].filter(([each]) => each !== token));
@@ -123,11 +118,10 @@ function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
 }
 
 /**
- * Returns the tokens that are worth sending to `recovery`. If another token is returned, the native
- * coin is returned too, because it adds little cost. The native coin is returned without another
- * token only if it is worth the gas.
+ * Returns the tokens that are worth sending to `recovery`. The native coin is added to any other
+ * token, because it adds little cost. Without another token, it must be worth the gas.
  *
- * @param times how many times the recovery's cost a token must be worth
+ * @param times the required value of a token, as a multiple of the recovery's cost
  */
 function tokensWorthIt(
   found: readonly (readonly [Hex, bigint])[],
@@ -150,8 +144,8 @@ function tokensWorthIt(
 /**
  * Returns a decision to wait if the backoff has not ended or the fee is too high.
  *
- * @param latestSeconds the latest end of the wait. For an open address, it is the first second
- *   after the expiration time, when the decision changes.
+ * @param latestSeconds the latest end of the wait; for an open address, the first second after the
+ *   expiration time
  */
 function findWait(
   nowSeconds: number,

@@ -45,11 +45,10 @@ after(async () => {
 });
 
 /**
- * Dispatches one execution with one key, and returns why and for how many seconds its job has to
- * wait.
+ * Tries to send one execution with one key. Returns the reason why its job has to wait, and the
+ * number of seconds.
  *
- * @param nonces the nonce that each endpoint reports; undefined for an endpoint that reports an
- *   error
+ * @param nonces the nonce that each endpoint returns; undefined if the endpoint returns an error
  * @param unmined the number of the key's pending transactions
  */
 async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0) {
@@ -91,8 +90,8 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
 
 describe("dispatch", () => {
   test("a job is postponed with `no_free_slot` if the key's slots are in use", async () => {
-    // Transactions that fill gaps in the nonces do not need a slot, so there can be more pending
-    // transactions than slots.
+    // Transactions that only use up a missing nonce are not limited, so there can be more pending
+    // transactions than the limit.
     for (const gapFills of [0, 1, 16]) {
       const found = await dispatchOne([0, 0], defaultTuning.inFlightMax + gapFills);
       assert.deepEqual(found, { reason: "no_free_slot", seconds: 0 });

@@ -1,7 +1,8 @@
-// Sends each batch with any key that can send it. A key is skipped if it has no free slots, does
-// not sign, or has too little money. If no key has money for gas, the jobs that need gas wait and
-// are not examined. Every 15 seconds, the executor reads the keys' balances to decide whether the
-// waiting jobs can continue. A job that becomes due in the meantime is tried once.
+// Sends each batch with any key that can send it. A key cannot send if it has too many pending
+// transactions, fails to sign, or has too little money.
+//
+// If no key has money for gas, the affected jobs wait and cause no further work. The executor reads
+// the keys' balances every 15 seconds to decide whether these jobs can continue.
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
@@ -26,15 +27,12 @@ import type { SendingKey } from "../transactions/sending-key.ts";
 import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.ts";
 
 /**
- * The number of free slots of a key is divided by this number for recoveries, so that half of the
- * slots stay free for executions.
+ * Recoveries can use half of the transactions that a key can still send. The other half is left for
+ * executions.
  */
 const recoverySlots = 2;
 
-/**
- * The time until a job is retried after an obstacle that may disappear soon, such as a signer that
- * failed.
- */
+/** The delay before a retry if the problem may be short, such as a signer that failed. */
 const waitSeconds = 5;
 
 /**
@@ -48,10 +46,10 @@ export const countFreeSlots = ({ pass, unmined }: SendingKey) =>
 export const isAble = (key: SendingKey): boolean => countFreeSlots(key) > 0 && !isResting(key.pass);
 
 /**
- * Sends the batches in the given order. For each batch, the key with the most free slots is tried
- * first.
+ * Sends the batches in the given order. For each batch, starts with the key that can send the most
+ * transactions.
  *
- * @param purse the purse of the key with the most money
+ * @param purse the balance and costs of the key with the most money
  * @returns updates for the jobs that were not sent
  */
 export async function dispatch(
@@ -74,8 +72,8 @@ export async function dispatch(
       unsent.push(...recordShortage(pass, purse, batch.ready));
       continue;
     }
-    // Another key may be able to send the batch later. If a key lacks money, the wait has a
-    // minimum, because each attempt needs calls to endpoints.
+    // Another key may be able to send the batch later. If a key lacks money, the job waits for at
+    // least five seconds, because each attempt needs calls to endpoints.
     const secondsMin = obstacles.includes("no_money") ? waitSeconds : 0;
     const seconds = Math.max(secondsMin, obstacleSeconds[reason]);
     unsent.push(...postponed(pass, batch, reason, seconds));
@@ -84,8 +82,8 @@ export async function dispatch(
 }
 
 /**
- * A key, and its free slots in this pass. `nonce` is the nonce of the key's next transaction, or
- * the reason why this nonce is not known. The nonce is read when it is first needed.
+ * A key, and the number of transactions that it can still send. `nonce` is the next nonce, or the
+ * reason why it is not known. It is read when it is first needed.
  */
 type KeySlots = {
   pass: SendPass;
@@ -101,7 +99,7 @@ async function openSlots(key: SendingKey): Promise<KeySlots> {
   return { pass: key.pass, purse: await key.openPurse(), slots, recoveries, nonce: "unread" };
 }
 
-/** The time until a job is retried after each kind of obstacle, in seconds. */
+/** The seconds until a job is retried, by the reason why no key sent its transaction. */
 const obstacleSeconds = {
   no_free_slot: 0,
   signer_unavailable: waitSeconds,
@@ -111,11 +109,11 @@ const obstacleSeconds = {
 type Obstacle = keyof typeof obstacleSeconds | "no_money";
 
 /**
- * Tries the keys one after the other, the key with the most free slots first. If some keys
- * certainly have enough money, tries only those, because the transaction of a key without money
- * would stay pending until somebody tops up the key.
+ * Tries one key after the other, starting with the key that can send the most transactions. If some
+ * keys certainly have enough money, tries only those keys, because a transaction from a key without
+ * money would stay pending until somebody tops up the key.
  *
- * @returns the obstacle for each key; empty if a key sent the transaction
+ * @returns the reason why each key failed; empty if a key sent the transaction
  */
 async function sendByAny(
   keys: readonly KeySlots[],
@@ -195,13 +193,13 @@ function encodeOrder(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   return { kind, data, gas, shares: computeShares(batch, perByte), named };
 }
 
-/** The state while no key has money for gas. Times are in milliseconds by the process's clock. */
+/** The state while no key has money for gas. Times are in milliseconds of a monotonic clock. */
 type Shortage = {
   /** The size of the cheapest transaction that no key could pay for. */
   least: Size;
-  /** The time of the next balance read. */
+  /** When the balances are read next. */
   readAtMs: number;
-  /** The time at which all jobs are tried again. */
+  /** When all jobs are tried again. */
   tryAtMs: number;
 };
 
@@ -211,7 +209,7 @@ export const openShortageMemory = (): ShortageMemory => ({ shortage: undefined }
 
 const outOfGasMoney: Reason = "executor_out_of_gas_money";
 
-/** The time between two reads of the balances during a shortage. */
+/** The interval at which the balances are read while no key has money. */
 const rereadMs = 15_000;
 /**
  * After this time, all jobs are tried again, because an execution may have become cheaper, or its
@@ -220,8 +218,8 @@ const rereadMs = 15_000;
 const tryMs = hourMs;
 
 /**
- * Returns the due jobs for which the balance may be sufficient, and updates for the jobs that wait
- * for money.
+ * Returns the due jobs that the keys may be able to pay for, and updates for the jobs that wait
+ * because no key has money.
  */
 export async function skipUnaffordable(
   pass: Pass<ShortageMemory>,
@@ -247,9 +245,7 @@ export async function skipUnaffordable(
   };
 }
 
-/**
- * Records that no key can pay for the batch `refused`, and returns updates for the batch's jobs.
- */
+/** Records that no key can pay for the items in `refused`, and returns updates for their jobs. */
 function recordShortage(
   pass: Pass<ShortageMemory>,
   purse: Purse,
@@ -267,7 +263,9 @@ function recordShortage(
   return refused.map(({ item: { job } }) => untilNextRead(pass, job, memory.shortage!));
 }
 
-/** Postpones the job until the next balance read, so that a single read serves all waiting jobs. */
+/**
+ * Postpones the job until the balances are read again, so that one read serves all waiting jobs.
+ */
 function untilNextRead(
   { parts, nowSeconds }: Pass,
   { address }: Job,

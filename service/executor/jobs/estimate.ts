@@ -1,7 +1,7 @@
 // Estimates by simulation whether a transaction would succeed and how much gas it needs, before any
 // gas is paid. The calls may be hostile. Therefore, each call gets no more gas than the transaction
-// would have, slow calls do not delay other calls (simulate.ts), and a pass spends a limited time
-// on all calls.
+// would have, slow calls do not delay other calls (simulate.ts), and the total time for simulations
+// is limited.
 
 import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import { toQuantity } from "executable-address/status";
@@ -39,35 +39,32 @@ import {
 
 const method = "eth_estimateGas";
 
-/**
- * `turn` is incremented with each round of estimates, so that each round starts with another
- * endpoint.
- */
+/** `turn` counts the calls of the estimate functions. Each call starts with another endpoint. */
 export type EstimateMemory = { estimates: { turn: number } };
 
 export const openEstimateMemory = (): EstimateMemory => ({ estimates: { turn: 0 } });
 
 type EstimatePass = Pass<EstimateMemory & { pace: BlockPace }>;
 
-/** `unknown`: the node gave no usable answer, which does not count as a failure of the address. */
+/** `unknown`: no node returned a usable answer. This does not count as a failure of the address. */
 export type Estimate =
   | { result: "succeeds"; gas: number }
   | { result: "fails"; reason: JobReason }
   | { result: "unknown" };
 
 /**
- * The gas limit for an account's first simulation, before it is known how long the account's
- * simulations take. Most executions need less gas.
+ * The gas limit for an account's first simulation, whose duration cannot be predicted. Most
+ * executions need less gas.
  */
 const lightGas = 400_000;
 
 /**
  * Estimates each execution separately. The result is at least the lowest gas limit at which the
- * execution succeeds. If an endpoint can measure how much gas the execution uses with a high limit,
- * the result takes this amount into account (`planGas`), because a contract may do less work if it
- * has less gas.
+ * execution succeeds. Some contracts do less work if they have less gas. So if an endpoint can
+ * measure how much gas the execution uses with a high limit, the result is based on this amount too
+ * (`planGas`).
  *
- * @returns undefined for an execution if this pass had no time for it
+ * @returns undefined for an execution if there was no time for it
  */
 export async function estimateExecutions(
   pass: EstimatePass,
@@ -96,17 +93,17 @@ export async function estimateExecutions(
   });
 }
 
-/** A token, and the gas for its transfer. The gas for the rest of the recovery is not included. */
+/** A token, and the gas for its transfer only. */
 export type Transfer = { token: Hex; gas: number };
 
-/** `reason`: the reason why tokens are missing from `transfers`. */
+/** `reason`: why some tokens are missing from `transfers`. */
 type RecoveryEstimate = { transfers: Transfer[]; reason: JobReason };
 
 /**
- * Finds the transfers that would succeed, the cheapest first. Each transfer is estimated
- * separately, because a recovery succeeds even if its transfers fail.
+ * Finds the transfers that would succeed, the cheapest first. Estimates each transfer separately,
+ * because a recovery succeeds even if its transfers fail.
  *
- * @returns undefined for a recovery if this pass had no time for it
+ * @returns undefined for a recovery if there was no time for it
  */
 export async function estimateRecoveries(
   pass: EstimatePass,
@@ -136,7 +133,6 @@ export async function estimateRecoveries(
   });
 }
 
-/** Combines the estimates of a recovery's transfers. */
 export function combineEstimates(
   tokens: readonly Hex[],
   estimates: readonly Estimate[],
@@ -150,8 +146,8 @@ export function combineEstimates(
 }
 
 /**
- * Asks endpoints until enough endpoints agree on each call. Starts with a quorum of endpoints.
- * While they disagree about some calls, asks one more endpoint at a time about these calls.
+ * Starts with a quorum of endpoints. While they disagree about a call, asks one more endpoint about
+ * this call.
  *
  * @returns undefined for a call if no endpoint had time for it
  * @throws {ChainUnavailable} if no endpoint answers
@@ -189,8 +185,8 @@ async function estimateAll(
 }
 
 /**
- * Combines the endpoints' votes for a call into one estimate. If three or more endpoints voted,
- * also records which endpoints disagree with the result.
+ * Combines the endpoints' estimates for a call. If there are three or more, also records which
+ * endpoints disagree with the result.
  */
 function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
   const result = judge(votes.map(({ estimate }) => estimate));
@@ -203,8 +199,8 @@ function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
 type Vote = { client: EndpointClient; estimate: Estimate };
 
 /**
- * Estimates agree if they differ by at most this factor. Small differences are normal, because the
- * endpoints' heads can be a block apart.
+ * Estimates agree if they differ by at most this factor. Small differences are normal, because some
+ * endpoints are a block behind.
  */
 const gasFactor = 1.25;
 
@@ -217,14 +213,12 @@ function isSettled(votes: readonly Vote[], quorum: number): boolean {
   return gas.length >= quorum && gas.at(-1)! <= gas[0]! * gasFactor;
 }
 
-/** Returns the gas of the successful estimates in ascending order. */
 const sortGas = (estimates: readonly Estimate[]): number[] =>
   estimates.flatMap((each) => (each.result === "succeeds" ? [each.gas] : [])).sort((a, b) => a - b);
 
 /**
- * Returns the majority's result. If one of two estimates succeeds and the other fails, returns the
- * successful estimate. The gas is the median of the successful estimates, or the higher one if
- * there are two.
+ * Returns the majority's result. If one of two estimates succeeds, returns that estimate. The gas
+ * is the median of the successful estimates, or the higher one if there are two.
  */
 export function judge(estimates: readonly Estimate[]): Estimate | undefined {
   const gas = sortGas(estimates);
@@ -261,25 +255,20 @@ const simulateMethod = "eth_simulateV1";
  */
 const groupMax = 50;
 /**
- * `callMsMax` is the time limit for one call. `slowMsMax` is the time in which calls for slow
- * accounts can begin.
+ * `callMsMax` limits the duration of one call. Calls for slow accounts can start for `slowMsMax`.
  */
 const callMsMax = 1500;
 const slowMsMax = 500;
 
-/**
- * After an endpoint has reported that it does not support the method, it is not asked again for
- * this time.
- */
+/** An endpoint that does not support the method is not asked again for this time. */
 const missingMs = hourMs;
 
 /**
- * Measures how much gas each execution uses if its gas limit is `limit`. If two endpoints report
- * different values, uses the higher one. Best effort: omits executions for which no endpoint
- * answered in time.
+ * Measures how much gas each execution uses if its gas limit is `limit`. Best effort: omits
+ * executions for which no endpoint answered in time. If two answers differ, uses the higher one.
  *
- * The lowest gas limit at which an execution succeeds can be too low, because a contract that
- * tolerates failed calls may do less work at this limit.
+ * The lowest gas limit at which an execution succeeds can be too low: a contract that ignores
+ * failed calls may do less work at this limit.
  */
 async function readGasUses(
   pass: EstimatePass,
@@ -304,10 +293,7 @@ async function readGasUses(
   return new Map(uses.flatMap(([item, gas]) => (gas === undefined ? [] : [[item, Number(gas)]])));
 }
 
-/**
- * Asks one endpoint how much gas each execution uses, and yields the answers. Executions for fast
- * accounts come first.
- */
+/** Asks one endpoint how much gas each execution uses, starting with fast accounts. */
 async function* requestGasUses(
   pass: EstimatePass,
   client: EndpointClient,
@@ -367,7 +353,7 @@ function writeGasUseForms(
   return simulationForms(openForms(pass, purse), calls, purse.balance);
 }
 
-/** Returns undefined if the call at `place` failed, or the node did not run it. */
+/** Returns undefined if the call at index `place` failed or did not run. */
 function parseGasUsed(answer: Answer, place: number): bigint | undefined {
   if ("error" in answer) return undefined;
   try {
@@ -380,8 +366,8 @@ function parseGasUsed(answer: Answer, place: number): bigint | undefined {
 }
 
 /**
- * Returns the gas to plan for an execution. If `use` is known, the planned gas is sufficient for
- * the execution to do the same work as with the gas limit `limit`.
+ * Returns the gas to plan for an execution. If `use` is known, the result is sufficient for the
+ * execution to do the same work as with the gas limit `limit`.
  *
  * @param estimate the lowest limit at which the execution succeeds
  * @param use the gas used with the gas limit `limit`; undefined if it is unknown
@@ -390,8 +376,8 @@ function parseGasUsed(answer: Answer, place: number): bigint | undefined {
 export function planGas(estimate: number, use: number | undefined, limit: number, gasMax: number) {
   if (use === undefined) return estimate;
   if (!dependsOnGas(estimate, use)) return Math.max(estimate, use);
-  // How much work the execution does depends on its gas, so it needs the gas limit of the
-  // simulation to do the same work. In a batch, an item gets 63/64 of its share.
+  // How much work the execution does depends on its gas, so it needs as much gas as in the
+  // simulation. In a batch, an item gets 63/64 of its share.
   const needed = Math.min((limit * 64) / 63, gasMax - baseGas);
   return Math.max(estimate, Math.floor(needed / gasMargin));
 }

@@ -1,9 +1,8 @@
-// Sends reported tokens ("named" in the code) to `recovery`. A reported token is not on a token
-// list, but somebody reported that an address received the token. Its contract can do anything, and
-// reporting a token is free. So the executor does this work last in each pass, and limits it. Each
-// token has its own transaction with a fixed gas limit. The transaction is sent only if a
-// simulation shows that the token moves from the address to `recovery`. These transactions can use
-// only half of each budget, so the other half remains for payments.
+// Sends reported tokens ("named" in the code) to `recovery`. These tokens are not on a token list,
+// but somebody reported that an address received them. A token's contract can do anything, and a
+// report is free. So the executor handles reported tokens last, and limits their number. Each token
+// has its own transaction with a fixed gas limit. It is sent only if the token moves from the
+// address to `recovery` in a simulation. These transactions can use at most half of each budget.
 
 import { recoverCalldata, toHex } from "executable-address";
 import { measureReturn } from "../../chain/sent.ts";
@@ -25,21 +24,15 @@ import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatc
  */
 const transferGasMax = 250_000;
 /**
- * The maximum number of tokens to try in one round, and the time between two rounds. The rounds are
- * less frequent while other jobs are due.
+ * At most `perRoundMax` tokens are tried per `roundMs`, which is longer while other jobs are due.
  */
 const perRoundMax = 4;
 const roundMs = { idle: 5_000, busy: 60_000 };
-/** The time until a token is tried again if its transaction could not be sent. */
+/** The delay before a retry if a token's transaction could not be sent. */
 const againSeconds = 300;
-/**
- * Transactions for reported tokens can use half of each budget: the budget divided by this number.
- */
+/** Reported tokens can use at most this fraction of each budget: 1/2. */
 const budgetPart = 2n;
-/**
- * The daily limit on transactions for reported tokens per chain, as a multiple of the daily limit
- * per account.
- */
+/** The daily limit per chain, as a multiple of the daily limit per account. */
 const accountsPerDay = 10;
 
 export type NamedMemory = { named: { roundAtMs: number } };
@@ -51,8 +44,8 @@ export const openNamedMemory = (): NamedMemory => ({
 type NamedPass = Pass<NamedMemory & HoldingsMemory & ShortageMemory>;
 
 /**
- * Sends the reported tokens that are due to `recovery`. Does nothing if no key has more than half
- * of its slots free.
+ * Sends due reported tokens to `recovery`. Does nothing if every key has at least half of its
+ * maximum number of pending transactions.
  */
 export async function returnNamed(
   pass: NamedPass,
@@ -116,7 +109,6 @@ async function returnOne(
     from: key!.pass.signer.address,
     gasMax: gas,
   });
-  // If the endpoints could not simulate the transfer, the token is tried again later.
   if (outcome === "unknown") return false;
   if (outcome === "stays") {
     await parts.ledger.postponeNamed(fence, named, null);

@@ -1,15 +1,16 @@
-// Asks one endpoint to simulate calls, in the most realistic form that the endpoint accepts, and in
-// an order in which slow calls do not delay fast ones. A simulation gets a gas price, a balance
-// that pays for the gas, and the fields of the next block, so that a contract cannot distinguish a
-// simulation from the real transaction. A contract can still recognize a simulation by the block's
-// randomness and builder, which nobody knows in advance. A contract can also recognize a simulated
-// recovery by the transaction's origin, which is the vault in a simulation.
+// Asks one endpoint to simulate calls. Slow calls do not delay fast ones.
+//
+// A simulation has a gas price, a balance that pays for the gas, and the fields of the next block,
+// as far as the endpoint supports these overrides. This makes it hard for a contract to behave
+// differently in a simulation. A contract can still recognize a simulation by the block's
+// randomness and builder, which nobody knows in advance. It can also recognize a simulated
+// recovery, because the transaction's origin is the vault.
 //
 // A stranger can create intents that take a node long to simulate, at no cost. So the executor
-// records how long each account's simulations take. Calls for the fastest accounts come first.
-// These calls share requests, and several requests run simultaneously. For an account without a
-// recorded duration, one call runs with little gas. Calls for slow accounts run one at a time, in a
-// limited part of each pass.
+// records how long each account's simulations take, and starts with the fastest accounts. Their
+// calls share requests, and several requests run simultaneously. For an account without a recorded
+// duration, one call runs with little gas. Calls for slow accounts run one at a time, and only for
+// a limited time.
 
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
@@ -29,59 +30,53 @@ import type { Purse } from "../transactions/send.ts";
 /** An account whose simulations take longer than this is slow. */
 export const slowMs = 100;
 /**
- * The duration that is recorded for an account whose call failed with little gas. The account
- * counts as slow until a simulation with the full gas has finished.
+ * Recorded for an account whose call failed with little gas. The account counts as slow until a
+ * simulation with the full gas has finished.
  */
 const justSlowMs = slowMs + 1;
 /** The maximum number of calls in one request. */
 const groupMax = 10;
 /**
  * The number of simultaneous requests for the fastest accounts, and for accounts without a recorded
- * duration. Even if the node runs the requests one after the other, they take no longer than one
- * request for other accounts.
+ * duration. Even if the node runs these requests one after the other, they take no longer than one
+ * request for other fast accounts.
  */
 const requestsAtOnce = 4;
 /** The time limit for a call for a slow account. */
 const slowCallMsMax = 1500;
-/** The fraction of the time for estimates that is reserved for slow accounts. */
+/** The part of the time for estimates that is reserved for slow accounts. */
 const slowShare = 1 / 8;
 
 type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 
 export type SimulationRequest = {
   /**
-   * The same call in several forms, the most realistic first. If a node does not accept a form, the
-   * executor tries the next form.
+   * The same call with all overrides, then with fewer. If a node does not accept a form, the
+   * executor tries the next one.
    */
   forms: readonly Call[];
-  /**
-   * The same call with little gas, for accounts without a recorded duration. A node needs little
-   * time for this call.
-   */
+  /** The same call with little gas, for accounts without a recorded duration. */
   lightForms?: readonly Call[];
   accountId: string;
 };
 
-/**
- * "late" if the call was not answered within its time limit. Undefined if the call was not made.
- */
+/** "late" if the call timed out; undefined if it was not made. */
 export type SimulationAnswer = Answer | "late" | undefined;
 export const lateReason: MeasuredReason = `not simulated within ${slowCallMsMax} ms`;
 
-/** The simulations at one endpoint. */
 type Round = {
   clock: Limits["clock"];
   client: EndpointClient;
   requests: readonly SimulationRequest[];
-  /** The answers, in the order of `requests`. */
+  /** In the order of `requests`. */
   answers: SimulationAnswer[];
   /** Whether the endpoint has stopped answering. */
   isGone: boolean;
 };
 
 /**
- * Returns how many milliseconds an account's simulations take at the endpoint that runs them
- * fastest, or 0 if the account is fast or unknown.
+ * Returns the duration of an account's simulations at the fastest endpoint in milliseconds, or 0 if
+ * the account is fast or unknown.
  */
 export function findSlowness(records: readonly EndpointRecord[], accountId: string): number {
   let least = Number.POSITIVE_INFINITY;
@@ -92,7 +87,7 @@ export function findSlowness(records: readonly EndpointRecord[], accountId: stri
 }
 
 /**
- * Simulates as many requests as possible in the available time, and at least one.
+ * Simulates at least one request, and as many as the available time allows.
  *
  * @returns the answers in the order of `requests`; undefined if the endpoint does not answer
  */
@@ -120,8 +115,8 @@ async function simulateFast(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Simulates up to ten calls per request, the fastest accounts first. If a request times out,
- * deletes the recorded durations of its accounts.
+ * Simulates up to ten calls per request, starting with the fastest accounts. If a request times
+ * out, deletes the recorded durations of its accounts.
  */
 async function simulateGroups(
   round: Round,
@@ -146,10 +141,9 @@ async function simulateGroups(
 }
 
 /**
- * For each account without a recorded duration, simulates one call with little gas. A slow call
- * with more gas could keep the node busy long after the timeout, and delay all other calls. A call
- * that fails with little gas may succeed with more gas, so `simulateSlow` repeats the call and
- * measures its duration.
+ * For each account without a recorded duration, simulates one call with little gas. A call with
+ * more gas could keep the node busy long after the timeout. If the call fails with little gas,
+ * `simulateSlow` repeats it with more gas.
  */
 async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
   const { client, requests, answers } = round;
@@ -172,7 +166,7 @@ async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Simulates the calls for slow accounts one at a time. The first call always runs. Each later call
+ * Simulates the calls for slow accounts one at a time. The first call always runs. A later call
  * runs only if it is expected to end in time.
  */
 async function simulateSlow(round: Round, untilMs: number): Promise<void> {
@@ -188,8 +182,7 @@ async function simulateSlow(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Finds the unanswered requests for accounts whose recorded duration passes the test `isPace`.
- * Requests for the fastest accounts come first.
+ * Finds the unanswered requests for accounts with a duration that `isPace` accepts, fastest first.
  */
 function findOpen(
   { client, requests, answers }: Round,
@@ -206,8 +199,8 @@ const hasTime = ({ clock, answers, isGone }: Round, untilMs: number): boolean =>
   !isGone && (clock() <= untilMs || answers.every((each) => each === undefined));
 
 /**
- * Makes one request. Returns the request's duration minus the endpoint's usual response time, or
- * undefined if the request timed out.
+ * Sends one request. Returns its duration minus the endpoint's usual response time, or undefined if
+ * it timed out.
  */
 async function simulate(
   round: Round,
@@ -226,7 +219,7 @@ async function simulate(
   return Math.max(0, clock() - beganMs - client.record.answerMs);
 }
 
-/** Makes the request in the most realistic form that the endpoint accepts. */
+/** Sends the request in the first form that the endpoint accepts. */
 async function requestInForm(
   { client, requests }: Round,
   group: readonly number[],
@@ -250,10 +243,7 @@ function recordPace({ client, requests, isGone }: Round, index: number, ms: numb
 /** A call, and its sender's balance in wei. */
 type Simulated = { call: { from: Hex; gas: Hex; value?: Hex }; balance: bigint };
 
-/**
- * The gas price in wei, and the fields of the block that would contain a transaction if it were
- * sent now.
- */
+/** The gas price in wei, and the expected fields of the next block. */
 type Surroundings = { perGas: bigint; block: { time: Hex; baseFeePerGas: Hex }; number: Hex };
 
 export function openForms(
@@ -272,10 +262,10 @@ export function openForms(
 }
 
 /**
- * Returns the forms of one estimate, the most realistic first. Some nodes do not accept overrides
- * for block fields or balances. The form without a balance override sets a gas price only if the
- * real balance covers the cost. No form uses the pending block, because some nodes execute their
- * whole transaction pool for each such call.
+ * Returns an estimate call with all overrides, then with fewer, because some nodes do not accept
+ * overrides for block fields or balances. Without a balance override, the gas price is set only if
+ * the real balance pays for the gas. No form uses the pending block, because some nodes would
+ * execute their whole transaction pool for each call.
  */
 export function estimateForms(surroundings: Surroundings, { call, balance }: Simulated): Call[] {
   const { perGas, block, number } = surroundings;
@@ -292,10 +282,7 @@ export function estimateForms(surroundings: Surroundings, { call, balance }: Sim
   return forms.map((params) => ({ method: "eth_estimateGas", params }));
 }
 
-/**
- * Returns the forms of a simulation that runs several calls from one sender, the most realistic
- * form first.
- */
+/** Returns a simulation of several calls from one sender with all overrides, then with fewer. */
 export function simulationForms(
   { perGas, block }: Surroundings,
   calls: readonly { from: Hex; to: Hex; data: Hex; gas: Hex }[],
@@ -313,15 +300,12 @@ export function simulationForms(
   }));
 }
 
-/**
- * Returns a state override that gives the sender at least `needed` wei. A sufficient balance is not
- * changed.
- */
+/** Returns a state override that raises a lower balance to at least `needed` wei. */
 const overrideBalance = (from: Hex, balance: bigint, needed: bigint) => ({
   [from]: { balance: toQuantity(balance >= needed ? balance : balance + needed) },
 });
 
-/** Returns whether the node does not accept the form, regardless of the call. */
+/** Returns whether the node does not accept this form of the call. */
 export function isFormRefused(answer: Answer): boolean {
   if ("result" in answer) return false;
   const kind = classifyError("eth_estimateGas", answer.error);

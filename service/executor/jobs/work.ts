@@ -1,6 +1,6 @@
-// Turns due jobs into transactions: examines vaults, decides, estimates gas, forms batches, and
-// sends. A failing job delays other jobs only by the time that it takes to read its balances and to
-// simulate its calls.
+// Handles due jobs: reads balances, decides between execution and recovery, estimates gas, forms
+// batches, and sends transactions. A failing job delays other jobs only while its balances are read
+// and its calls are simulated.
 
 import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/block-pace.ts";
@@ -44,14 +44,12 @@ import {
 import { findSlowness } from "./simulate.ts";
 
 /**
- * If the balance does not show money that was detected, for example because an endpoint lags, the
+ * If a balance does not include a detected payment, for example because an endpoint lags, the
  * balance is read again this long after the detection.
  */
 const rereadSeconds = 60;
 
-/**
- * Whether the factory's code was verified. The code is read once, before any transaction is sent.
- */
+/** Whether the factory's code was verified. */
 export type FactoryMemory = { factory: { isThere: boolean } };
 
 export const openFactoryMemory = (): FactoryMemory => ({ factory: { isThere: false } });
@@ -63,7 +61,6 @@ type WorkPass = Pass<
 /**
  * Works on the due jobs.
  *
- * @param keys the state of the keys in this pass
  * @returns the number of due jobs; 0 if no key can send another transaction
  */
 export async function work(
@@ -107,15 +104,14 @@ export async function work(
 }
 
 /**
- * The number of jobs to examine even if few slots are free. Otherwise, jobs that cannot be sent yet
- * could keep the executor from examining the jobs after them.
+ * At least this number of jobs is examined, even if the keys can send only a few transactions.
+ * Otherwise, jobs that have to wait could prevent the executor from reaching the next jobs.
  */
 const jobsMin = 250;
 
 /**
- * Returns the maximum number of jobs to examine: as many as the free slots can send, but at least
- * `jobsMin` and at most `jobsPerPass`. If more jobs were examined, the next pass would have to
- * examine them again.
+ * Returns the maximum number of jobs to examine: as many as the keys can send now, but at least
+ * `jobsMin` and at most `jobsPerPass`. Additional jobs would have to be examined again later.
  */
 function jobsMax(keys: readonly SendingKey[]): number {
   const { jobsPerPass, batchItemsMax } = keys[0]!.pass.parts.tuning;
@@ -124,8 +120,8 @@ function jobsMax(keys: readonly SendingKey[]): number {
 }
 
 /**
- * Finds the key with the highest `balanceSure` after reservations. If several keys have the same
- * `balanceSure`, the key with the highest `balance` after reservations is used.
+ * Finds the key with the highest `balanceSure` after reservations, or the highest `balance` among
+ * equals.
  */
 async function findRichest(keys: readonly SendingKey[]): Promise<SendingKey> {
   if (keys.length === 1) return keys[0]!;
@@ -147,7 +143,7 @@ async function canAnyAfford(keys: readonly SendingKey[], size: Size): Promise<bo
 }
 
 /**
- * Verifies the factory's code, because a call to an address without code succeeds and has no
+ * Verifies the factory's code, because a call to an address without code would succeed without any
  * effect.
  *
  * @throws {Error} if the code differs
@@ -165,8 +161,8 @@ async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Prom
 }
 
 /**
- * Saves the balances of addresses whose intents are for other chains, because the status of an
- * address shows these balances.
+ * Saves balances of addresses whose intent is for another chain, because the API shows these
+ * balances.
  */
 async function noteElsewhere({ parts, view, fence }: WorkPass, examined: readonly Examined[]) {
   const { chainId } = parts.chain;
@@ -227,7 +223,6 @@ function computeUpdate(
   ];
 }
 
-/** The jobs that can be sent, and updates for the other jobs. */
 type Estimated = { ready: Ready[]; updates: JobUpdate[] };
 
 async function readyToExecute(
@@ -255,8 +250,8 @@ async function readyToExecute(
 }
 
 /**
- * Estimates recoveries. A recovery that needs too much gas is left to the address's owner, who can
- * read the reason in the status.
+ * Estimates recoveries. A recovery that needs too much gas is left to the address's owner. The API
+ * shows this reason.
  */
 async function readyToRecover(
   pass: WorkPass,
@@ -291,8 +286,8 @@ const isRecoverable = (pass: Pass, gas: number): boolean =>
   gas <= pass.parts.tuning.recoveryGasMax && computeGasLimit([{ gas }]) <= gasMax(pass);
 
 /**
- * Chooses as many tokens as one transaction can return, but at least one. A later transaction
- * returns the rest.
+ * Returns the tokens for one transaction: as many as its gas limit allows, but at least one. Later
+ * transactions return the rest.
  */
 function chooseTransfers(pass: Pass, item: Examined, transfers: readonly Transfer[]) {
   let part = transfers;
@@ -308,8 +303,8 @@ type FailurePass = Pick<Pass, "nowSeconds"> & {
 };
 
 /**
- * Postpones a job that failed before a transaction was sent. The job waits until its backoff ends.
- * If the intent is open, the wait ends when the intent expires at the latest.
+ * Postpones a job that failed before a transaction was sent, until its backoff ends. If the intent
+ * is open, the job waits at most until the intent expires.
  */
 export function afterFailure(
   { parts, nowSeconds }: FailurePass,
@@ -333,8 +328,8 @@ export function afterFailure(
 }
 
 /**
- * Returns an update for a job that the pass had no time to simulate. If the job has this reason
- * already, returns no update.
+ * Returns an update for a job that there was no time to simulate, unless the job has this reason
+ * already.
  */
 function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job): JobUpdate[] {
   const reason: Reason = "not_simulated_yet";
@@ -342,8 +337,8 @@ function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job)
 }
 
 /**
- * Abandons a job whose stored terms do not derive its address, because no transaction can move
- * money from that address.
+ * Abandons a job whose stored terms belong to another address, because no transaction could
+ * succeed.
  */
 function abandon({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {
   parts.report({ kind: "corrupt_record", address, cause });

@@ -1,6 +1,6 @@
-// Saves the payments that the chain's loop finds, and creates or wakes the jobs of new records
-// whose balance shows money. The cursor moves in the same commit as the last payments, so it never
-// passes a payment that is not saved.
+// Saves payments that were found in logs or balances, and creates or wakes the jobs of their
+// addresses. The cursor is the last block whose logs are saved. It moves in the same commit as the
+// last payments, so no payment is skipped.
 
 import type { Kysely, Transaction } from "kysely";
 import {
@@ -23,15 +23,15 @@ import { hintJobs, type JobHint, makeDue, wakeJobs } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 /**
- * The maximum number of payments per commit. Requests that create addresses wait for a commit, so a
- * commit must be short.
+ * The maximum number of payments per commit. Commits must be short, because requests that create
+ * addresses wait for them.
  */
 const paymentsMax = 50;
 
 /**
- * `isGap`: whether too few endpoints showed the logs up to the anchor, so that the balances of all
- * records have to be read. `agreed`: the payments, new or saved earlier, that a quorum of endpoints
- * has reported.
+ * `isGap`: whether too few endpoints returned the logs, so that all balances have to be read.
+ * `agreed`: the payments that a quorum of endpoints has reported, including payments that were
+ * saved earlier.
  */
 export type Swept = {
   anchor: Anchor | undefined;
@@ -43,7 +43,7 @@ export type Swept = {
 /**
  * Saves payments in several commits, and moves the cursor in the last commit.
  *
- * @param dueSeconds the time at which the jobs are due, by the chain's clock
+ * @param dueSeconds the block time at which the jobs are due
  */
 export async function savePayments(
   db: Kysely<Tables>,
@@ -64,8 +64,8 @@ export async function savePayments(
     );
     if (found.length === 0) return;
     const paid = distinctOf(found);
-    // Woken jobs read the balances of their addresses again. An earlier read may have found a
-    // balance of zero, which is saved only if a payment is stored.
+    // The jobs read the balances again. An earlier read may have found a balance of zero, which is
+    // saved only if a payment is stored.
     await wakeJobs(transaction, chainId, paid, dueSeconds);
     const newest = Math.max(...found.map(({ blockNumber }) => blockNumber));
     await markElsewhere(
@@ -89,22 +89,21 @@ export async function savePayments(
   });
 }
 
-/** Returns the last payment to each address. */
 const distinctOf = (payments: readonly Payment[]): Payment[] => [
   ...new Map(payments.map((payment) => [payment.address, payment])).values(),
 ];
 
 /**
- * Deletes the anchors and payments above block `number`. Also marks addresses that were observed
- * above this block, so that they are observed again. The last commit marks them again, because new
- * observations may have been saved in the meantime.
+ * Deletes the payments and the known block hashes above block `number`. Addresses whose status was
+ * read above this block are read again. The last commit marks them again, because new statuses may
+ * have been saved in the meantime.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);
   await fenced(db, fence, async (transaction) => {
     await forgetAnchorsAbove(transaction, fence.chainId, number);
     const agreed = await forgetPaymentsAbove(transaction, fence.chainId, number);
-    // Events that reported these payments have to be retracted.
+    // Events about these payments have to be retracted.
     if (agreed.length > 0) await markElsewhere(transaction, fence.chainId, agreed, 0);
     await forgetTransfersAbove(transaction, fence.chainId, number);
     await makeDue(
@@ -116,7 +115,7 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   });
 }
 
-/** Saves the balances at block `blockNumber` of addresses whose intents are for other chains. */
+/** Saves balances at block `blockNumber` of addresses whose intent is for another chain. */
 export function saveBalances(
   db: Kysely<Tables>,
   fence: Fence,
@@ -128,7 +127,7 @@ export function saveBalances(
   );
 }
 
-/** Returns the `seq` of the last new record whose balance was read; 0 if there is none. */
+/** Returns the `seq` of the last record whose balance was read; 0 if there is none. */
 export async function readScannedUntil(db: Kysely<Tables>, chainId: number): Promise<number> {
   const row = await db
     .selectFrom("executor_looks")
@@ -139,8 +138,7 @@ export async function readScannedUntil(db: Kysely<Tables>, chainId: number): Pro
 }
 
 /**
- * Saves the result of one step over new records in a single commit: the hints, and the position
- * that the step reached.
+ * Saves the found money and the new position of `scanNewRecords` in one commit.
  *
  * @param seq the `seq` of the last record that was read; undefined if the position does not change
  * @returns the hints that created or woke a job

@@ -8,14 +8,14 @@ import type { Tables } from "../../store/tables.ts";
 import type { Job } from "./jobs.ts";
 
 /**
- * Finds jobs that are due and have no pending transaction. Accounts take turns, so that many jobs
- * of one account do not delay the jobs of other accounts. Within an account, jobs that never failed
- * come first. Within each of these two groups, the job that has been due longest comes first. If at
- * least `limit` jobs are due, reads the jobs of up to 100 fast and 10 slow accounts, in addition to
- * the jobs that have been due longest.
+ * Finds jobs that are due and have no pending transaction. Alternates between accounts, so that an
+ * account with many jobs does not delay the jobs of other accounts. Within an account, jobs that
+ * never failed come first, then the jobs that have been due longest. If at least `limit` jobs are
+ * due, reads the jobs of up to 100 fast and 10 slow accounts, in addition to the jobs that have
+ * been due longest.
  *
- * @param slowness returns 0 for a fast account. The jobs of slow accounts get at most a tenth of
- *   `limit`. Among the slow accounts, the fastest comes first.
+ * @param slowness returns 0 for a fast account. Jobs of slow accounts are at most a tenth of the
+ *   result. Among slow accounts, the fastest comes first.
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
@@ -45,11 +45,11 @@ const slowAccountsMax = 10;
 
 /**
  * The maximum number of accounts to list. The limit is high, so that slow accounts do not hide fast
- * accounts. Listing an account costs one index seek.
+ * ones. Each account costs one index seek.
  */
 const walkMax = 1000;
 
-/** Converts rows to jobs. A row whose address has no record is omitted. */
+/** Converts rows to jobs. Omits rows whose address has no record. */
 export async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
   const found = await findRecords(
     db,
@@ -71,8 +71,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. If `of` is given, reads only jobs of one account: either jobs that have failed
- * before, or jobs that have not. The query then uses the index `executor_jobs_turn`.
+ * Reads due jobs. If `of` is given, reads only jobs of one account that have failed before, or only
+ * those that have not. The query then uses the index `executor_jobs_turn`.
  */
 async function readDue(
   db: Kysely<Tables>,
@@ -87,8 +87,7 @@ async function readDue(
 }
 
 /**
- * Reads at most the same number of jobs for each account. The account that comes first changes
- * every second.
+ * Reads at most the same number of jobs for each account. Starts with another account every second.
  */
 async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
@@ -130,10 +129,7 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
 
 const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
 
-/**
- * Compares two jobs. Jobs that never failed come first. Within each of these two groups, the job
- * that has been due longest comes first.
- */
+/** Sorts jobs that never failed before the others, and each of the two groups by due time. */
 function byMerit(a: Row, b: Row): number {
   const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
   return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);

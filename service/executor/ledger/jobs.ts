@@ -1,11 +1,11 @@
 // Stores one job for each address that has received money, with its state, its failures, and the
-// time at which it is due. The cost of a pass depends on the number of jobs, not on the number of
-// addresses.
+// time at which it is due. The executor reads only due jobs, so its work does not depend on the
+// number of addresses.
 //
-// A job becomes due after a payment (`wakeJobs`), after a hint (`hintJobs`), after a reorganization
-// (`makeDue`), for an operator (`retryJob`), or at the time that the executor chose (`updateJobs`).
-// `wakeJobs` and `makeDue` change only the due time, so a job can be due although its state is
-// `idle` or `given_up`.
+// A job becomes due after a payment (`wakeJobs`), if a balance shows money (`hintJobs`), after a
+// reorganization (`makeDue`), if an operator retries it (`retryJob`), or at a time that the
+// executor chose (`updateJobs`). `wakeJobs` and `makeDue` change only the due time, so a job can be
+// due although its state is `idle` or `given_up`.
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -18,13 +18,12 @@ import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
 import type { JobReason, Reason } from "./reasons.ts";
 
-/** The executor's work for one vault on one chain. Times are in seconds by the chain's clock. */
+/** The executor's work for one address on one chain. Times are block times in seconds. */
 export type Job = {
   address: Hex;
   terms: Hex;
   /**
-   * The account that first created the address. `isClientId`: whether the account used its client
-   * ID.
+   * The account that first created the address, and whether it used its client ID (`isClientId`).
    */
   accountId: string;
   isClientId: boolean;
@@ -35,7 +34,7 @@ export type Job = {
   failures: number;
   paidFailures: number;
   recoveryFailures: number;
-  /** `recoveries` counts the recoveries on the day `recoveryDay`, by the chain's clock. */
+  /** `recoveries` counts the recoveries on the day `recoveryDay`. */
   recoveryDay: number;
   recoveries: number;
 };
@@ -54,8 +53,8 @@ export type JobUpdate = {
 };
 
 /**
- * Reads how often a job failed, when money was last detected, and when the job's intent expires. If
- * there is no job, its counts and times are 0. If there is no record, the intent never expires.
+ * Reads how often a job failed, when money was last detected, and when the job's intent expires.
+ * Without a job, the numbers are 0. Without a record, the intent never expires.
  */
 export async function readHistory(
   db: Kysely<Tables>,
@@ -82,7 +81,6 @@ export async function readHistory(
   };
 }
 
-/** Counts a chain's jobs by state and reason. */
 export async function countJobs(db: Kysely<Tables>, chainId: number) {
   const rows = await db
     .selectFrom("executor_jobs")
@@ -94,8 +92,8 @@ export async function countJobs(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Finds the jobs of addresses on several chains. If a job has pending transactions, returns one row
- * per transaction, sorted by signing time. Otherwise, returns one row for the job.
+ * Finds the jobs of addresses on several chains. Returns one row per pending transaction, sorted by
+ * signing time, or a single row for a job without one.
  *
  * @param addresses 20 bytes each
  */
@@ -120,7 +118,7 @@ const noAttempts = {
   recoveries: 0,
 };
 
-/** Returns the row of a job that is due and was never tried. */
+/** Returns a new row for a job that is due immediately. */
 const newJob = (chainId: number, address: Hex, accountId = "") => ({
   chain_id: chainId,
   address: fromHex(address),
@@ -136,9 +134,9 @@ const newJob = (chainId: number, address: Hex, accountId = "") => ({
 });
 
 /**
- * Creates or wakes the jobs of addresses that received money. A job that has failed does not become
- * due before its backoff ends. Also marks the addresses for each account that created them, so that
- * the account gets its events.
+ * Creates or wakes the jobs of addresses that received money. A job that has failed still waits for
+ * the end of its backoff. Also marks the addresses for each account that created them, so that the
+ * account gets its events.
  */
 export async function wakeJobs(
   transaction: Transaction<Tables>,
@@ -180,8 +178,8 @@ export async function wakeJobs(
 }
 
 /**
- * Makes idle and abandoned jobs due after a reorganization, because the blocks that were read for
- * these jobs are no longer in the chain.
+ * Makes idle and abandoned jobs due after a reorganization, because their blocks are no longer in
+ * the chain.
  */
 export async function makeDue(
   transaction: Transaction<Tables>,
@@ -200,10 +198,7 @@ export async function makeDue(
   }
 }
 
-/**
- * Saves updates in several commits, which is possible because the updates do not depend on each
- * other.
- */
+/** Saves updates in several commits, because they do not depend on each other. */
 export async function updateJobs(
   db: Kysely<Tables>,
   fence: Fence,
@@ -250,7 +245,7 @@ const toColumns = (update: JobUpdate) => ({
 });
 
 /**
- * Makes a job due now and resets its failures. The command `executor retry` calls this function.
+ * Makes a job due now and resets its failures, for the command `executor retry`.
  *
  * @returns false if there is no record of `address`
  */
@@ -259,9 +254,8 @@ export function retryJob(db: Kysely<Tables>, chainId: number, address: Hex): Pro
 }
 
 /**
- * Drops a job. The command `executor drop` calls this function. Nothing is sent for the address
- * until `retryJob` is called, even if the address receives money. A pending transaction is not
- * affected.
+ * Drops a job, for the command `executor drop`. No transaction is sent for the address until
+ * `retryJob` is called, even if it receives money. A pending transaction is not affected.
  *
  * @returns false if there is no record of `address`
  */
@@ -270,7 +264,7 @@ export function dropJob(db: Kysely<Tables>, chainId: number, address: Hex): Prom
   return putJob(db, chainId, address, dropped);
 }
 
-/** Saves a job in one statement, so that no pass reads an intermediate state. */
+/** Saves a job in one statement, so that the executor reads no intermediate state. */
 async function putJob(
   db: Kysely<Tables>,
   chainId: number,
@@ -292,7 +286,7 @@ async function putJob(
 }
 
 /**
- * The first wait of a backoff, and the shortest wait if the fee is too high, if no node returned an
+ * The first backoff. Also the shortest wait if the fee is too high, if no node returned an
  * estimate, or if the endpoints disagree on the nonce.
  */
 export const retrySecondsMin = 15;
@@ -302,21 +296,21 @@ export const retrySecondsMin = 15;
  */
 const longestSeconds = 21_600;
 
-/** The longest wait for an obstacle that the job did not cause, such as a spent budget. */
+/** The longest wait for a reason that the job did not cause, such as a spent budget. */
 const obstacleWaitSecondsMax = 3600;
 
 /**
- * Returns the wait in seconds for an obstacle that the job did not cause. The wait is as long as
- * the money has already waited, but at least `leastSeconds` and at most an hour.
+ * Returns the wait in seconds for a reason that the job did not cause. It is the time that the
+ * money has already waited, but at least `leastSeconds` and at most an hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(leastSeconds, waitedSeconds), obstacleWaitSecondsMax);
 }
 
 /**
- * Returns the time of the next attempt after failure number `failures`. The backoff doubles with
- * each failure, and is shortened at random by up to a quarter. After a failed execution, the
- * backoff ends when the intent expires at the latest, so that it does not delay the recovery.
+ * Returns the time of the next attempt. The backoff doubles with each failure, minus up to a
+ * quarter at random. After a failed execution, the backoff ends when the intent expires at the
+ * latest, so that it does not delay the recovery.
  *
  * @param expirationSeconds the expiration time of the intent if an execution failed; undefined if a
  *   recovery failed
@@ -333,10 +327,10 @@ export function computeRetryAt(
 }
 
 /**
- * A vault that may have money for which no log was found, such as native coin or a payment that
- * arrived before the address was created here. The executor reads the vault's balances itself.
- * `block` is the block at which the money was found, with its `timestamp` in Unix seconds.
- * `isEnough`: whether the balance reaches the intent's amount.
+ * An address that may have money for which no log was found, such as native coin or a payment that
+ * arrived before the address was created here. The executor reads the balances itself. `block` is
+ * the block at which the money was found, with its `timestamp` in Unix seconds. `isEnough`: whether
+ * the balance is at least the intent's amount.
  */
 export type JobHint = {
   address: Hex;
@@ -345,9 +339,8 @@ export type JobHint = {
 };
 
 /**
- * Creates a job for each vault that has none. Wakes jobs that are idle, that were not worth their
- * gas, or that wait for money that has arrived. Does not change other jobs, so the call is
- * idempotent.
+ * Creates missing jobs. Wakes jobs that are idle, were not worth their gas, or wait for money that
+ * has arrived. Idempotent.
  *
  * @returns the hints that changed a job
  */
@@ -362,8 +355,8 @@ export async function hintJobs(
   for (const hint of hints) {
     const { address, block, isEnough } = hint;
     const lower = address.toLowerCase() as Hex;
-    // `due_at` is 0, because a block's timestamp comes from a single endpoint and must not delay
-    // the job.
+    // The block's timestamp comes from a single endpoint and must not delay the job, so `due_at` is
+    // 0.
     const due = {
       due_at: 0,
       state: "waiting" as const,

@@ -1,5 +1,5 @@
-// Detects that an executor is late. Makes jobs due that were postponed too far because of a block's
-// wrong timestamp, and measures how long payments have waited.
+// Measures how long payments have waited, and finds jobs that a block with a wrong timestamp has
+// postponed too far.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql } from "kysely";
@@ -11,11 +11,11 @@ import { reasonsWith } from "./reasons.ts";
 
 export type LateMemory = {
   /**
-   * The current search for jobs that are due too late: its position, its start time, and the number
-   * of jobs that it has found.
+   * The current search for jobs that were postponed too far: its position, its start time, and the
+   * number of jobs found.
    */
   late: { place: LatePlace | undefined; beganMs: number; found: number };
-  /** How long the oldest payment has waited, and the time at which this value was read. */
+  /** How long the oldest payment has waited, and when this value was read. */
   waited: { seconds: number; atMs: number };
 };
 
@@ -24,7 +24,6 @@ export const openLateMemory = (): LateMemory => ({
   waited: { seconds: 0, atMs: Number.NEGATIVE_INFINITY },
 });
 
-/** The parts of a pass that this file uses. */
 type LatePass = {
   parts: {
     chain: { chainId: number };
@@ -42,17 +41,16 @@ type LatePass = {
 };
 
 /**
- * The longest valid wait, in seconds. A wait until midnight takes at most a day, and a backoff
- * takes at most six hours.
+ * The longest valid wait, in seconds: until the next midnight. A backoff takes at most six hours.
  */
 const dueSecondsMax = daySeconds;
 
 const searchEveryMs = 600_000;
 
 /**
- * Makes jobs due if a wrong clock postponed them for more than a day. A search begins every ten
- * minutes and examines up to a hundred jobs per pass. At the end, the search reports how many
- * postponed jobs it found.
+ * Makes jobs due if a wrong block time postponed them for more than a day. A search begins every
+ * ten minutes and examines up to a hundred jobs per call. At its end, it reports the number of
+ * changed jobs.
  */
 export async function searchLateJobs({ parts, memory, fence, view }: LatePass): Promise<void> {
   const search = memory.late;
@@ -74,8 +72,8 @@ export type LatePlace = { dueAt: number; address: Hex };
 const untilExpiry = new Set<string | null>(reasonsWith("untilExpiry"));
 
 /**
- * Makes the jobs after the position `place` due immediately, unless they wait for their intents to
- * expire. The position consists of a due time and an address.
+ * Makes jobs due immediately, unless they wait for their intents to expire. Starts after `place`,
+ * which consists of a due time and an address.
  *
  * @returns the number of changed jobs, and the position at which to continue; undefined at the end
  */
@@ -109,9 +107,7 @@ export async function pullLate(
 
 const readEveryMs = 60_000;
 
-/**
- * Returns how long the oldest payment has waited for the executor. Reads the value once a minute.
- */
+/** Does the same as {@link readWaitedSeconds}, but reads the database only once a minute. */
 export async function recallWaitedSeconds({
   parts,
   memory,
@@ -126,17 +122,16 @@ export async function recallWaitedSeconds({
 }
 
 /**
- * The longest time until a job is retried if the executor itself caused the wait, for example
- * because no key had a free slot.
+ * The longest time until a retry if the executor itself caused the wait, for example because a key
+ * had too many pending transactions.
  */
 const wantSeconds = 3600;
 
 /**
- * Returns how many seconds the oldest payment has waited for the executor, by the chain's clock; 0
- * if no payment waits. The wait begins when the payment's job becomes due. If the executor itself
- * made the job wait (`isOwn` in reasons.ts), the wait begins when the payment was detected. Jobs
- * that wait for a budget, for the rest of their amount, or after a failure do not count until they
- * are due.
+ * Returns how many seconds the oldest payment has waited for the executor; 0 if no payment waits.
+ * The wait begins when the payment's job becomes due or, if the executor itself has postponed the
+ * job (`isOwn` in reasons.ts), when the payment was detected. Jobs that wait for a budget, for the
+ * rest of their amount, or after a failure do not count until they are due.
  */
 export async function readWaitedSeconds(
   db: Kysely<Tables>,

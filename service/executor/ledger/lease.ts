@@ -1,20 +1,20 @@
-// Stores the lease of each chain. A lease is a row that allows only one process to send. Whenever
-// the holder writes, it also changes this row. Another process takes the lease if the row has not
-// changed for long enough. That process measures the time with its own clock, so the clocks of two
-// processes are never compared. If the previous holder was only slow, its next write is refused.
+// Stores the lease of each chain, so that only one process sends transactions. A lease is a row
+// that its holder changes with each write. Another process takes the lease if the row has not
+// changed for some time by its own clock, so the clocks of two processes are never compared. If the
+// previous holder was only slow, its next write fails.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * The permission to write for a chain. The permission ends when another process takes the lease
- * with a higher epoch.
+ * The permission to write for a chain. It ends when another process takes the lease, which
+ * increases the epoch.
  */
 export type Fence = { chainId: number; epoch: number };
 
 export type Lease = { holder: string; epoch: number; renewals: number };
 
-/** Thrown if another instance has taken the lease of the chain. */
+/** Thrown if another process has taken the chain's lease. */
 export class LeaseLost extends Error {
   override name = "LeaseLost";
 }
@@ -31,9 +31,8 @@ export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Le
 export type LeaseWatch = (lease: Lease, ms: number) => boolean;
 
 /**
- * Observes the lease of one chain. The lease of an executor that was killed still names this
- * executor as its holder, so only a change of the lease shows that its holder is running. A change
- * counts from the call of the returned function that first sees it.
+ * Returns a function that checks whether a chain's lease still changes. Only a change shows that
+ * the holder is running, because the lease of a killed executor still names that executor.
  *
  * @param nowMs milliseconds of a monotonic clock
  */
@@ -48,21 +47,20 @@ export function watchLease(nowMs: () => number): LeaseWatch {
 
 /**
  * The longest time between two renewals, unless the poll interval is longer. An executor renews its
- * lease at each poll and with each of its writes.
+ * lease with each poll and each write.
  */
 export const renewalMsMax = 10_000;
 
 /**
- * The time after which the API considers the holder of an unchanged lease as ended. This time is
- * longer than `leaseMs` (15 s by default), after which another executor takes the lease, because a
- * takeover must not appear as an outage. A short `leaseMs` does no harm, because the next write of
- * a holder that was only slow is refused.
+ * If a lease has not changed for this time, the API assumes that its holder has ended. Another
+ * executor takes the lease earlier (after `leaseMs`, 15 s by default), so that the API does not
+ * report an outage during a takeover.
  */
 const endedMs = 6 * renewalMsMax;
 
 /**
- * Returns a function that checks whether an executor renews a chain's lease. The function returns
- * false if nobody holds the lease, or if the lease has not changed for {@link endedMs}.
+ * Returns a function that checks whether an executor is running on a chain. It returns false if
+ * nobody holds the lease, or if the lease has not changed for {@link endedMs}.
  *
  * @param nowMs milliseconds of a monotonic clock
  */
@@ -80,7 +78,7 @@ export function leaseWatcher(
   };
 }
 
-/** Lists the leases of all chains on which an executor of this database has run. */
+/** Lists the leases of all chains on which an executor has run. */
 export function listLeases(db: Kysely<Tables>) {
   return db.selectFrom("executor_leases").selectAll().orderBy("chain_id").execute();
 }
@@ -122,7 +120,7 @@ export async function isPaused(db: Kysely<Tables>, chainId: number): Promise<boo
   return (await query.executeTakeFirst()) !== undefined;
 }
 
-/** Pauses or resumes the chain for an operator, with effect from the next pass. Idempotent. */
+/** Pauses or resumes signing on the chain. Idempotent. */
 export async function setPaused(db: Kysely<Tables>, chainId: number, isOn: boolean): Promise<void> {
   const clear = db.deleteFrom("executor_pauses").where("chain_id", "=", chainId);
   const set = db.insertInto("executor_pauses").values({ chain_id: chainId });
@@ -134,7 +132,7 @@ export function renewLease(db: Kysely<Tables>, fence: Fence): Promise<void> {
   return fenced(db, fence, async () => {});
 }
 
-/** Releases the lease, so that the next holder does not have to wait. The call is idempotent. */
+/** Releases the lease, so that the next holder does not have to wait. Idempotent. */
 export async function releaseLease(db: Kysely<Tables>, fence: Fence): Promise<void> {
   await db
     .updateTable("executor_leases")
@@ -145,9 +143,9 @@ export async function releaseLease(db: Kysely<Tables>, fence: Fence): Promise<vo
 }
 
 /**
- * Runs `work` in a transaction that only the holder of the lease can begin. The transaction
- * increments `renewals`, which locks the row until the commit. So another process can take the
- * lease only before or after the transaction.
+ * Runs `work` in a transaction that only the holder of the lease can start. It first increments
+ * `renewals`, which locks the lease's row, so no other process can take the lease before the
+ * commit.
  *
  * @throws {LeaseLost} if another process has taken the lease
  */

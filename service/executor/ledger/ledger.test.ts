@@ -26,10 +26,7 @@ const found = (number: number, payments: Payment[] = []) => ({
 });
 
 let signatures = 0;
-/**
- * Returns a signed transaction with a new hash each time, because a signer can return different
- * bytes each time.
- */
+/** Each transaction has a new hash, because a signer can return different bytes each time. */
 const signed = (n: number) => ({
   hash: hash(1000 + signatures++),
   raw: "0x02" as Hex,

@@ -1,8 +1,8 @@
-// Binds all functions that read or write the executor's tables to one database. A call runs one
-// statement, one commit, or several commits that each leave the tables in a consistent state. So a
-// process that is killed loses no data that it needs. One object contains all database functions,
-// including those from other folders, because the simulator in test/ wraps this object. The wrapper
-// can stop an executor before or after any call, as if the process were killed.
+// Collects all database functions that the executor uses. Each of their commits leaves the tables
+// in a consistent state, so a process can be killed at any time.
+//
+// All functions are in one object, because the simulator in test/ wraps this object to stop an
+// executor before or after any call, as if the process were killed.
 
 import type { Kysely } from "kysely";
 import { findTokensOf } from "../../events/misdirected.ts";

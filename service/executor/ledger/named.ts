@@ -1,7 +1,7 @@
-// Stores reported tokens ("named" in the code). A reported token is not on a token list, but
-// somebody reported that an address received the token. Anyone can report a token, so the number of
-// rows per address and per account is limited. If a transaction shows that a token's contract moves
-// nothing, the token is never tried again.
+// Stores reported tokens ("named" in the code): tokens that are not on a token list, but that an
+// address has received according to a report. Anyone can report a token, so the number of rows per
+// address and per account is limited. If a transaction shows that a token's contract moves nothing,
+// the token is never tried again.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -16,15 +16,12 @@ import { type Fence, fenced } from "./lease.ts";
 /** A reported token, and the address that received it. Both are lower case. */
 export type NamedToken = { address: Hex; token: Hex };
 
-/**
- * The maximum number of reported tokens that can wait at one address. A stranger can use up this
- * limit.
- */
+/** The maximum number of waiting tokens per address. A stranger can use up this limit. */
 const waitingMax = 8;
-/** The maximum number of tokens reported per account and day, on all chains together. */
+/** The maximum number of reported tokens per account and day, on all chains together. */
 export const namedPerAccountDay = 100;
 
-/** Saves the tokens that are not saved yet, and wakes the address's job. The call is idempotent. */
+/** Saves new tokens, and wakes the address's job. Idempotent. */
 export function nameTokens(db: Kysely<Tables>, named: NewNames): Promise<NamedFate[]> {
   const { chainId, block, notBefore } = named;
   const address = named.address.toLowerCase() as Hex;
@@ -62,9 +59,9 @@ export function nameTokens(db: Kysely<Tables>, named: NewNames): Promise<NamedFa
 }
 
 /**
- * Reads the reported tokens of an address, with the state of each token's newest transaction. The
- * result has a row for each outcome of a transaction. A token whose contract calls the factory can
- * cause several outcomes.
+ * Reads the reported tokens of an address, with the state of each token's newest transaction. If a
+ * token's contract calls the factory, its transaction has several outcomes, and the result has a
+ * row for each.
  */
 function readRows(transaction: Transaction<Tables>, chainId: number, address: Hex) {
   return transaction
@@ -80,7 +77,7 @@ function readRows(transaction: Transaction<Tables>, chainId: number, address: He
 type NamedRow = Awaited<ReturnType<typeof readRows>>[number];
 
 /**
- * Returns what happened to a reported token, or undefined if it can be reported again.
+ * Returns the outcome for a reported token, or undefined if it can be reported again.
  * @param rows the rows of one token
  */
 function fateOf(rows: readonly NamedRow[]): NamedFate | undefined {
@@ -102,9 +99,8 @@ async function countToday(transaction: Transaction<Tables>, accountId: string, d
 export type NamedJob = NamedToken & { job: Job };
 
 /**
- * Returns the tokens that are due at addresses without other due work. The token that has been due
- * longest comes first. Also postpones these tokens, so that the next pass does not retry them
- * immediately if this pass fails.
+ * Returns due tokens at addresses without other due work, starting with the token that has been due
+ * longest. Also postpones them, so that they are not retried immediately after a failure.
  *
  * @param againSeconds the time to which the tokens are postponed
  */
@@ -168,8 +164,8 @@ export function postponeNamed(
 }
 
 /**
- * Records which purpose (use of a nonce) sends a token to `recovery`, in the commit that opens the
- * purpose.
+ * Records which nonce's transaction sends a token to `recovery`, in the same commit that saves this
+ * transaction.
  */
 export async function noteSent(
   transaction: Transaction<Tables>,
@@ -202,10 +198,7 @@ async function update(
     .execute();
 }
 
-/**
- * Counts, for each account, the transactions for reported tokens since the time `sinceSeconds`, by
- * the chain's clock.
- */
+/** Counts each account's transactions for reported tokens since the block time `sinceSeconds`. */
 export async function countReturns(
   db: Kysely<Tables>,
   chainId: number,

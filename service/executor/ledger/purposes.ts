@@ -1,7 +1,7 @@
-// Stores purposes. A purpose is the use of one nonce, for example for a batch of executions. A
-// nonce has at most one purpose. Before a transaction is sent, one commit saves the purpose, its
-// first signed transaction, and the state of its jobs. Another nonce's transaction can handle the
-// jobs only after this purpose is confirmed.
+// Stores what each nonce is used for ("purpose"), for example a batch of executions. Before a
+// transaction is sent, one commit saves the purpose, the signed transaction, and the state of the
+// jobs. Replacement transactions with the same nonce belong to the same purpose. A transaction with
+// another nonce can handle the jobs only after the purpose is confirmed.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -15,9 +15,8 @@ import { type NamedToken, noteSent } from "./named.ts";
 import type { Reason } from "./reasons.ts";
 
 /**
- * `raw` is the signed transaction. Times are in seconds by the chain's clock. `isFill`: whether the
- * transaction is a zero-value transfer. Such a transfer can also replace the first transaction of
- * an execution or a recovery.
+ * `raw` is the signed transaction. Times are block times in seconds. `isFill`: whether the
+ * transaction is a zero-value transfer, which can replace an execution or a recovery.
  */
 export type SignedTransaction = {
   hash: Hex;
@@ -36,7 +35,7 @@ export type NewPurpose = {
   gas: number;
   createdAtSeconds: number;
   shares: readonly Share[];
-  /** The reported token (jobs/named.ts) that the purpose sends to `recovery`, if there is one. */
+  /** The reported token (jobs/named.ts) that the transaction sends to `recovery`, if any. */
   named?: NamedToken | undefined;
 };
 
@@ -47,9 +46,9 @@ export type NewPurpose = {
 export type Share = Payer & { address: Hex; gas: number };
 
 /**
- * `transactions` contains at least one transaction, and the transaction with the lowest fee comes
- * first. Any of these transactions can be mined. If a pending purpose has a `blockNumber`, it is
- * confirmed: its jobs can continue, but its cost has not been charged yet.
+ * `transactions` contains the first transaction and its replacements, sorted by fee, lowest first.
+ * Any of them can be mined. If a pending purpose has a `blockNumber`, it is confirmed: its jobs can
+ * continue, but its cost has not been charged yet.
  */
 export type Purpose = NewPurpose & {
   id: string;
@@ -59,7 +58,7 @@ export type Purpose = NewPurpose & {
 };
 
 /**
- * Thrown if another nonce's transaction already handles a job, or if an operator dropped the job.
+ * Thrown if a job already has a transaction with another nonce, or if an operator dropped the job.
  */
 export class PurposeConflict extends Error {
   override name = "PurposeConflict";
@@ -87,8 +86,8 @@ export const purposeId = (
 ) => `${chainId}:${sender}:${nonce}`;
 
 /**
- * Saves a purpose: the use of a nonce, with its first transaction and its jobs.
- * @returns the number of its jobs that were free
+ * Saves a new purpose with its first transaction and its jobs.
+ * @returns the number of its jobs without another transaction
  */
 export async function insertPurpose(
   transaction: Transaction<Tables>,
@@ -161,9 +160,7 @@ async function engage(
   return Number(numUpdatedRows);
 }
 
-/**
- * Saves a replacement transaction for a purpose, with the same nonce, before the executor sends it.
- */
+/** Saves a replacement transaction before the executor sends it. */
 export function addTransaction(
   db: Kysely<Tables>,
   fence: Fence,
@@ -193,10 +190,7 @@ async function insertTransaction(
     .execute();
 }
 
-/**
- * Lists the purposes (uses of nonces) on a chain that are not final, with one row for each
- * transaction.
- */
+/** Lists a chain's nonces that are not final, with one row per transaction. */
 export async function listInFlight(db: Kysely<Tables>, chainId: number) {
   const rows = await db
     .selectFrom("executor_purposes as purpose")
@@ -209,15 +203,15 @@ export async function listInFlight(db: Kysely<Tables>, chainId: number) {
   return rows.map(({ nonce, kind, hash, max_fee }) => ({ nonce, kind, hash, maxFee: max_fee }));
 }
 
-/** Returns a sender's purposes (uses of nonces) that are not final, sorted by nonce. */
+/** Returns a sender's nonces that are not final, in ascending order. */
 export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): Promise<Purpose[]> {
   return findPurposes(db, chainId, sender, (query) => query.where("state", "=", "pending"));
 }
 
 /**
- * Returns a sender's confirmed and final purposes (uses of nonces) whose nonce is at least `nonce`.
- * If `nonce` is the sender's next nonce on chain, such purposes exist only after a reorganization
- * that was deeper than the number of confirmations.
+ * Returns a sender's confirmed and final purposes whose nonce is at least `nonce`. If `nonce` is
+ * the sender's next nonce on chain, there are such purposes only after a reorganization that was
+ * deeper than the number of confirmations.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,
@@ -232,7 +226,7 @@ export function findConfirmedFrom(
   );
 }
 
-/** Returns confirmed and final purposes whose transactions were mined above block `number`. */
+/** Returns confirmed and final purposes that were mined above block `number`. */
 export function findConfirmedAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -262,8 +256,7 @@ async function findPurposes(
 ): Promise<Purpose[]> {
   const found = await narrow(purposeQuery(db, chainId, sender)).execute();
   if (found.length === 0) return [];
-  // The rows are sorted here and not in SQL, because SQLite would scan all nonces of the sender to
-  // sort them.
+  // Sorted here, because SQLite would scan all nonces of the sender to sort them.
   const rows = found.toSorted((a, b) => a.nonce - b.nonce);
   const ids = rows.map((row) => row.id);
   const transactions = await db
@@ -306,9 +299,8 @@ async function findPurposes(
 }
 
 /**
- * Sorts by fee. Among transactions with the same fee, a zero-value transfer comes last. A
- * zero-value transfer can have the same fee as the transaction that it replaces if no node accepted
- * that transaction.
+ * Sorts by fee. If no node accepted a transaction, a zero-value transfer with the same fee can
+ * replace it, and comes after it.
  */
 function byOffer(a: SignedTransaction, b: SignedTransaction): number {
   if (a.fee.maxFee === b.fee.maxFee) return Number(a.isFill) - Number(b.isFill);
@@ -323,7 +315,7 @@ export const toShare = (row: Selectable<Tables["executor_purpose_addresses"]>): 
   isTipped: row.by_tip === 1,
 });
 
-/** Returns the nonce after the highest nonce that the ledger has for a sender; 0 if it has none. */
+/** Returns the sender's highest stored nonce plus one; 0 if there is none. */
 export async function readNextNonce(
   db: Kysely<Tables>,
   chainId: number,

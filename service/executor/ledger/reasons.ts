@@ -1,12 +1,12 @@
-// Defines the reasons why a job waits or stops. docs/executor.md explains every reason to
-// operators, and reasons.test.ts compares the table in that document with this one.
+// Defines the reasons why a job waits or stops. docs/executor.md explains them to operators, and
+// reasons.test.ts compares its table with this one.
 
 import { paymentFactoryAbi } from "executable-address-contracts";
 
 type Traits = {
-  /** The job waits until its intent expires, so a due time that is far in the future is correct. */
+  /** The job waits until its intent expires, so its due time can be far in the future. */
   untilExpiry?: true;
-  /** The executor itself is the cause of the wait, and retries the job continuously. */
+  /** The executor itself caused the wait, and retries the job continuously. */
   isOwn?: true;
 };
 
@@ -52,16 +52,16 @@ export const reasonsWith = (trait: keyof Traits): Reason[] =>
 export type MeasuredReason = `takes ${number} gas` | `not simulated within ${number} ms`;
 
 declare const quoted: unique symbol;
-/** Text from a contract or a node, which never equals a {@link Reason}. */
+/** Text from a contract or a node. It never equals a {@link Reason}. */
 export type QuotedText = string & { readonly [quoted]: true };
 
 /** Any reason that the column `executor_jobs.reason` can contain. */
 export type JobReason = Reason | MeasuredReason | QuotedText;
 
 /**
- * Converts text from a contract or a node to a reason. A contract can revert with any text. If the
- * text equals one of the executor's own reasons, returns `Error(text)`, so that the contract cannot
- * make the executor act on that reason.
+ * Converts text from a contract or a node to a reason. A contract can revert with any text, also
+ * with one of the executor's own reasons. In that case, returns `Error(text)`, so that the executor
+ * does not act on it.
  */
 export function quoteText(text: string): QuotedText {
   return (Object.hasOwn(reasons, text) ? `Error(${text})` : text) as QuotedText;
@@ -74,9 +74,8 @@ const failureLabels = [
 ];
 
 /**
- * Returns the metrics label for a failed attempt: a known beginning of the reason, such as the name
- * of a factory error, or `other`. Strangers can choose the rest of the text, so it never becomes a
- * label.
+ * Returns the metrics label for a failed attempt: a known prefix of the reason, such as the name of
+ * a factory error, or `other`. The rest is not used, because strangers can choose it.
  */
 export const failureLabel = (reason: string): string =>
   failureLabels.find((label) => reason.startsWith(label)) ?? "other";

@@ -15,7 +15,7 @@ import { insertPurpose, type NewPurpose, purposeId, type SignedTransaction } fro
 import type { Reason } from "./reasons.ts";
 import { type Cost, settleCharges, takeBack } from "./spending.ts";
 
-/** The data to save when a receipt is final. `updates` are changes to the purpose's jobs. */
+/** The data to save when a receipt is final, including the `updates` of the jobs. */
 type Settlement = Cost & {
   transactionHash: Hex;
   blockNumber: number;
@@ -24,8 +24,8 @@ type Settlement = Cost & {
 };
 
 /**
- * Addresses are lower case, and amounts are in base units of `token`. An execution's `amount` and
- * `left` are the vault's balances before and after the calls.
+ * What a transaction did at one address. Addresses are lower case, and amounts are in base units of
+ * `token`. An execution's `amount` and `left` are the balances before and after the calls.
  */
 export type VaultOutcome =
   | { kind: "executed"; vault: Hex; token: Hex; amount: bigint; left: bigint }
@@ -34,8 +34,7 @@ export type VaultOutcome =
   | { kind: "failed"; vault: Hex; reason: string };
 
 /**
- * Ends a purpose (use of a nonce) whose receipt is final: saves the outcomes, updates the jobs, and
- * charges the costs.
+ * Saves the final outcomes of a transaction, updates its jobs, and charges its costs.
  * @returns false, without a change, if the purpose was already final
  */
 export function settlePurpose(
@@ -72,9 +71,9 @@ export function settlePurpose(
 }
 
 /**
- * Records that a purpose's transaction has enough confirmations, and frees the purpose's jobs. The
- * purpose stays `pending`, but has a block number, until it is settled or a reorganization reopens
- * it.
+ * Records that a transaction has enough confirmations, so that other transactions can handle its
+ * jobs. The purpose stays `pending`, but has a block number, until it is settled or a
+ * reorganization reopens it.
  *
  * @returns false, without a change, if the purpose was already confirmed or final
  */
@@ -101,10 +100,7 @@ export function confirmPurpose(
   });
 }
 
-/**
- * Records that a transaction was mined, by changing the reason of its jobs to
- * `awaiting_confirmations`.
- */
+/** Sets the reason of the jobs to `awaiting_confirmations` after their transaction was mined. */
 export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): Promise<void> {
   return fenced(db, fence, async (transaction) => {
     await transaction
@@ -117,8 +113,8 @@ export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): 
 }
 
 /**
- * Reopens a confirmed or final purpose after a reorganization: the purpose becomes pending again,
- * and its charges are reverted. A purpose without stored transactions is deleted.
+ * Makes a confirmed or final purpose pending again after a reorganization, and reverts its charges.
+ * Deletes the purpose if none of its transactions is stored.
  */
 export function reopenPurpose(
   db: Kysely<Tables>,
@@ -144,7 +140,7 @@ export function reopenPurpose(
       .execute();
     await transaction.deleteFrom("executor_outcomes").where("purpose_id", "=", purposeId).execute();
     if (addresses.length === 0) return;
-    // Events that reported that money was returned have to be retracted.
+    // Events about returned money have to be retracted.
     await markElsewhere(transaction, fence.chainId, addresses, 0);
     const keys = addresses.map((address) => fromHex(address));
     await transaction
@@ -169,7 +165,7 @@ async function freeJobs(transaction: Transaction<Tables>, purposeId: string): Pr
     .execute();
 }
 
-/** A job that an operator dropped stays dropped, regardless of its transactions. */
+/** A dropped job stays dropped, regardless of its transactions. */
 const unlessDropped = <State extends "sent" | "waiting">(
   row: ExpressionBuilder<Tables, "executor_jobs">,
   state: State,
@@ -226,7 +222,6 @@ export function findRecoveredElsewhere(
     .execute();
 }
 
-/** Counts a chain's outcomes by kind. */
 export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
   const rows = await db
     .selectFrom("executor_outcomes as outcome")
@@ -239,10 +234,9 @@ export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Saves a mined transaction that the ledger did not contain, as the pending purpose of its nonce.
- * If the ledger has a pending purpose with the same nonce, the new purpose replaces it. The jobs of
- * the new purpose's addresses wait for the transaction, unless they already belong to another
- * purpose. The call is idempotent.
+ * Saves a mined transaction that is missing in the database, as the pending purpose of its nonce.
+ * If another purpose with this nonce is pending, replaces it. The jobs of the transaction's
+ * addresses wait for it, unless they already have another transaction. Idempotent.
  *
  * @param updates the changes to the jobs of the replaced purpose
  */
@@ -276,8 +270,8 @@ export function adoptPurpose(
 }
 
 /**
- * `wei` is charged to the day of `chargedAtSeconds`. If the ledger has a pending purpose with this
- * nonce, `updates` are changes to the purpose's jobs.
+ * `wei` is charged to the day of `chargedAtSeconds`. `updates` are changes to the jobs of the
+ * pending purpose with this nonce, if there is one.
  */
 type ForeignNonce = {
   sender: Hex;
@@ -289,9 +283,9 @@ type ForeignNonce = {
 };
 
 /**
- * Saves a nonce that was used by a transaction that the executor could not read, and charges `wei`
- * for it. The charge also covers all lower nonces that the ledger does not have. If a pending
- * purpose has the nonce, ends and charges this purpose. The call is idempotent.
+ * Records that the nonce was used by a transaction that the executor could not read, and charges
+ * `wei` for this nonce and all lower missing nonces. If a pending purpose has this nonce, ends and
+ * charges it. Idempotent.
  */
 export function recordForeign(
   db: Kysely<Tables>,

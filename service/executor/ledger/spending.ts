@@ -1,6 +1,6 @@
-// Adds up the gas costs and the received tips by chain, account, and day, and reports the totals. A
-// day begins at midnight by the chain's clock. The amounts come from receipts. If a reorganization
-// undoes a transaction, its charges are reverted.
+// Adds up gas costs and received tips by chain, account, and day. Days are UTC days of block times.
+// The amounts come from receipts. If a reorganization removes a transaction, its charges are
+// reverted.
 
 import type { Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -9,17 +9,19 @@ import type { Tables } from "../../store/tables.ts";
 import { type AccountSpending, divideCost, noSpending, type Payer } from "../money/budgets.ts";
 import { toShare } from "./purposes.ts";
 
-/** An address's share of a settled cost, and the value of its tips, in wei. */
+/** An address's share of a transaction's cost, and the value of its tips, in wei. */
 type Charge = Payer & { wei: bigint; tipsWei: bigint };
 
-/** The account ID for costs that no address caused, such as filling a gap in the nonces. */
+/**
+ * The account ID for costs that no address caused, such as a transaction that only uses up a
+ * missing nonce.
+ */
 export const noAccount = "";
 
 /**
- * The cost of a mined transaction, in wei. The cost is charged to the day of `minedAtSeconds`, even
- * if the transaction becomes final on a later day. `gasByAddress` is the gas that each address
- * used. If that is not known, `paid` is split in proportion to the estimates. `tips` is the value
- * of each address's tips.
+ * The cost of a mined transaction, in wei. It is charged to the day of `minedAtSeconds`, even if
+ * the transaction becomes final on a later day. If `gasByAddress` is not known, `paid` is split in
+ * proportion to the gas estimates. `tips` is the value of each address's tips.
  */
 export type Cost = {
   purposeId: string;
@@ -30,7 +32,7 @@ export type Cost = {
 };
 
 /**
- * An account's totals for a day, in wei: `gas` is the full cost, and `earned` is the value of all
+ * An account's totals for a day, in wei. `gas` is the full cost, and `earned` is the value of all
  * tips.
  */
 type AccountDay = AccountSpending & { gas: bigint; earned: bigint };
@@ -40,7 +42,7 @@ const nothing: AccountDay = { ...noSpending, gas: 0n, earned: 0n };
 /**
  * Returns the wei charged to the chain's budget on a day.
  *
- * @param day days since 1970, by the chain's clock
+ * @param day days since 1970, by block time
  */
 export async function readSpending(
   db: Kysely<Tables>,
@@ -56,7 +58,7 @@ export async function readSpending(
   return BigInt(row?.wei ?? 0);
 }
 
-/** Lists the wei charged to the chain's budget on its newest `limit` days. */
+/** Lists the wei charged to the chain's budget on the newest `limit` days. */
 export function listSpending(db: Kysely<Tables>, chainId: number, limit: number) {
   return db
     .selectFrom("executor_spending")
@@ -94,8 +96,7 @@ export async function readAccountSpending(
 }
 
 /**
- * Charges each account for the part of its addresses' costs that tips did not cover. Also charges
- * the total of these parts to the chain.
+ * Charges each account, and the chain, for the costs that tips did not cover.
  *
  * @param sign 1 adds charges, -1 reverts them
  */
@@ -161,9 +162,7 @@ async function saveAccountDay(
     .execute();
 }
 
-/**
- * The maximum number of rows to return for an account, which is enough for a month on one chain.
- */
+/** The maximum number of rows per account: enough for a month on one chain. */
 const rowsMax = 31;
 
 /** Returns an account's newest 31 rows, one per day and chain. Amounts are in wei, decimal. */
@@ -188,8 +187,8 @@ export async function findAccountGas(db: Kysely<Tables>, accountId: string) {
 }
 
 /**
- * Returns profit and loss by day, chain, and account. The account "" contains the executor's own
- * costs.
+ * Returns profit and loss by day, chain, and account. The account "" has the costs that no address
+ * caused.
  */
 export async function readReport(db: Kysely<Tables>) {
   const rows = await db
@@ -216,9 +215,7 @@ export function formatCsv(rows: Awaited<ReturnType<typeof readReport>>): string 
   return `${[head.join(","), ...lines].join("\r\n")}\r\n`;
 }
 
-/**
- * Saves the cost and the tips of each address in a settled transaction, and charges the accounts.
- */
+/** Saves the cost and the tips of each address in a final transaction, and charges the accounts. */
 export async function settleCharges(
   transaction: Transaction<Tables>,
   chainId: number,

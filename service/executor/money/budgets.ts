@@ -1,14 +1,12 @@
-// Limits how much the executor pays for gas per day, by the chain's clock. There is a limit for the
-// chain and a limit for each account. Addresses that are created with an account's client ID have
-// an additional limit, because anyone who sees a page with the client ID can use it. Before a
-// transaction is sent, its highest possible cost is reserved. The reservation lasts until the
-// transaction is settled, so no budget is ever exceeded.
+// Limits the gas costs per day, by block time. There is a limit for the chain and a limit for each
+// account. A separate limit applies to addresses that are created with an account's client ID,
+// because anyone can copy the client ID from a web page. The highest possible cost of a transaction
+// is reserved until the actual cost is charged, so no budget is ever exceeded.
 //
-// An execution with a tip is charged only for the cost that the tip does not cover, and is sent
-// even if these budgets are spent. The uncovered cost is a loss, and losses have separate daily
-// limits. The limit on an account's losses is as high as the account's budget. The limit on all
-// losses together is as high as the chain's budget or an account's budget, whichever is higher. A
-// chain that sponsors nothing can therefore work with tips only.
+// An execution with a sufficient tip is sent even if these budgets are spent. If the tip does not
+// cover its actual cost, the rest is a loss. Losses have separate daily limits: for an account, the
+// amount of its budget; for all accounts together, the chain's budget or an account's budget,
+// whichever is higher. So a chain without a budget can still work with tips.
 
 import type { Hex } from "executable-address";
 import { max } from "./fees.ts";
@@ -21,9 +19,8 @@ export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClient
 
 /**
  * Wei spent or reserved for an account on a day. `client` is the part for addresses that were
- * created with the account's client ID. `tips` is the part of the cost of tipped executions that
- * the tips do not cover. A cost in `tips` is also part of `total` after settlement, but not while
- * the cost is only reserved.
+ * created with the account's client ID. `tips` contains the losses from tipped executions. A loss
+ * is also part of `total` after it was charged, but not while it is only reserved.
  */
 export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
 
@@ -35,17 +32,19 @@ type BudgetReason =
 
 export type Budgets = {
   /**
-   * Returns the reason why `payer` cannot spend `cost` more wei, or undefined if it can.
-   * @param part the divisor of each budget: 2 means that only half of a budget can be spent
+   * Returns the reason why `payer` cannot spend another `cost` wei, or undefined if it can.
+   * @param part divides each budget: 2 means that only half of a budget can be spent
    */
   refusal(payer: Payer, cost: bigint, part?: bigint): BudgetReason | undefined;
-  /** Reserves `payer`'s share of a transaction's cost. */
+  /** Reserves a payer's share of a transaction's cost. */
   reserve(payer: Payer, cost: bigint): void;
-  /** Reserves a cost that belongs to no account, such as filling a gap in the nonces. */
+  /**
+   * Reserves a cost that no account pays, such as a transaction that only uses up a missing nonce.
+   */
   reserveForChain(cost: bigint): void;
-  /** Returns how much of the chain's budget is left, in wei. */
+  /** Returns the rest of the chain's budget, in wei. */
   left(): bigint;
-  /** Returns a copy for trial reservations. */
+  /** Returns a copy, in which a caller can make trial reservations. */
   fork(): Budgets;
 };
 
@@ -53,7 +52,7 @@ export const noSpending: AccountSpending = { total: 0n, client: 0n, tips: 0n };
 
 type Spent = { total: bigint; accounts: ReadonlyMap<string, AccountSpending> };
 
-/** @param spent the settled costs of the day */
+/** @param spent the costs that were charged today */
 export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
   let { total } = spent;
   const accounts = new Map([...spent.accounts].map(([id, each]) => [id, { ...each }]));
@@ -100,8 +99,8 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
 }
 
 /**
- * Reserves a transaction's cost in its payers' budgets, or in the chain's budget if the transaction
- * has no payers.
+ * Reserves a transaction's cost in the payers' budgets, or in the chain's budget if there are no
+ * payers.
  */
 export function reserveFor(
   budgets: Budgets,
@@ -114,9 +113,9 @@ export function reserveFor(
 }
 
 /**
- * Returns the reason why a transaction's cost cannot increase by `cost` wei, or undefined if it
- * can. Each payer's budget has to cover the payer's share. If there are no payers, the chain's
- * budget has to cover the cost.
+ * Returns the reason why the budgets do not allow another `cost` wei for a transaction, or
+ * undefined if they do. Each payer's budget must cover the payer's share. Without payers, the
+ * chain's budget must cover the cost.
  */
 export function findBudgetRefusal(
   budgets: Budgets,
@@ -137,7 +136,8 @@ export function findBudgetRefusal(
 }
 
 /**
- * Splits a cost among addresses in proportion to their gas. The shares add up to exactly `whole`.
+ * Splits a cost among addresses in proportion to their gas. The sum of the shares is exactly
+ * `whole`.
  */
 export function divideCost(
   whole: bigint,

@@ -4,8 +4,8 @@ import { bumpFee, parsePriorityFee, suggestFee } from "./fees.ts";
 
 const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
 /**
- * The base fee in the tests below. The limit on the priority fee is twice this base fee, and most
- * replacements stay below the limit.
+ * The priority fee is limited to twice this base fee. Most replacements below stay within this
+ * limit.
  */
 const baseFee = 100n;
 
@@ -69,8 +69,7 @@ describe("fees", () => {
     };
     assert.ok(rises(first, 3).priorityFee > first.priorityFee);
     assert.ok(rises(first, 80).priorityFee <= 3n * gwei);
-    // A higher base fee raises the limit on the priority fee, so the transaction can be replaced
-    // again.
+    // A higher base fee raises the limit on the priority fee.
     assert.ok(bumpFee(rises(first, 80), first, 4n * gwei, open));
   });
 });

@@ -1,11 +1,10 @@
 // Computes the value of the tips that an intent pays to its executor through the Tip contract. The
-// operator sets the token prices. A token without a price counts as worthless, so a tip in this
-// token cannot pay for gas.
+// operator sets the token prices. A tip in a token without a price has no value.
 
 import { type Hex, type Intent, type Tip, tipOf } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
 
-/** Token prices. `wei` is the value of 10^`decimals` base units. Keys are lower case. */
+/** Token prices by lower-case address. `wei` is the value of 10^`decimals` base units. */
 export type TipPrices = ReadonlyMap<Hex, { wei: bigint; decimals: number }>;
 
 export const toTipPrices = ({ tokens, tipPrices }: Chain): TipPrices =>
@@ -22,7 +21,7 @@ export function convertToWei(prices: TipPrices, token: Hex, amount: bigint): big
   return price && (amount * price.wei) / 10n ** BigInt(price.decimals);
 }
 
-/** Returns the value of tips in wei. A successful execution runs all calls, so it pays all tips. */
+/** Returns the value of all tips in wei, because a successful execution pays all of them. */
 export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigint {
   return tips.reduce(
     (sum, { token, amount }) => sum + (convertToWei(prices, token, amount) ?? 0n),
@@ -31,11 +30,10 @@ export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigin
 }
 
 /**
- * Returns a function that decides which records a mirror keeps. A mirror receives the records of
- * all customers of the service that it mirrors. If budgets pay for executions, the mirror keeps all
- * intents for listed chains. If only tips pay, the mirror keeps only intents that have not expired
- * and that pay a tip in a token with a price. The executor decides whether the tip is high enough
- * when the address is paid.
+ * Returns a function that decides which records a mirror keeps from another service. If budgets pay
+ * for executions, the mirror keeps all intents for listed chains. If only tips pay, it keeps only
+ * intents that have not expired and that pay a tip in a token with a price. Whether the tip is high
+ * enough is decided when the address is paid.
  *
  * @param clock the current time in Unix milliseconds, because a mirror reads no chain
  */

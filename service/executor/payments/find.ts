@@ -1,20 +1,18 @@
-// Finds payments. The chain's loop (../follow/) reads the logs of new blocks, and `followTurn`
-// connects the loop to the executor's ledger. In addition, `scanNewRecords` reads the balance of
-// each new record once. This scan is necessary because anyone can derive an address offline and pay
-// it before it is created here. When the loop reads the log of such a payment, there is no matching
-// record yet.
+// Finds payments in two ways: ../follow/ reads the logs of new blocks, and `scanNewRecords` reads
+// the balance of each new record once. The balance is necessary because anyone can derive an
+// address offline and pay it before it is created here. When the log of such a payment is read,
+// there is no matching record yet.
 //
-// Together, the logs and the scan miss no payment. `scanNewRecords` first reads the new
-// records, and then the loop's cursor. Payments above the cursor are found by the loop, which reads
-// these blocks when the records already exist. Payments up to the cursor are part of the balance,
-// because balances are never read at a head below the cursor.
+// Together, logs and balances miss no payment. `scanNewRecords` first reads the new records, and
+// then the cursor, which is the last block whose logs were read. Payments above the cursor are
+// found in logs, because these blocks are read after the records were created. Payments up to the
+// cursor are part of the balance, because balances are never read at a block below the cursor.
 //
-// Up to 150 balance reads share one eth_call, and the number of balance reads per pass is limited.
-// If very many records are created, reading their balances takes many passes, but does not delay
-// other work.
+// Up to 150 balances are read with one eth_call. The number of balances per iteration of the loop
+// is limited, so that very many new records do not delay other work.
 //
-// While the loop is many blocks behind, the scan starts again at the first open address, so that it
-// finds payments in blocks that the loop has not read yet.
+// While many blocks are unread, the balances of all open addresses are read again, so that payments
+// in these blocks are found early.
 
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
@@ -36,16 +34,13 @@ import { max } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { ofSeveral } from "./vaults.ts";
 
-/**
- * Returns the parameters for one turn of the chain's loop, which then saves payments in the
- * executor's ledger.
- */
+/** Returns the parameters for reading logs with ../follow/ and saving payments for the executor. */
 export function followTurn(pass: Pass<ScanMemory & { follow: FollowMemory }>): Turn {
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
-  // `nowSeconds` includes the time since the head, which only this host's clock measures, so the
-  // due time is at most the head's timestamp.
+  // Jobs are due at the newest block's timestamp at the latest, because only this host's clock
+  // measures the time since that block.
   const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
   return {
     chain,
@@ -66,8 +61,8 @@ export function followTurn(pass: Pass<ScanMemory & { follow: FollowMemory }>): T
       async wake(addresses) {
         const block = { number: view.head.number, timestamp: dueSeconds };
         const hints = addresses.map((address) => ({ address, block, isEnough: true }));
-        // The hints are saved in several short commits, because requests that create addresses wait
-        // for each commit, and a stranger can pay thousands of addresses in one block.
+        // A stranger can pay thousands of addresses in one block. Several short commits save the
+        // hints, because requests that create addresses wait for a commit.
         for (const group of groupsOf(hints, statementRows.costly)) {
           const woken = await ledger.saveScan(fence, group, undefined);
           for (const { address } of woken) {
@@ -88,65 +83,56 @@ export function followTurn(pass: Pass<ScanMemory & { follow: FollowMemory }>): T
   };
 }
 
-/**
- * If fewer endpoints than a quorum answered for a record, its balance is read repeatedly for this
- * time.
- */
+/** If too few endpoints answered, a balance is read repeatedly for this time. */
 const uncorroboratedMs = hourMs;
 
-/**
- * The maximum length of the list `again`. If the list becomes longer, its oldest entries are
- * removed.
- */
+/** The maximum length of `again`. The oldest entries are removed first. */
 const againMax = 100_000;
 
-/** The maximum number of records read in one step, including records for other chains. */
+/** The maximum number of records per query, including records for other chains. */
 const rowsMax = 500;
 
 /** The minimum time between two saves of the position. */
 const saveEveryMs = 10_000;
 
 /**
- * The minimum time between the starts of two scans. A gap in the logs causes a scan of all records,
- * which needs one `eth_call` for every 150 records. If each block started a new scan, no scan might
- * ever end.
+ * The minimum time between the starts of two scans. If logs are missing, all records are scanned,
+ * with one `eth_call` per 150 records. If each block started a new scan, no scan might ever end.
  */
 const beginEveryMs = 60_000;
 
 /**
- * If the loop is more than this number of blocks behind, the balances of open addresses are read
- * again.
+ * If the logs of more than this number of blocks are unread, the balances of open addresses are
+ * read again.
  */
 const behindBlocksMax = 100;
 
-/** The progress of the scan. Times are in milliseconds by the process's clock. */
+/** The progress of the scan. Times are in milliseconds of a monotonic clock. */
 type Scan = {
   /**
-   * The balances of all records up to this `seq` were read, except for the records in `again`.
-   * `seq` is undefined until the saved value has been read from the ledger.
+   * The balances of all records up to this `seq` were read, except for the records in `again`;
+   * undefined before the saved value was read.
    */
   seq: number | undefined;
-  /** The `seq` that the ledger contains, and the time at which it was written. */
+  /** The saved `seq`, and when it was saved. */
   saved: { seq: number; atMs: number };
   /**
-   * Records whose balances have to be read again. If too few endpoints answered, a balance is read
-   * again until `untilMs`. If no endpoint answered, the balance is read again without a time limit.
+   * Records whose balances have to be read again, because too few endpoints answered. This ends at
+   * `untilMs`, unless no endpoint answered.
    */
   again: Map<Hex, Created & { untilMs: number }>;
   /** Incremented with each read, so that each read starts with another endpoint. */
   turn: number;
   beganMs: number;
-  /** Whether the last step reached the newest record. */
+  /** Whether the scan has reached the newest record. */
   isAtEnd: boolean;
-  /** Whether a gap in the logs was found since the scan began, so that a new scan is necessary. */
+  /** Whether logs were missing since the scan began, so that a new scan is necessary. */
   isOutdated: boolean;
   /**
-   * The number of records per step, which is reduced while endpoints fail to answer larger steps.
+   * The number of records per step. It is reduced while endpoints do not answer larger requests.
    */
   stepMax: number;
-  /**
-   * At the time `seconds` by the chain's clock, all addresses up to the record `seq` were closed.
-   */
+  /** All addresses up to the record `seq` were closed at the block time `seconds`. */
   closed: { seq: number; seconds: number };
 };
 
@@ -170,9 +156,9 @@ const newScan = (): Scan => ({
 
 /**
  * Reads the balances of up to `tuning.recordsPerPass` records: new records or, if there are none,
- * the records in the list `again`.
+ * the records in `again`.
  *
- * @param blocksBehind the number of blocks that the chain's loop has not read yet
+ * @param blocksBehind the number of blocks whose logs are unread
  * @returns whether all new records were read
  */
 export async function scanNewRecords(pass: ScanPass, blocksBehind: number): Promise<boolean> {
@@ -197,8 +183,7 @@ export async function scanNewRecords(pass: ScanPass, blocksBehind: number): Prom
     const blockNumber = view.head.number;
     for (const { address } of woken) parts.report({ kind: "detected", address, blockNumber });
   }
-  // The progress is recorded after the ledger has saved the hints. If the save fails, the step is
-  // repeated.
+  // If the hints could not be saved, the step is repeated.
   recordStep(pass, step, probed);
   if (next) scan.seq = next.seq;
   await savePosition(pass);
@@ -212,15 +197,15 @@ function restartIfOutdated(scan: Scan, nowMs: number): Scan {
 }
 
 /**
- * If the last scan has ended, starts a new scan at the first open address, at most once a minute.
+ * Starts a new scan at the first open address, at most once a minute and only after the last scan
+ * has ended.
  */
 async function goBackToOpen({ parts, memory, nowSeconds }: ScanPass): Promise<void> {
   const { scan } = memory;
   const nowMs = parts.clock();
   if (!scan.isAtEnd || nowMs - scan.beganMs < beginEveryMs) return;
   const { chainId } = parts.chain;
-  // If the chain's clock went back, it was wrong before, so some addresses that seemed closed may
-  // be open.
+  // If the block time went back, it was wrong before, so addresses that seemed closed may be open.
   const seq = nowSeconds < scan.closed.seconds ? 0 : scan.closed.seq;
   const closed = await parts.ledger.passClosed(chainId, seq, nowSeconds);
   scan.closed = { seq: closed.seq, seconds: nowSeconds };
@@ -229,8 +214,8 @@ async function goBackToOpen({ parts, memory, nowSeconds }: ScanPass): Promise<vo
 }
 
 /**
- * Updates the list `again` after a step. Records that must be read again move to the end of the
- * list. The other records in the step are removed from the list.
+ * Updates `again` after a step: records that must be read again move to its end, and the others are
+ * removed.
  */
 function recordStep({ parts, memory: { scan } }: ScanPass, step: Created[], probed: Probed): void {
   const now = parts.clock();
@@ -249,10 +234,9 @@ function recordStep({ parts, memory: { scan } }: ScanPass, step: Created[], prob
 }
 
 /**
- * Saves the position at which the scan continues after a restart. This position is below all
- * records that have to be read again. The saved position never moves back, even while a scan of
- * open addresses is at a lower position. After a gap in the logs, no position is saved, so that a
- * restarted executor reads all records.
+ * Saves the position at which the scan continues after a restart. It is below all records that have
+ * to be read again, and it never moves back, even while open addresses are scanned again. If logs
+ * were missing, the position is not saved, so that a restarted executor reads all records.
  */
 async function savePosition({ parts, memory: { scan }, fence }: ScanPass): Promise<void> {
   const now = parts.clock();
@@ -264,7 +248,7 @@ async function savePosition({ parts, memory: { scan }, fence }: ScanPass): Promi
   scan.saved = { seq: Math.max(seq, scan.saved.seq), atMs: now };
 }
 
-/** Reads the token and the amount of each record's intent. Corrupt records are omitted. */
+/** Reads the token and the amount of each record's intent. Omits corrupt records. */
 async function readHolders({ parts }: ScanPass, fresh: readonly Created[]): Promise<Wanting[]> {
   const records = await parts.ledger.findRecords(fresh.map(({ address }) => address));
   return records.flatMap(({ address, terms }) => {
@@ -283,8 +267,8 @@ type Wanting = Holder & { amount: bigint };
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
 /**
- * Reads the balances of vaults. If the endpoints could not read this number of vaults, returns
- * undefined, and the next step is smaller.
+ * Reads the balances of addresses. Returns undefined if the endpoints could not read this number of
+ * balances. The next step is then smaller.
  */
 async function probe(pass: ScanPass, holders: readonly Wanting[]): Promise<Probed | undefined> {
   const { scan } = pass.memory;
@@ -300,12 +284,12 @@ async function probe(pass: ScanPass, holders: readonly Wanting[]): Promise<Probe
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     scan.stepMax = fewerHolders(scan.stepMax, holders.length);
-    // If no endpoint answers even for a single vault, the vault is skipped and read again later.
+    // A single address whose balance cannot be read is skipped and read again later.
     return holders.length > 1 ? undefined : { ...found, isWhole: false };
   }
 }
 
-/** Returns a hint for each vault for which at least one endpoint shows a balance. */
+/** Returns a hint for each address for which at least one endpoint shows a balance. */
 async function probeSome(pass: ScanPass, holders: readonly Wanting[]) {
   const { head, quorum } = pass.view;
   const all = await readHoldings(ofSeveral(pass, pass.memory.scan.turn++), holders);

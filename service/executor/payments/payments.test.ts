@@ -1,4 +1,4 @@
-// Tests that a chain's loop saves each payment once, despite restarts and reorganizations.
+// Tests that each payment is saved once, despite restarts and reorganizations.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";

@@ -33,7 +33,10 @@ const tampered = (rpc: Endpoint, tamper: Tamper): Endpoint => ({
   },
 });
 
-/** Returns the vaults in a call to the Probe contract, or undefined for any other call. */
+/**
+ * Returns the addresses whose balances a call to the Probe contract reads, or undefined for other
+ * calls.
+ */
 function vaultsOf({ method, params }: Call): Hex[] | undefined {
   const { to, data } = (params[0] ?? {}) as { to?: Hex; data?: Hex };
   if (method !== "eth_call" || to || !data) return undefined;
@@ -83,8 +86,7 @@ describe("the first read of new records", () => {
     });
   };
   /**
-   * Pays addresses before they are created. When this function returns, the chain's loop has
-   * already read the blocks that contain these payments.
+   * Pays addresses before they are created, and waits until the logs of these payments were read.
    */
   const paidFirst = async (store: Store, records: AddressRecord[]) => {
     await world.pay(records.map((r) => ({ to: r.address, amount: r.intent.amount })));

@@ -1,5 +1,5 @@
-// Reads vaults at one block: whether they have code, and how much of each token they contain. Up
-// to 150 balances share one eth_call.
+// Reads the code and the token balances of addresses at one block. Up to 150 balances are read with
+// one eth_call.
 
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
 import type { Holding } from "executable-address/status";
@@ -22,34 +22,34 @@ import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../pass.ts";
 
 /**
- * The fields of an intent that a decision needs. `token` is lower case. `expirationSeconds` is the
- * last second at which the intent is open.
+ * The fields of an intent that jobs/decide.ts needs. `token` is lower case. `expirationSeconds` is
+ * the last second at which the intent is open.
  */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
 
 /**
- * The state of a vault at one block. `balances` are in base units, by token. The zero address means
- * the native coin. A token whose contract does not answer is missing.
+ * The state of an address at one block. `balances` are in base units, by token, and the zero
+ * address means the native coin. Tokens whose contract does not answer are omitted.
  */
 export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
 
-/** A job whose stored terms do not derive its address, and the cause. */
+/** A job whose stored terms belong to another address, and the cause. */
 export type Corrupt = { job: Job; cause: string };
 
 /**
- * The number of records to verify before the process can do other work. The terms in a record have
- * up to 24,576 bytes.
+ * After verifying this number of records, the executor lets other tasks run. The terms in a record
+ * have up to 24,576 bytes.
  */
 const verifiedMax = 25;
 
 type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
 
 /**
- * Reads each job's vault at one block: its code, native coin, the intent's token, every listed
- * token, and the look-alike tokens that the address received. If a vault seems to have too little
- * money, it is read again, starting with another endpoint.
+ * Reads the state of each job's address at one block: its code, and its balances of native coin,
+ * the intent's token, every listed token, and the look-alike tokens that it received. If there
+ * seems to be too little money, reads the state again, starting with another endpoint.
  */
 export async function examine(
   pass: HoldingsPass,
@@ -81,7 +81,6 @@ export async function examine(
   return { examined, corrupt };
 }
 
-/** Returns the look-alike tokens that each address received on this chain. */
 async function findLookalikes({ parts }: Pass, jobs: readonly Job[]): Promise<Map<Hex, Hex[]>> {
   const { chainId, lookalikes } = parts.chain;
   if (lookalikes.size === 0) return new Map();
@@ -92,7 +91,7 @@ async function findLookalikes({ parts }: Pass, jobs: readonly Job[]): Promise<Ma
   );
 }
 
-/** Returns whether the vault contains too little money to act on. */
+/** Returns whether there is too little money for an execution or a recovery. */
 function isPoor({ wanted }: Verified, { hasCode, balances }: Vault): boolean {
   const hasMoney = [...balances.values()].some((amount) => amount > 0n);
   return !hasMoney || (!hasCode && (balances.get(wanted.token) ?? 0n) < wanted.amount);
@@ -118,8 +117,7 @@ async function readVaults(
     const mine = holdings.slice(at, at + tokens.length);
     at += tokens.length;
     const balances = new Map<Hex, bigint>([[zeroAddress, coinOf(mine)]]);
-    // A token whose contract does not answer is omitted, because it can be neither spent nor
-    // returned.
+    // A token whose contract does not answer can be neither spent nor returned, so it is omitted.
     mine.forEach(({ balance }, index) => {
       if (balance !== undefined) balances.set(tokens[index]!, balance);
     });
@@ -148,7 +146,7 @@ function verify({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Verified
   }
 }
 
-/** The number of calls in one request. Calls share requests to save round trips. */
+/** The number of calls in one request, which saves round trips. */
 const groupsMax = 8;
 
 const atHead = (
@@ -169,11 +167,10 @@ export type HoldingsMemory = {
     /** Incremented with each read, so that each read starts with another endpoint. */
     turn: number;
     /**
-     * The number of balances per call, which is reduced while endpoints fail to answer larger
-     * calls.
+     * The number of balances per call. It is reduced while endpoints do not answer larger calls.
      */
     perCallMax: number;
-    /** For each token that was checked: whether it represents the native coin. */
+    /** Whether a token represents the native coin, for each token that was checked. */
     nativeTokens: Map<Hex, boolean>;
   };
 };
@@ -185,17 +182,17 @@ export const openHoldingsMemory = (): HoldingsMemory => ({
 type HoldingsPass = Pass<HoldingsMemory>;
 
 /**
- * Reads the answers that a quorum of endpoints agrees on. Each turn starts with another endpoint.
- * If no answer has a quorum, each turn uses another endpoint's answer.
+ * Returns answers that a quorum of endpoints agrees on, or one endpoint's answer if no answer has a
+ * quorum. `turn` selects the first endpoint.
  */
 const inTurn = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);
 
-/** Reads the answers of a quorum of endpoints. The endpoints' answers can differ. */
+/** Returns the answers of as many endpoints as a quorum needs. The answers can differ. */
 export const ofSeveral = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, (calls, isUsable) => pass.view.readSeveral(calls, turn, isUsable));
 
-/** Reads balances in groups. If no endpoint answers, the groups of the next pass are smaller. */
+/** Reads balances in groups. If no endpoint answers, the next groups are smaller. */
 async function readGroups(
   pass: HoldingsPass,
   holders: readonly Holder[],
@@ -219,7 +216,6 @@ async function readGroups(
   return holdings;
 }
 
-/** Returns the addresses in `vaults` that have code. */
 export async function findWithCode(pass: HoldingsPass, vaults: readonly Hex[]): Promise<Set<Hex>> {
   const holders = vaults.map((vault) => ({ vault, token: zeroAddress }));
   const holdings = await readGroups(pass, holders, pass.memory.holdings.turn++);

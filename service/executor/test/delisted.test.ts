@@ -1,5 +1,5 @@
-// Tests on a real chain that open addresses are still executed and recovered after the operator has
-// removed their token from the chains file, or has listed the token as a look-alike.
+// Tests that open addresses are still executed and recovered after the operator has removed their
+// token from the chains file, or has listed it as a look-alike.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";

@@ -1,7 +1,6 @@
-// Tests, with two real chains, what happens to money that is sent on the wrong chain. The money
-// does not count toward the amount, appears in the status and in events, and is returned to
-// `recovery` on the chain on which it arrived. In some tests, one of that chain's two endpoints
-// reports a false transfer.
+// Tests money that is sent on the wrong chain. It does not count toward the amount, appears in the
+// status and in events, and is returned to `recovery` on the same chain. In some tests, one of that
+// chain's two endpoints reports a transfer that never happened.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -31,7 +30,7 @@ import { openDesk, returnsFinder } from "../desk.ts";
 const { world, store } = await prepare({ tickMs: 150 });
 const ownId = 31_338;
 const own = await startWorld(ownId);
-/** A transfer that one endpoint of the other chain reports although it never happened. */
+/** A transfer that never happened, but that one endpoint of the other chain reports. */
 let lie: { to: Hex; amount: bigint } | undefined;
 const liar = await startProxy(world.rpcUrl, async ({ method, params }, answer) => {
   if (method !== "eth_getLogs" || !lie) return answer;
@@ -81,7 +80,7 @@ after(async () => {
   liar.stop();
 });
 
-/** A node account that has native coin and does not belong to the service. */
+/** An account with native coin that does not belong to the service. */
 const stranger: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
 const there = chains[1]!.chainId;
 const statusOf = async (address: Hex): Promise<ServiceStatus> =>
@@ -180,8 +179,8 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     const record = await openRecord();
     const { address } = record;
     await running.stop();
-    // The address receives 40 tiny transfers and a large one. Then a stranger sends the money to
-    // `recovery` before this service's executor does.
+    // After 40 tiny transfers and a large one, a stranger sends the money to `recovery` before the
+    // executor does.
     await world.pay(Array.from({ length: 40 }, () => ({ to: address, amount: 1n })));
     await world.pay([{ to: address, amount: 25_000_000n }]);
     await until("it is there", async () => (await world.balanceOf(address)) === 25_000_040n);
@@ -207,8 +206,8 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     await until("the dust is returned too", async () => (await sums()).ours > 0);
     const later = await sums();
     assert.deepEqual([later.held, later.ours], [0, 1]);
-    // The number of saved payments per address is limited. Tiny transfers beyond this limit are
-    // returned, but may be missing in the sum of the arrived money.
+    // The number of saved payments per address is limited, so some tiny transfers may be missing in
+    // the reported sum.
     assert.ok(later.others >= 25_000_000, `${later.others}`);
   });
 
@@ -286,7 +285,6 @@ describe("events of money on another chain", () => {
     lie = undefined;
     assert.deepEqual((await statusOf(address)).elsewhere, []);
     assert.deepEqual(await eventsOf(address), []);
-    // A later tiny payment does not cause a report of the false transfer either.
     await world.pay([{ to: address, amount: 30n }]);
     await until("the dust is reported", async () => (await eventsOf(address)).length === 2);
     const amounts = (await eventsOf(address)).map(({ data }) => data.payment?.amount ?? null);

@@ -1,5 +1,5 @@
-// Tests on a real chain that the findings about gas in an intent's check match what the executor
-// can execute.
+// Tests that the check of an intent reports a gas problem exactly if the executor cannot execute
+// the intent.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -36,8 +36,7 @@ const check = openChecks({
   executionGasMax,
 });
 
-// Mints tokens, because a check would otherwise report that an intent's amount is higher than the
-// token's supply.
+// Otherwise, a check would report that the amount is higher than the token's supply.
 await world.pay([{ to: shop, amount: 10n ** 12n }]);
 
 let salts = 0n;
@@ -88,7 +87,7 @@ const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => cod
 describe("gas limits of executions", () => {
   test("each intent without findings executes at any gas use from 0.2 to 6 million", async () => {
     const target = await deployOdd(world, "Shop");
-    // Each item takes 22,100 gas, so the intents below take from 0.2 to 6 million gas.
+    // Each item takes 22,100 gas, so the intents below take between 0.2 and 6 million gas.
     const few = [5, 120, 140, 160, 175, 190, 265];
     const items = onlyLong.skip ? few : [...few, 20, 50, 90, 150, 155, 165, 170, 180, 200, 230];
     const records = await Promise.all(
@@ -108,7 +107,6 @@ describe("gas limits of executions", () => {
       rows.filter(({ codes, isExecuted }) => codes.length === 0 && !isExecuted),
       [],
     );
-    // Only intents that exceed the executor's limits have a finding.
     for (const { items, codes } of rows) {
       if (items <= 140) assert.deepEqual(codes, [], `${items} items`);
       if (items >= 190) assert.deepEqual(codes, ["gas_beyond_ceiling"], `${items} items`);
@@ -141,8 +139,7 @@ describe("gas limits of executions", () => {
     "the executor reports an ignored call that burns all its gas and fails at any gas limit",
     onlyLong,
     async () => {
-      // The call sends all gas to a contract that consists of one INVALID instruction, and ignores
-      // the failure.
+      // Sends all gas to a contract with one INVALID instruction, and ignores the failure.
       const burner = "0x0000000000000000000000000000000000620001" as const;
       const tolerant = "0x0000000000000000000000000000000000620002" as const;
       await client.setCode({ address: burner, bytecode: "0xfe" });
@@ -160,9 +157,9 @@ describe("gas limits of executions", () => {
   );
 
   test("the largest call that fits in a transaction uses about 12 million gas", async () => {
-    // A contract that loops until it has used the gas that its first argument names.
+    // A contract that loops until it has used the amount of gas in its first argument.
     const target = "0x0000000000000000000000000000000000620003" as const;
-    // The code in pseudocode: start = GAS; repeat while start - GAS < wanted.
+    // In pseudocode: start = GAS; repeat while start - GAS < wanted.
     await client.setCode({ address: target, bytecode: "0x5a5b805a9003600435116001570000" });
     const gas = 16_777_216n;
     const isExecuted = async (used: number) => {

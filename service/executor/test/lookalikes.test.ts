@@ -1,6 +1,5 @@
-// Tests tokens that imitate a listed token (look-alikes) on a real chain. Look-alikes do not count
-// toward the amount, delay nothing, appear in the status, and are returned to `recovery`. A flood
-// of look-alikes does not affect other payments.
+// Tests tokens that imitate a listed token (look-alikes). They do not count toward the amount,
+// appear in the status, are returned to `recovery`, and do not delay other payments.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -18,7 +17,7 @@ await client.setAutomine(true);
 const bridged = await deployOdd(world, "PlainToken");
 const liar = await deployOdd(world, "LyingToken", "OddTokens");
 /**
- * A token that logs each requested transfer, moves nothing, and reports 2^255 units for every
+ * A token that logs each transfer without moving anything, and reports a balance of 2^255 for every
  * address.
  */
 const ghost: Hex = "0x6057000000000000000000000000000000000057";
@@ -70,7 +69,7 @@ const jobs = async () =>
         .execute()
     )[0]!.n,
   );
-/** Returns the number of transactions that the executor has sent. */
+/** Returns the number of the executor's transactions. */
 const sent = () => client.getTransactionCount({ address: twoKeys[0]!.address });
 
 const openRecord = async (secondsLeft?: number): Promise<AddressRecord> => {

@@ -1,6 +1,6 @@
-// Makes each mistake that a payer can make, on real chains and with the real executor. Compares the
-// returned money with the row that `GET /address/{address}/returns` promised: the amount, the
-// address, the chain, the earliest time, and the party that triggers the return.
+// Makes each mistake that a payer can make, and compares the returned money with the response of
+// `GET /address/{address}/returns`: the amount, the address, the chain, the earliest time, and who
+// triggers the return.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -28,7 +28,7 @@ const { world, store } = await prepare();
 const { client, token, otherToken } = world;
 const other = await startWorld(31_338);
 await client.setAutomine(true);
-/** A token with the code of Circle's USDC. Its owner can pause it and block addresses. */
+/** A token with the code of Circle's USDC, whose owner can pause it and block addresses. */
 const fiat = getAddress(`0x${keccak256(stringToHex("USDC")).slice(-40)}`);
 await placeFiatToken(client, fiat);
 await initializeFiatToken(client, fiat);
@@ -67,16 +67,16 @@ after(async () => {
 
 const executor = twoKeys[0]!.address;
 const stranger: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
-/** The owner of USDC, who also mints each payment. */
+/** The owner of the USDC token, who also mints each payment. */
 const owner = client.account.address;
 const get = async (path: string) => (await api.app.inject(`/v1/address/${path}`)).json();
 const addressOf = (name: string): Hex => getAddress(`0x${keccak256(stringToHex(name)).slice(-40)}`);
 
-/** A saved record, what `GET …/returns` promised for it, and the recipient in its call. */
+/** A saved record, the response of `GET …/returns` for it, and the recipient in its call. */
 type Order = { record: AddressRecord; promised: PaymentReturns; recipient: Hex };
 let made = 0;
 
-/** Creates an address for 25 units. Its recipient and recovery addresses receive no other money. */
+/** Creates an address for 25 units with new recipient and recovery addresses. */
 async function order(change: { secondsLeft?: number; token?: Hex; recipient?: Hex } = {}) {
   const { secondsLeft = 86_400, token: its = token } = change;
   const name = `order ${made++}`;
@@ -103,7 +103,7 @@ const hasFailed = async ({ record }: Order) =>
     (event) => event.kind === "attempt_failed" && event.address === record.address.toLowerCase(),
   );
 const pass = (seconds: number) => client.increaseTime({ seconds });
-/** A time that is longer than the executor's longest backoff. */
+/** Longer than the executor's longest backoff. */
 const backoffSeconds = 7 * 3600;
 
 /**
@@ -123,13 +123,12 @@ async function send(from: Hex, to: Hex, data: Hex): Promise<Hex> {
 const changeFiat = (data: Hex) => send(owner, fiat, data);
 
 /**
- * Pays 25 units of USDC and changes USDC's contract in the same block, because USDC refuses
- * payments while it is paused or blocks the address.
+ * Pays 25 units and calls USDC's contract with `data` in the same block. After that call, USDC
+ * would refuse the payment.
  */
 async function payThenChange(one: Order, data: Hex): Promise<void> {
   const nonce = await client.getTransactionCount({ address: owner, blockTag: "pending" });
-  // This transaction stays in the pool until the payment, which has the nonce before it, arrives
-  // there.
+  // Waits in the transaction pool for the payment, which has the previous nonce.
   await client.sendTransaction({ to: fiat, data, gas: 100_000n, nonce: nonce + 1 });
   await pay(one, 25n * unit);
   await until("USDC is changed", async () => {
@@ -137,7 +136,7 @@ async function payThenChange(one: Order, data: Hex): Promise<void> {
   });
 }
 
-/** Asserts that nobody can return the token `its` yet. */
+/** Asserts that the token `its` cannot be returned yet. */
 async function assertTooEarly({ record }: Order, its: Hex = record.intent.token): Promise<void> {
   const data = recoverData(record, [its]);
   const call = client.call({ account: stranger, to: factoryAddress, data });
@@ -146,7 +145,7 @@ async function assertTooEarly({ record }: Order, its: Hex = record.intent.token)
 
 const recoveredEvent = { abi: paymentFactoryAbi, eventName: "Recovered", strict: true } as const;
 
-/** The chain and the token of the payment. */
+/** The chain and the token of a payment. */
 type Place = { on?: typeof world | typeof other; token?: Hex };
 
 async function recoveriesOf({ record }: Order, { on = world, token: its }: Place) {
@@ -168,7 +167,7 @@ const balanceOf = (owner: Hex, its: Hex, { on = world }: Place): Promise<bigint>
 const rowOf = ({ promised }: Order, mistake: string): MoneyReturn =>
   promised.returns.find((row) => row.mistake === mistake)!;
 
-/** Maps each code in a row's `by` field to the sender that it allows. */
+/** The expected sender for each value of the field `by`. */
 const senders: Readonly<Record<string, Hex>> = {
   executor,
   executor_if_listed: executor,
@@ -177,9 +176,9 @@ const senders: Readonly<Record<string, Hex>> = {
 };
 
 /**
- * Waits until the money is returned, and compares the result with the row for `mistake`.
+ * Waits until the money is returned, and compares the result with the response for `mistake`.
  *
- * @param paid the amount that the payer sent by this mistake, in base units
+ * @param paid the amount that the payer sent by mistake, in base units
  */
 async function assertReturned(one: Order, mistake: string, paid: bigint, place: Place = {}) {
   const { record, promised, recipient } = one;

@@ -1,6 +1,5 @@
-// Tests the two depths at which a transaction takes effect. After `confirmations` blocks, its job
-// continues. When its block is finalized, its cost is charged to the budgets. In anvil, the
-// finalized block is 64 blocks below the head.
+// Tests that a job continues after `confirmations` blocks, and that a transaction's cost is charged
+// when its block is finalized. In anvil, the finalized block is 64 blocks below the newest block.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -17,9 +16,8 @@ import { jobFinder } from "../../desk.ts";
 
 const confirmations = 2;
 /**
- * The maximum number of blocks until a job's next transaction is mined: the sum of the
- * confirmations, one block for the transaction, and a margin for passes that have begun before a
- * block.
+ * The maximum number of blocks until a job's next transaction is mined. Some of them are a margin
+ * for polls that began before a block was mined.
  */
 const blocksMax = confirmations + 3;
 const finalAfter = 64;
@@ -29,8 +27,7 @@ const findJob = jobFinder(store.db);
 
 function start(context: TestContext) {
   const settings = { confirmations, finality: "finalized" };
-  // Blocks are mined only when the test asks for one, so a pass must not wait before it resends a
-  // lost transaction.
+  // The test mines each block itself, so the executor must resend a lost transaction immediately.
   const running = startCore(store, world.chains([world.rpcUrl], settings), (core) => ({
     ...core,
     tuning: { ...core.tuning, resendMs: 0 },
@@ -40,7 +37,7 @@ function start(context: TestContext) {
 }
 type Running = ReturnType<typeof start>;
 
-/** Mines a block and waits until a pass has seen it. */
+/** Mines a block and waits until the executor has seen it. */
 async function step({ events }: Running): Promise<void> {
   const passes = () => events.filter(({ kind }) => kind === "pass").length;
   const before = passes();
@@ -48,7 +45,7 @@ async function step({ events }: Running): Promise<void> {
   await until("a pass has seen the block", async () => passes() > before);
 }
 
-/** Mines blocks until `isDone` returns true, and returns the number of blocks. */
+/** Mines blocks until `isDone` returns true, and returns their number. */
 async function blocksUntil(running: Running, isDone: () => Promise<boolean>): Promise<number> {
   for (let blocks = 0; blocks < finalAfter / 2; blocks++) {
     if (await isDone()) return blocks;
@@ -80,7 +77,7 @@ describe("work after an execution", () => {
     await pay(record, 130n);
     const isExecuted = async () => (await fateOf(record)).executed === 1;
     assert.ok((await blocksUntil(running, isExecuted)) <= 4);
-    // The last pass may have begun before the execution was mined.
+    // The last poll may have begun before the execution was mined.
     const waits = async () => (await reasonOf(record)) === "awaiting_confirmations";
     await until("it waits for confirmations", waits, 30);
     const isReturned = async () => (await fateOf(record)).recovered === 30n;

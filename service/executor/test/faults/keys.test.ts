@@ -1,5 +1,4 @@
 // Tests several keys on one chain. A key that cannot send delays only its own transactions.
-// Payments that another key can execute are not delayed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -21,15 +20,15 @@ import {
 import { openLedger } from "../../ledger/ledger.ts";
 import type { Parts } from "../../pass.ts";
 
-// If no key could send a job's transaction, the job waits by the chain's clock. In this test, that
-// clock is ten times faster, so the wait is ten times shorter.
+// The block time is ten times faster than real time, so a job that no key can send waits for a
+// tenth of the usual time.
 const { world, store } = await prepare({ tickMs: 100, blockSeconds: 1 });
 const slots = { batchItemsMax: 2, inFlightMax: 2 };
 const [first, second] = twoKeys.map(({ address }) => address) as [Hex, Hex];
 
 const asksBalance = ({ method }: Call) => method === "eth_getBalance";
 
-/** Returns `count` honest endpoints, and one endpoint that reports a false balance for `key`. */
+/** Returns `count` correct endpoints, and one that returns a wrong balance for `key`. */
 function withLiar(honest: Endpoint, count: number, key: Hex, wei: bigint): Endpoint[] {
   const asksIt = (call: Call) => asksBalance(call) && call.params[0] === key;
   const liar: Endpoint = {
@@ -241,7 +240,7 @@ describe("two keys", () => {
     await until("it is executed", () => allExecuted(records));
   });
 
-  /** While `isStuck` is true, the node accepts and drops the transactions of the first key. */
+  /** While `isStuck` is true, the node accepts the first key's transactions, but drops them. */
   function startStuck(signers: Parts["signers"], change?: Parameters<typeof open>[0]) {
     const stuck = { isStuck: true, swallowed: new Set<string>() };
     start((core) => ({
@@ -292,7 +291,7 @@ describe("two keys", () => {
       refused++;
       return Promise.reject(new Error("no session"));
     });
-    // The executor's clock is a thousand times slower, so the key is not used for hours.
+    // The executor's clock is a thousand times slower, so the pause takes hours.
     const stuck = startStuck(signers, ({ clock, tuning }) => ({
       clock: () => clock() / 1_000,
       tuning: { ...tuning, ...slots, stuckSeconds: 1 },

@@ -1,6 +1,5 @@
-// Tests endpoints that return the logs of only a few blocks per query, as free plans do. An
-// executor that is thousands of blocks behind still executes new payments, and old payments to open
-// addresses, immediately.
+// Tests endpoints that return the logs of only a few blocks per query, as free plans do. Even if
+// the logs of thousands of blocks are unread, payments to open addresses are executed immediately.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -35,9 +34,7 @@ function startLimited() {
   });
 }
 
-/**
- * Mines half of the blocks, 100 per request, because a larger request could exceed the time limit.
- */
+/** Mines half of the blocks, 100 per request, because larger requests could time out. */
 async function mineHalf() {
   for (let mined = 0; mined < blocksBehind / 2; mined += 100) await world.mine(100);
 }
@@ -67,7 +64,7 @@ test(`new payments are executed before ${blocksBehind} older blocks are read`, a
   await mineHalf();
   const begun = Number(await world.client.getBlockNumber());
 
-  // In each pass, the head is one block higher, and thirty blocks of the history are read.
+  // With each poll, the chain grows by one block, and thirty old blocks are read.
   const running = startCore(store, world.chains(endpoints.map(({ url }) => url)), (core) => ({
     ...core,
     sleep: async (ms) => {
@@ -99,7 +96,7 @@ test(`new payments are executed before ${blocksBehind} older blocks are read`, a
   assert.equal(payments.length, 2, "each payment is stored once");
   assert.equal(running.events.filter(({ kind }) => kind === "gap").length, 0);
   context.diagnostic(`${queries.refused} of ${queries.all} queries were refused`);
-  // The number of refusals does not depend on the length of the history, because the executor
-  // learns the limits.
+  // The executor learns the limits, so the number of refused queries does not depend on the number
+  // of blocks.
   assert.ok(queries.refused < 30, `${queries.refused} of ${queries.all} refused`);
 });

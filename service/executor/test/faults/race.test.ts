@@ -37,8 +37,8 @@ describe("two executors", () => {
       store,
       records.filter((_, index) => !isTipped(index)),
     );
-    // Signing takes longer than a lease lasts, so that a second executor takes the lease while the
-    // first is still working.
+    // Signing takes longer than `leaseMs`, so a second executor takes the lease while the first
+    // still works.
     const hasty = () =>
       startCore(store, chains, (core) => ({
         ...core,

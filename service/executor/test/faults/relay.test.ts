@@ -1,5 +1,4 @@
-// Tests relays. With `sendUrls`, transactions are sent to relays, and no other endpoint sees a
-// transaction before it is mined.
+// Tests that, with `sendUrls`, only relays see a transaction before it is mined.
 
 import assert from "node:assert/strict";
 import { after, afterEach, describe, type TestContext, test } from "node:test";
@@ -18,7 +17,7 @@ const open = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
   if (method === "eth_sendRawTransaction") seen.push(`${params[0]}`);
   return answer;
 });
-/** The message with which `relay` refuses transactions, or undefined if it accepts them. */
+/** The error with which `relay` refuses transactions; undefined if it accepts them. */
 let refusal: string | undefined;
 const relay = await startProxy(world.rpcUrl, ({ id, method }, answer) => {
   if (!refusal || method !== "eth_sendRawTransaction") return answer;
@@ -36,7 +35,7 @@ afterEach(async () => {
 type Relayed = Pick<Chain, "sendUrls" | "sendFallbackBlocks">;
 type Change = { rpcUrls?: string[]; stuckSeconds?: number; fees?: Partial<FeePolicy> };
 
-/** Pays an address while the relay misbehaves. */
+/** Pays an address while the relay has a fault. */
 async function payWith(
   context: TestContext,
   fault: Misbehaviour,
@@ -130,7 +129,7 @@ describe("private relays", () => {
 
   /** @returns the priority fee of the executed transaction in wei */
   async function hold(context: TestContext, priorityMax: bigint, isEnough: string, times: number) {
-    // After these ten blocks, the fee history no longer contains blocks from earlier tests.
+    // The fee history has ten blocks, so these blocks remove the blocks of earlier tests.
     await world.mine(10);
     const fees = { perGasMax: 20n * gwei, priorityMax };
     const running = await payWith(context, "drops_broadcasts", alone, { fees, stuckSeconds: 0 });
@@ -174,8 +173,7 @@ describe("private relays", () => {
 
 describe("an error that a transaction is underpriced", () => {
   /**
-   * Checks that the refusals cause no replacement, and that the address is executed after the
-   * refusals end.
+   * Checks that the refusals cause no replacement, and that the address is executed after they end.
    */
   async function isNotBelieved({ events, isExecuted }: Awaited<ReturnType<typeof payWith>>) {
     const count = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;

@@ -44,10 +44,7 @@ describe("reorgs", () => {
     world.stopTicking();
   };
 
-  /**
-   * Creates an address without a tip, and an address with a tip for another account. Pays both
-   * addresses, and does not wait for a block.
-   */
+  /** Creates and pays an address without a tip, and one with a tip for another account. */
   const paid = async () => {
     const plain = await world.newRecord({ secondsLeft: 10 * 86_400 });
     const tipped = await world.newRecord({ secondsLeft: 10 * 86_400, tip: unit });

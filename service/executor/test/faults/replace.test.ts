@@ -1,6 +1,6 @@
-// Tests replacements of transactions that no node accepts. If the daily budget and the key's
-// balance allow it, a transaction is replaced at a higher fee. Otherwise, a zero-value transfer
-// replaces it, and the transaction's jobs do not count as failed.
+// Tests replacements of transactions that no node accepts. The replacement has a higher fee if the
+// daily budget and the key's balance allow it. Otherwise, it is a zero-value transfer, and the jobs
+// do not count as failed.
 
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
@@ -24,10 +24,7 @@ const { world, store } = await prepare();
 const silent = await startProxy(world.rpcUrl);
 after(silent.stop);
 
-/**
- * For each pending nonce, returns the highest possible costs of its transactions in wei, the oldest
- * transaction first.
- */
+/** Returns the highest possible costs of each pending nonce's transactions in wei, oldest first. */
 async function costs(): Promise<bigint[][]> {
   const rows = await store.db
     .selectFrom("executor_transactions as sent")
@@ -174,8 +171,8 @@ describe("a transaction that was canceled by a zero-value transfer", () => {
   };
 
   /**
-   * Advances the chain's clock by an hour, and waits until the records are executed. Returns the
-   * number of transactions that executed them.
+   * Advances the block time by an hour, waits until the records are executed, and returns the
+   * number of transactions for this.
    */
   async function transactionsFor(records: readonly AddressRecord[]): Promise<number> {
     await oneBlock(3600);
@@ -198,7 +195,7 @@ describe("a transaction that was canceled by a zero-value transfer", () => {
     return new Set(outcomes.map((each) => each.transaction_hash)).size;
   }
 
-  /** Checks that the jobs have no failures, and that one batch executes all records later. */
+  /** Checks that the jobs have no failures, and that a single batch then executes all records. */
   async function assertGoTogether(records: readonly AddressRecord[]) {
     const jobs = await jobsOf(records);
     assert.deepEqual(
@@ -241,7 +238,7 @@ describe("a transaction that was canceled by a zero-value transfer", () => {
       const { count } = start(context, gate, asFailure ? countsAsFailure : undefined);
       const records = await paidTogether();
       await until("it is sent", async () => count("sent") > 0);
-      // The executor abandons the transaction after nodes have refused it for a minute.
+      // The executor abandons a transaction that nodes have refused for a minute.
       await oneBlock(61);
       await until("it is replaced", async () => count("replaced") > 0);
       gate.does = "pass";
@@ -254,8 +251,8 @@ describe("a transaction that was canceled by a zero-value transfer", () => {
 });
 
 /**
- * Applies an earlier rule, which the executor no longer has: if a zero-value transfer replaced a
- * transaction, the transaction's jobs count as failed.
+ * For comparison: makes the jobs count as failed if a zero-value transfer replaced their
+ * transaction.
  */
 function countsAsFailure({ ledger }: Parts): Parts["ledger"] {
   return {

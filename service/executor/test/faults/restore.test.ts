@@ -1,6 +1,6 @@
-// Tests a restore from a backup. After the restore, the chain has transactions from the executor's
-// keys that the ledger does not contain. The executor charges these transactions to their accounts,
-// so that the daily budget is not spent twice.
+// Tests a restore from a backup. The chain then has transactions from the executor's keys that are
+// missing in the database. The executor charges them to their accounts, so that the daily budget is
+// not spent twice.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -23,7 +23,7 @@ import { readAccountSpending, readSpending } from "../../ledger/spending.ts";
 import type { Parts } from "../../pass.ts";
 
 const dayMs = 86_400_000;
-/** The chain starts at noon, so that midnight passes only in tests that advance the clock. */
+/** The chain starts at noon, so that the day does not end during a test that needs a single day. */
 const startSeconds = Math.floor(Date.now() / dayMs) * 86_400 + 86_400 * 1.5;
 
 const { world, store } = await prepare({ startSeconds });
@@ -49,10 +49,7 @@ const withBudget =
     chain: { ...core.chain, budgets: { ...core.chain.budgets, perDayMax } },
   });
 
-/**
- * Replaces the executor's endpoints by `count` endpoints. The function `lies` can change each of
- * their answers.
- */
+/** Gives the executor `count` endpoints. The function `lies` can change their answers. */
 const withEndpoints =
   (count: number, lies: (place: number, call: Call, answer: Answer) => Answer): Adapt =>
   (core) => ({
@@ -106,10 +103,7 @@ async function backUp(): Promise<() => Promise<void>> {
 const isExecuted = (record: AddressRecord) =>
   until("it is executed", async () => (await fatesOf(world, [record]))[0]!.executed === 1, 60);
 
-/**
- * Creates and pays one address for each account. Waits until all addresses are executed and all
- * transactions are settled.
- */
+/** Creates and pays one address per account, and waits until the executions are final. */
 async function execute(accountIds: readonly string[]): Promise<AddressRecord[]> {
   const records: AddressRecord[] = [];
   for (const accountId of accountIds) {
@@ -176,7 +170,7 @@ describe("after a restore from a backup", () => {
     assert.ok((await spentFor(alice)) > 0n && (await spentFor(bob)) > 0n);
     assert.ok((await fatesOf(world, records)).every(({ executed }) => executed === 1));
 
-    // A job that waits for a budget is retried after an hour at the latest.
+    // A job that waits for a budget is retried within an hour.
     await client.increaseTime({ seconds: 3600 });
     const third = start(context);
     await isExecuted(next);
@@ -324,7 +318,7 @@ test("each transaction is charged even if one of two endpoints misdates it", asy
   await restore();
   world.stopTicking();
   tick(100, 5);
-  // One endpoint falsely reports that all nonces were used on an earlier day.
+  // According to one endpoint, all nonces were used on an earlier day.
   const liar = withEndpoints(2, (place, { method, params }, answer) => {
     const isOld = method === "eth_getTransactionCount" && /^0x/.test(`${params[1]}`);
     return place === 0 && isOld ? { result: "0xffff" } : answer;

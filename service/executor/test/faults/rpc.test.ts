@@ -15,10 +15,7 @@ const proxy = await startProxy(world.rpcUrl);
 after(proxy.stop);
 
 describe("endpoints that misbehave", () => {
-  /**
-   * Pays two addresses before the endpoint has the fault `fault`, and two while it has the fault.
-   * The executor uses only the endpoints `urls`.
-   */
+  /** Pays two addresses before the endpoint has the fault `fault`, and two while it has it. */
   const surviveWith = async (context: TestContext, urls: string[], fault: Misbehaviour) => {
     const running = startCore(store, world.chains(urls), (core) => ({
       ...core,

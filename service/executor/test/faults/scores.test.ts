@@ -1,6 +1,6 @@
-// Tests one endpoint that returns false answers to one method, and two honest endpoints. The log,
-// the metrics, and `admin chains check` name this endpoint and the method. From then on, the
-// executor asks this endpoint last.
+// Tests an endpoint that returns wrong answers to one method, next to two correct endpoints. The
+// log, the metrics, and `admin chains check` name this endpoint and the method, and the executor
+// asks this endpoint last.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -21,7 +21,7 @@ const { world, store, directory } = await prepare({ tickMs: 150 });
 
 type Lie = { result: unknown } | { error: { code: number; message: string } };
 
-/** Starts an endpoint that is honest except for the methods in `lies`. */
+/** Starts an endpoint that is correct except for the methods in `lies`. */
 async function endpoint(lies: Record<string, Lie> = {}) {
   const { url, stop } = await startProxy(world.rpcUrl, ({ method }, answer) => {
     const lie = lies[method];
@@ -42,8 +42,8 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   await saveRecords(store, records);
   await world.pay(records.map((each) => ({ to: each.address, amount: each.intent.amount })));
   const metricsOf = () => parts.registry.metrics();
-  // A pass reports the scores that the endpoints had when it began. So the test waits for the pass
-  // that settles the payments, which begins after their execution.
+  // Scores are reported with a delay of one poll. The executions become final in a later poll than
+  // the one that sent them.
   await until("they are settled", async () =>
     /^executor_executed_total\{.*\} 4$/m.test(await metricsOf()),
   );
@@ -99,8 +99,7 @@ describe("one false endpoint out of three", () => {
       const bad = await endpoint({ [method]: lie });
       const good = await Promise.all([endpoint(), endpoint()]);
       const urls = [bad, ...good].map(({ url }) => url);
-      // Only two of the three endpoints are asked. If the false endpoint is late, which can happen
-      // on a busy machine, it is not asked.
+      // Only two of the three endpoints are asked, so a slow response can hide the wrong answers.
       let seen = await whatIsSeen(context, urls);
       for (let tries = 1; seen.reported.length === 0 && tries < 20; tries++) {
         seen = await whatIsSeen(context, urls);
@@ -108,7 +107,7 @@ describe("one false endpoint out of three", () => {
       const { reported, scoreOf, differs } = seen;
       assert.ok(reported.length > 0);
       for (const each of reported) assert.deepEqual(each, [`0:${bad.host}`, method]);
-      // Each contradiction adds a point to the score. The score hardly decays within seconds.
+      // Each wrong answer adds 1 to the score, which hardly decays within seconds.
       assert.ok(scoreOf(bad.host) > 0.9, `${scoreOf(bad.host)}`);
       assert.equal(differs.length, 1);
       assert.ok(differs[0]!.includes(`rpc="0:${bad.host}",method="${method}"`), differs[0]);
