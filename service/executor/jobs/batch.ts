@@ -123,7 +123,7 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 /**
  * The largest gas estimate in a batch is at most this multiple of the smallest. If an item burns
  * all its gas and no trace shows which item it was, the other items pay part of that gas. This
- * limit ensures that each of them pays for less than twice its own gas.
+ * limit ensures that each item pays for less than twice its own gas.
  */
 const gasFactor = 1.45;
 /** An upper bound on the gas that a transaction needs in addition to the gas for its items. */

@@ -71,8 +71,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. If `of` is given, reads only jobs of one account that have failed before, or only
- * those that have not. The query then uses the index `executor_jobs_turn`.
+ * Reads due jobs. If `of` is given, reads only jobs of one account, which either have failed before
+ * or have not. The query then uses the index `executor_jobs_turn`.
  */
 async function readDue(
   db: Kysely<Tables>,

@@ -202,7 +202,7 @@ async function assertReturned(one: Order, mistake: string, paid: bigint, place: 
 
 type Found = Awaited<ReturnType<typeof recoveriesOf>>[number];
 
-/** Compares who returned the money, and when, with what the row promised. */
+/** Compares who returned the money, and when, with the promise in `row`. */
 async function assertTrigger(one: Order, row: MoneyReturn, found: Found, place: Place) {
   const { on = world, token: its = one.record.intent.token } = place;
   const { from } = await on.client.getTransaction({ hash: found.transactionHash });
@@ -214,7 +214,7 @@ async function assertTrigger(one: Order, row: MoneyReturn, found: Found, place: 
     const blocks = Number(found.blockNumber) - execution.blockNumber;
     assert.ok(blocks >= one.promised.executor!.confirmations, `after ${blocks} blocks`);
   }
-  // In the same block, a stranger's recovery would have succeeded too.
+  // A stranger's recovery would have succeeded in the same block.
   assert.ok(row.by.includes("anyone"));
   await on.client.call({
     ...{ account: stranger, to: factoryAddress, data: recoverData(one.record, [its]) },
@@ -426,14 +426,11 @@ async function payCoin({ record }: Order): Promise<void> {
   await client.waitForTransactionReceipt({ hash });
 }
 
-/** Pays from an exchange's address. The payer does not have the key of this address. */
+/** Pays from an exchange's address, for which the payer does not have the key. */
 const withdraw = (exchange: Hex, { record }: Order, amount: bigint) =>
   send(exchange, record.intent.token, transferData(record.address, amount));
 
-/**
- * Creates an address whose call pays `amount` to the address of `one`, so that the payer is a
- * contract.
- */
+/** Creates an address whose call pays `amount` to `one`, so that the payer is a contract. */
 async function paymentTo(one: Order, amount: bigint): Promise<AddressRecord> {
   const { intent } = one.record;
   const [call] = intent.calls;

@@ -1,6 +1,5 @@
-// Tests on a real chain that a token is returned to `recovery` if a payer sends it by mistake and
-// reports it to the service. Hostile tokens and floods of requests cost little, and do not delay
-// other accounts.
+// Tests that a token is returned to `recovery` if a payer sends it by mistake and reports it to the
+// service. Hostile tokens and floods of requests cost little, and do not delay other accounts.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -36,7 +35,7 @@ const twoFaced = await deployOdd(world, "TwoFacedToken", "OddTokens");
 await client.setAutomine(false);
 world.startTicking(100);
 
-/** The limit on transactions per account and day, which is low so that a test reaches it soon. */
+/** The limit on transactions per account and day, which is low so that tests reach it soon. */
 const namedTokensPerDay = 3;
 const chains = world.chains();
 const desk = openDesk(store, pino({ level: "silent" }), namedTokensPerDay);
@@ -52,7 +51,7 @@ after(async () => {
 
 let clients = 0;
 const named = async (address: string, body: object): Promise<SentMoney> => {
-  // Each report comes from a different network, so no limit per network applies.
+  // Each report comes from another network, so rate limits per network do not apply.
   const remoteAddress = `203.0.${++clients >> 8}.${clients & 255}`;
   const url = `/v1/address/${address}/sent`;
   const response = await api.app.inject({ method: "POST", url, body, remoteAddress });
@@ -65,7 +64,7 @@ const fateOf = async (address: string, token: Hex) =>
 const statusOf = async (address: Hex): Promise<ServiceStatus> =>
   (await api.app.inject(`/v1/address/${address}/status`)).json();
 const isExecuted = async (address: Hex) => (await statusOf(address)).state === "executed";
-/** Returns the number of transactions that the executor has sent. */
+/** Returns the number of the executor's transactions. */
 const sent = () => client.getTransactionCount({ address: twoKeys[0]!.address });
 const newAccount = () => `acc_${randomBytes(12).toString("hex")}`;
 
@@ -79,10 +78,7 @@ const mineOver = async ({ address, intent }: AddressRecord) => {
   await pay(address, BigInt(intent.amount));
   await until("it is executed", () => isExecuted(address));
 };
-/**
- * Sends `amount` of a token by calling the token's `mint` function, and returns the transaction's
- * hash.
- */
+/** Mints `amount` of a token for `to`, and returns the transaction's hash. */
 const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
   const abi = parseAbi(["function mint(address, uint256)"]);
   const args = [to, amount] as const;
@@ -92,7 +88,7 @@ const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
   });
   return hash;
 };
-/** Saves reports of tokens directly in the store, without the API. */
+/** Saves reports of tokens directly in the database, without the API. */
 const nameNow = async ({ address, intent: { chainId } }: AddressRecord, tokens: Hex[]) => {
   const { number, timestamp } = await client.getBlock();
   const block = { number: Number(number), timestamp: Number(timestamp) };
@@ -203,7 +199,7 @@ describe("a stranger with hostile tokens", () => {
     for (const token of [hostile.refusing, hostile.lying, hostile.slow, hostile.blocking]) {
       assert.equal(await fateOf(address, token), "unmovable", token);
     }
-    // The reports are saved directly, because the executor must not rely on the API's validation.
+    // Saved without the API, because the executor must not rely on the API's validation.
     const tokens = Object.values(hostile).slice(0, rounds(2, 4));
     const fates = await nameNow(record, tokens);
     assert.deepEqual(new Set(fates), new Set(["queued"]));
@@ -276,7 +272,7 @@ describe("a stranger with hostile tokens", () => {
       assert.equal(await fateOf(address, twoFaced), "failed");
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       assert.equal(await sent(), before + 1);
-      // The failure does not count as a failure of the address's listed tokens.
+      // The failure does not affect the address's listed tokens.
       await pay(address, 7n);
       await until("the surplus is returned", async () => {
         return (await world.balanceOf(intent.recovery)) === 7n;
@@ -306,7 +302,7 @@ describe("a stranger with hostile tokens", () => {
     await until("the limit is reached", async () => (await sent()) >= all);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     assert.equal(await sent(), all);
-    // Other accounts, and the account's own payments, are not affected.
+    // Neither other accounts nor the account's own payments are affected.
     for (const id of [accountId, newAccount()]) {
       const paid = await openRecord(86_400, id);
       await mineOver(paid);

@@ -1,7 +1,7 @@
-// Finds transactions of our keys that the ledger does not contain, and adopts them: saves them in
-// the ledger, so that they are settled and charged like all others. Otherwise, the executor could
-// spend a day's budget twice after a restore from a backup. Each transaction's signature is
-// verified, and a quorum of endpoints has to show that the transaction used the nonce.
+// Finds transactions of our keys that are missing in the database, and "adopts" them: saves them,
+// so that they are charged like all others. Otherwise, the executor could spend a day's budget
+// twice after a restore from a backup. Each signature is verified, and a quorum of endpoints has to
+// show that the transaction used the nonce.
 
 import {
   batchSelector,
@@ -34,8 +34,8 @@ import type { Pass } from "../pass.ts";
 import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
 /**
- * For each key, `count` is the number of used nonces that the ledger does not contain.
- * `sinceSeconds` is the time at which the search for their transactions began or last succeeded.
+ * For each key, `count` is the number of used nonces that are missing in the database.
+ * `sinceSeconds` is when the search for their transactions began or last succeeded.
  */
 export type UnknownNonces = {
   unknownNonces: Map<Hex, { count: number; sinceSeconds: number }>;
@@ -44,19 +44,19 @@ export type UnknownNonces = {
 export const openUnknownNonces = (): UnknownNonces => ({ unknownNonces: new Map() });
 
 /**
- * The maximum number of blocks per pass from which transactions are adopted. Finding such a block
- * takes about 20 calls.
+ * The maximum number of blocks per poll from which transactions are adopted. Each block takes about
+ * 20 calls to find.
  */
 const blocksPerPass = 8;
 
-/** If no transaction is found for this time, the unknown nonces are written off. */
+/** If no transaction is found for this time, their highest possible cost is charged instead. */
 const searchSeconds = 60;
 
 /**
- * If a quorum of endpoints shows that the chain's nonce is higher than the ledger's next nonce,
- * adopts the transactions that used the nonces in between. Skips transactions from earlier days,
- * because the budgets for those days no longer matter. Until all transactions are found, the key
- * sends nothing, and the highest possible cost is reserved for each unknown nonce.
+ * If a quorum of endpoints reports a higher nonce than the database's next nonce, adopts the
+ * transactions that used the nonces in between. Skips transactions from earlier days, whose budgets
+ * no longer matter. Until all transactions are found, the key sends nothing, and the highest
+ * possible cost is reserved for each unknown nonce.
  *
  * @param nonce the key's nonce on chain
  * @returns whether transactions were adopted
@@ -100,14 +100,14 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
     for (let blocks = 0; next < reached && blocks < blocksPerPass; blocks++) {
       const nonce = next;
       const isSpent = async (number: number) => (await readNonceAt(pass, number)) > nonce;
-      // The endpoints' heads may be above the head of this pass.
+      // The nonce may have been read at a newer block.
       if (!(await isSpent(view.head.number))) break;
       block = await findFirstBlock({ from: block, to: view.head.number }, isSpent);
       const found = (await readSpenders(pass, block))?.filter((each) => each.nonce >= nonce);
       if (found?.[0]?.nonce !== nonce) break;
       for (const each of found) {
         const adopted = await describe(pass, each.shown, block);
-        // Only deposits from other chains are unsigned, and they pay no gas on this chain.
+        // Only deposits from other chains are unsigned. They pay no gas on this chain.
         if (!adopted) await recordForeign(pass, each.nonce, 0n, []);
         else await adopt(pass, adopted, []);
         next = each.nonce + 1;
@@ -119,7 +119,7 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
   return next;
 }
 
-/** Finds the first block of the head's day at which the key's nonce is above `own`. */
+/** Finds the first block of today at which the key's nonce is above `own`. */
 async function findFirstToday(
   pass: Pass<SendMemory>,
   own: number,
@@ -137,8 +137,8 @@ async function findFirstToday(
 }
 
 /**
- * Charges the highest possible cost of the nonces from `own` up to, but not including, `reached`.
- * The charge does not exceed the rest of the day's budget.
+ * Charges the highest possible cost of the nonces from `own` to `reached - 1`, limited to the rest
+ * of the day's budget.
  */
 async function writeOff(pass: Pass<SendMemory>, own: number, reached: number): Promise<void> {
   const { parts, view, signer } = pass;
@@ -152,7 +152,7 @@ async function writeOff(pass: Pass<SendMemory>, own: number, reached: number): P
   parts.report({ kind: "nonces_written_off", sender: signer.address, count, wei });
 }
 
-/** Returns the highest cost that one of our transactions can have, in wei. */
+/** Returns the highest possible cost of one transaction, in wei. */
 export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
   const { parts, memory } = pass;
   const size = { gas: gasMax(pass), bytes: parts.tuning.batchBytesMax };
@@ -160,11 +160,12 @@ export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
 }
 
 /**
- * Adopts an unknown transaction that used the nonce of `purpose`, and frees the jobs of `purpose`.
- * The caller must have found no receipt for any transaction that was signed for the purpose.
+ * Adopts an unknown transaction that used the nonce of `purpose`, so that other transactions can
+ * handle the jobs of `purpose`. The caller must have found no receipt for the known transactions
+ * with this nonce.
  *
  * @returns false if the transaction has too few confirmations, if too few endpoints agree on it, or
- *   if it belongs to the purpose
+ *   if it is one of the known transactions
  * @throws {ChainUnavailable} if too few endpoints agree on the nonce at a block
  */
 export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose): Promise<boolean> {
@@ -183,7 +184,7 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   const adopted = await describe(pass, found.shown, block);
   if (adopted) await adopt(pass, adopted, updates);
   else {
-    // As in adoptFrom, an unsigned transaction is a deposit and paid no gas.
+    // As in adoptFrom, an unsigned transaction is a deposit, which paid no gas.
     await recordForeign(pass, purpose.nonce, 0n, updates);
     parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: found.hash });
   }
@@ -241,8 +242,8 @@ async function readSpenders({ view, signer }: Pass, block: number) {
 type Adopted = { purpose: NewPurpose; signed: SignedTransaction };
 
 /**
- * Converts a transaction to a purpose that the ledger can save. Returns undefined if the key has
- * not signed the transaction.
+ * Converts a transaction to the form in which it is saved. Returns undefined if the key has not
+ * signed it.
  */
 async function describe(
   pass: Pass<SendMemory>,
@@ -284,14 +285,14 @@ async function readSigned(shown: unknown, sender: Hex): Promise<Shown | undefine
     const receiver = to?.toLowerCase() as Hex | undefined;
     return { hash, raw, fee, nonce, data, gas: Number(gas), to: receiver };
   } catch {
-    // A field is missing or malformed, or the type of the transaction is unknown.
+    // A field is missing or malformed, or the transaction type is unknown.
     return undefined;
   }
 }
 
 /**
- * Returns the kind and the payers of a transaction. A call to the factory is charged to the
- * creators of the addresses in it. Any other transaction is charged to the chain.
+ * Returns the kind and the payers of a transaction. The creators of the addresses pay for a call to
+ * the factory. The chain's budget pays for any other transaction.
  */
 async function describeCall(
   { parts }: Pass,
@@ -304,8 +305,8 @@ async function describeCall(
   const payers = new Map(records.map((each) => [each.address, each]));
   const shares = addresses.map((address): Share => {
     const { accountId = noAccount, isClientId = false } = payers.get(address) ?? {};
-    // Tips reduce the charge, but `isTipped` is false, so the rest is charged to the usual budgets
-    // and does not count toward the limit on losses.
+    // `isTipped` is false, so the part that tips do not cover is charged to the usual budgets, and
+    // not to the limits on losses.
     return {
       address,
       gas: Math.floor(gas / addresses.length),
@@ -336,7 +337,7 @@ async function adopt(
   updates: readonly JobUpdate[],
 ): Promise<void> {
   await parts.ledger.adoptPurpose(fence, purpose, signed, updates);
-  // The nodes already have the transaction, so it does not have to be broadcast now.
+  // The nodes already have the transaction.
   memory.sending.sentMs.set(signed.hash, parts.clock());
   parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: signed.hash });
 }

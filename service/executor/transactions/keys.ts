@@ -1,5 +1,5 @@
-// Opens the keys that pay gas, from the settings, from keystores, or from a file that names several
-// keys. A key is read once and kept in memory. A key never appears in a log or an error.
+// Opens the keys that pay gas: from settings, from keystores, or from a file that lists several
+// keys. A key is read once and kept in memory. It never appears in a log or an error.
 //
 // A keystore is Web3 Secret Storage, version 3, with scrypt and aes-128-ctr, as geth and Foundry
 // write it: https://ethereum.org/developers/docs/data-structures-and-encoding/web3-secret-storage
@@ -22,11 +22,11 @@ import { localSigner, remoteSigner } from "./signer.ts";
 const address = z.string().refine(isAddress);
 
 export type KeySources = KeySource & {
-  /** A JSON file that names several keys. */
+  /** A JSON file that lists several keys. */
   executorKeys?: string | undefined;
 };
 
-/** Parses the file of keys. Converts each key's source to the settings of a single key. */
+/** Parses the file `executorKeys`. Converts each entry to the settings of a single key. */
 const keysFile = z
   .array(
     z.union([
@@ -59,7 +59,7 @@ export function openSigners({ executorKeys, ...source }: KeySources): [Signer, .
   return signers as [Signer, ...Signer[]];
 }
 
-/** @throws an error that does not quote the file, because a URL can contain a password */
+/** @throws an error that does not quote the file, because a URL in it can contain a password */
 function readKeys(file: string): KeySource[] {
   const text = readSecret(file, "EXECUTOR_KEYS");
   try {
@@ -100,8 +100,8 @@ export function openSigner(source: KeySource): Signer {
 
 /**
  * Creates a random key in the file `keystore`, encrypted with the password in `passwordFile`. If
- * `passwordFile` does not exist, creates it with a random password. Only the owner can read both
- * files.
+ * `passwordFile` does not exist, creates it with a random password. Only the owner of the files can
+ * read them.
  *
  * @returns the address that pays gas, lower case
  * @throws {Error} if `keystore` exists, because no key is ever overwritten
@@ -161,7 +161,6 @@ function readSecret(file: string, name: string): string {
   }
 }
 
-/** Removes the line feed that editors write at the end of a file. */
 const trimLineFeed = (text: string) => text.replace(/\r?\n$/, "");
 
 type Keystore = {
@@ -173,14 +172,11 @@ type Keystore = {
   mac: string;
 };
 
-/**
- * geth's parameters. With these parameters, one guess of the password takes a second and 256 MB of
- * memory.
- */
+/** geth's parameters: one guess of the password takes a second and 256 MB of memory. */
 const work = { n: 262_144, r: 8, p: 1, dklen: 32 };
 
 /**
- * Encrypts a key, and returns the text of the keystore.
+ * Returns a keystore with the encrypted key.
  * @param key `0x` and 64 hex digits
  */
 function encryptKey(key: Hex, password: string): string {
@@ -238,7 +234,7 @@ function parse(text: string): Keystore {
     const { crypto } = JSON.parse(text) as { crypto: Keystore };
     if (crypto.cipher === "aes-128-ctr" && crypto.kdf === "scrypt") return crypto;
   } catch {
-    // This error is replaced by the one below, because the file's contents must not be logged.
+    // The error below does not quote the file.
   }
   throw new Error("EXECUTOR_KEYSTORE is not a version 3 keystore with scrypt and aes-128-ctr");
 }

@@ -1,5 +1,5 @@
-// Reads receipts: finds the receipt that a quorum of endpoints agrees on, derives the outcome for
-// each vault from the factory's events, and computes the gas and the tips of each address.
+// Reads receipts: finds the receipt that a quorum of endpoints agrees on, reads the outcome for
+// each address from the factory's events, and computes the gas and the tips of each address.
 
 import type { Hex } from "executable-address";
 import { decodeFactoryEvent, transferOf } from "executable-address/status";
@@ -28,13 +28,13 @@ export type Receipt = {
   blockNumber: number;
   succeeded: boolean;
   gasUsed: number;
-  /** The cost in wei: the gas used times its price, plus the fee for bytes if the chain has one. */
+  /** The cost in wei: the gas used times its price, plus the fee for bytes on OP Stack chains. */
   paid: bigint;
   logs: Log[];
 };
 
 /**
- * Parses a receipt. Returns undefined for null, which means that the transaction is not mined.
+ * Parses a receipt. Returns undefined for null, because the transaction is not mined.
  *
  * @throws {ChainUnavailable} if the value is not a receipt
  */
@@ -55,12 +55,12 @@ export function parseReceipt(value: unknown): Receipt | undefined {
   };
 }
 
-/** The sender of a transaction, and the vaults of a batch's items. Lower case. */
+/** The sender of a transaction, and the addresses of its items. Lower case. */
 export type SentBatch = { sender: Hex; vaults: readonly Hex[] };
 
 /**
- * Returns the outcomes that the factory's events show. Ignores events from other contracts. Also
- * ignores `ItemFailed` events from batches that an intent's own calls started.
+ * Returns the outcomes according to the factory's events. Ignores events from other contracts, and
+ * `ItemFailed` events of batches that were started by an intent's calls.
  *
  * @param factory lower case
  */
@@ -103,12 +103,12 @@ export function tipsIn(
 }
 
 /**
- * Splits a batch's gas among its addresses if there is no trace. A failed item may have burned all
- * its gas. So a successful item is charged at most its estimate, and the failed items are charged
- * the rest.
+ * Splits a batch's gas among its addresses if there is no trace. Failed items may have burned all
+ * their gas. So a successful item pays at most for its estimate, and the failed items pay for the
+ * rest.
  *
- * @returns the gas of each address; undefined if all items succeeded or all failed, in which case
- *   the caller splits the gas in proportion to the estimates
+ * @returns the gas of each address; undefined if all items succeeded or all failed, so that the gas
+ *   has to be split in proportion to the estimates
  */
 export function divideGas(
   shares: readonly Pick<Share, "address" | "gas">[],
@@ -120,8 +120,7 @@ export function divideGas(
   const burned = shares.filter(({ address }) => failed.has(address));
   if (ran.length === 0 || burned.length === 0) return undefined;
   const proportional = gasUsed / sumGas(shares);
-  // `gas` is a share of the gas limit, which includes a margin, so `gas` is divided by the margin
-  // to get the estimate.
+  // `gas` is a share of the gas limit, which includes a margin, so the estimate is lower.
   const gasByAddress = new Map(
     ran.map(({ address, gas }) => [
       address,
@@ -135,24 +134,23 @@ export function divideGas(
   return gasByAddress;
 }
 
-/** The last time at which too few endpoints could trace transactions. */
+/** When too few endpoints were last able to trace transactions. */
 export type TraceMemory = { traces: { untracedMs: number } };
 
 export const openTraceMemory = (): TraceMemory => ({
   traces: { untracedMs: Number.NEGATIVE_INFINITY },
 });
 
-/** The time limit for a trace, which is short because the pass waits for the trace. */
+/** The time limit for a trace. It is short, because all other work waits for the trace. */
 const traceMsMax = 2000;
 /**
- * If too few endpoints returned a trace, no trace is requested for this time, because the pass
- * waits for traces, and some traces are slow.
+ * If too few endpoints returned a trace, no trace is requested for this time, because other work
+ * waits for traces.
  */
 const untracedMs = hourMs;
 
 /**
- * Reads, from traces, the gas that each address used. Returns undefined if too few endpoints agree.
- * The caller then splits the cost without a trace.
+ * Reads from traces how much gas each address used. Returns undefined if too few endpoints agree.
  */
 export async function readGasUsed(
   { parts, memory, view }: TracePass,
@@ -177,7 +175,8 @@ export async function readGasUsed(
     if (vote && !places.includes(place)) clients[place]!.accuse(method);
   });
   const gas = traces[places[0]!]!;
-  // Up to a fifth of the gas may have been refunded, so the sum can exceed `gasUsed` by a quarter.
+  // Up to a fifth of the gas may have been refunded, so the sum can be a quarter higher than
+  // `gasUsed`.
   const isTooMuch = gas.reduce((sum, each) => sum + each, 0) > gasUsed * 1.25;
   if (gas.length !== vaults.length || isTooMuch) return undefined;
   return new Map(vaults.map((vault, index) => [vault, gas[index]!]));
@@ -189,7 +188,7 @@ type TracePass = {
   view: View;
 };
 
-/** Returns the gas of each item. The factory calls itself once for each item. */
+/** Returns the gas of each item: the factory calls itself once per item. */
 function parseTrace(trace: unknown): number[] {
   const { calls = [] } = trace as { calls?: { gasUsed: unknown }[] };
   return calls.map(({ gasUsed }) => Number(quantity(gasUsed)));
@@ -197,9 +196,9 @@ function parseTrace(trace: unknown): number[] {
 
 /**
  * Finds the receipt that a quorum of endpoints agrees on, in all fields that are used. An endpoint
- * without a receipt may lag, so it does not count as a contradiction. If a quorum has no receipt
- * and at most one endpoint shows a receipt, the result is "absent". So a single false receipt
- * cannot block the nonce forever.
+ * without a receipt may lag, so it does not contradict the others. If a quorum has no receipt, a
+ * receipt from a single endpoint is ignored, and the result is "absent". Otherwise, a single wrong
+ * receipt could block the nonce forever.
  */
 export function compareReceipts(
   answers: readonly (Answer[] | undefined)[],

@@ -1,4 +1,4 @@
-// Sends transactions. Signs and stores a transaction before it broadcasts it, so that the ledger
+// Sends transactions. A signed transaction is saved before it is broadcast, so that the database
 // contains every transaction that a node can have.
 
 import type { Hex } from "executable-address";
@@ -34,20 +34,20 @@ import type { Pass } from "../pass.ts";
 
 export type SendMemory = {
   sending: {
-    /** The time of the next attempt to sign, for each key that failed to sign. */
+    /** When to use a key again, for each key that failed to sign. */
     restingMs: Map<Hex, number>;
     dataFee: DataFee;
     /** The time of a transaction's last broadcast, by transaction hash. */
     sentMs: Map<Hex, number>;
-    /** The IDs of purposes whose transaction was refused as too cheap by enough endpoints. */
+    /** The IDs of purposes whose transaction was rejected as too cheap by enough endpoints. */
     underpriced: Set<string>;
     /**
-     * For each purpose whose transaction is refused as too large for any block: the time of the
-     * first refusal, in seconds.
+     * The purposes whose transaction was rejected as too large for any block, with the time of the
+     * first rejection in seconds.
      */
     hopeless: Map<string, number>;
   };
-  /** Each key's nonce on chain, with the head and the time at which the nonce was read. */
+  /** Each key's nonce on chain, and the block and the time at which it was read. */
   nonces: Map<Hex, { value: number; head: Hex; sinceMs: number }>;
 };
 
@@ -66,8 +66,8 @@ export const openSendMemory = (): SendMemory => ({
 export type SendPass = Pass<SendMemory & { relays: Relays }>;
 
 /**
- * A zero-value transfer from a key to itself. It fills a gap in the nonces, or replaces a
- * transaction that has become pointless.
+ * A zero-value transfer from a key to itself. It uses up a missing nonce, or replaces a transaction
+ * that has become useless.
  */
 export const emptyTransfer = { data: "0x", gas: transactionGasMin } as const;
 
@@ -75,7 +75,7 @@ export const emptyTransfer = { data: "0x", gas: transactionGasMin } as const;
 const transactionGasMax = 16_777_216n;
 
 /**
- * Returns the highest gas limit of a transaction: the chain's limit or `batchGasMax`, whichever is
+ * Returns the maximum gas limit of a transaction: the chain's limit or `batchGasMax`, whichever is
  * lower.
  */
 export function gasMax({ view, parts }: Pick<Pass, "view" | "parts">): number {
@@ -84,10 +84,10 @@ export function gasMax({ view, parts }: Pick<Pass, "view" | "parts">): number {
   return Math.min(chains, parts.tuning.batchGasMax);
 }
 
-/** The money of a key and the current costs of sending, in wei. */
+/** A key's balance, and the current costs of a transaction, in wei. */
 export type Purse = {
   suggested: Fee;
-  /** The lowest fee per gas with which a transaction would be mined now. */
+  /** The lowest fee per gas that is sufficient now. */
   neededPerGas: bigint;
   /** The base fee per gas of the next block. */
   nextBaseFee: bigint;
@@ -102,14 +102,13 @@ export type Purse = {
 };
 
 /**
- * Reads the purse. If two endpoints report different balances, the executor tries the higher one,
- * because a refused transaction costs nothing.
+ * Reads a key's balance and the current costs. If two balances differ, the executor uses the higher
+ * one, because a rejected transaction costs nothing.
  */
 export async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
   const nowMs = parts.clock();
-  // The last call requests the gas price, but only while enough endpoints refuse a transaction as
-  // too cheap.
+  // The gas price is requested only while enough endpoints reject a transaction as too cheap.
   const isTooCheap = memory.sending.underpriced.size > 0;
   const calls = [
     { method: "eth_getBalance", params: [signer.address, view.at] },
@@ -150,7 +149,7 @@ export async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Pr
   };
 }
 
-/** Returns the amount of gas that costs as much as one byte of calldata. */
+/** Returns the fee for one byte of calldata, in gas. */
 export const computeGasPerByte = ({ perByte, suggested }: Purse): number =>
   suggested.maxFee === 0n ? 0 : Number(perByte) / Number(suggested.maxFee);
 
@@ -158,8 +157,8 @@ type Sized = Pick<Order, "gas" | "data">;
 export const measureSize = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
 /**
- * Returns the highest possible cost of the transactions that were signed for a purpose, in wei.
- * Only one of these transactions can be mined.
+ * Returns the highest possible cost of a purpose's transactions in wei. Only one of these
+ * transactions can be mined.
  *
  * @param perByte the current fee for a byte
  */
@@ -170,7 +169,7 @@ export function computeCostMax({ transactions, ...purpose }: Purpose, perByte: b
   return costs.reduce(max, 0n);
 }
 
-/** Returns whether the balance pays for another transaction and for its replacement. */
+/** Returns whether the balance pays for another transaction, including a replacement. */
 export function canAfford({ balance, reserved, suggested, perByte }: Purse, size: Size): boolean {
   return balance >= reserved + 2n * computeCost(size, suggested.maxFee, perByte);
 }
@@ -207,15 +206,15 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
 }
 
 /**
- * Replaces the transaction of `purpose` at the same nonce, with fees that are at least an eighth
- * higher. The fees do not have to be higher if no node accepted the transaction. Sends no
- * replacement if its fee or its cost exceeds a limit, or if the key cannot pay for it.
+ * Replaces the transaction of `purpose` with one that has the same nonce and a fee that is at least
+ * an eighth higher. If no node accepted the transaction, the fee does not have to be higher. Sends
+ * no replacement if its fee or its cost exceeds a limit, or if the key cannot pay for it.
  *
- * @param isMoot whether nothing in the transaction can succeed; a zero-value transfer then replaces
- *   the transaction
- * @param isTooMuch returns whether a budget refuses a cost increase in wei; a zero-value transfer
- *   is then tried instead
- * @returns the increase of the highest cost, in wei
+ * @param isMoot whether nothing in the transaction can succeed, so that a zero-value transfer
+ *   replaces it
+ * @param isTooMuch returns whether a budget does not allow a cost increase in wei, so that a
+ *   zero-value transfer is tried instead
+ * @returns the increase of the highest possible cost, in wei
  */
 export async function replace(
   pass: SendPass,
@@ -226,7 +225,7 @@ export async function replace(
 ): Promise<bigint> {
   const { parts, memory, fence, view } = pass;
   const newest = purpose.transactions.at(-1)!;
-  // No node accepted the transaction, so the replacement does not have to offer a higher fee.
+  // No node has accepted the transaction, so the fee does not have to be higher.
   const isNew = memory.sending.hopeless.has(purpose.id);
   const { suggested } = purse;
   const fee = isNew
@@ -258,8 +257,8 @@ export async function replace(
 }
 
 /**
- * Returns the higher value of each field. The newest transaction for a nonce must not offer less
- * than the older transactions, because the executor resends only the newest one.
+ * Returns the higher value of each field. A nonce's newest transaction must not offer less than the
+ * older ones, because only the newest is sent again.
  */
 const noLess = (old: Fee, now: Fee): Fee => ({
   maxFee: max(old.maxFee, now.maxFee),
@@ -311,8 +310,8 @@ async function sign(pass: SendPass, order: Order, fee: Fee) {
 type Sent = Pick<Purpose, "id" | "nonce"> & { transactions: readonly { signedBlock: number }[] };
 
 /**
- * Sends a transaction to every endpoint that is allowed to receive it. It is sufficient that one
- * endpoint accepts the transaction.
+ * Sends a transaction to every endpoint that is allowed to receive it. One endpoint that accepts it
+ * is sufficient.
  */
 export async function broadcast(
   pass: SendPass,
@@ -330,15 +329,14 @@ export async function broadcast(
     if (!answer || "result" in answer) return [];
     const { error } = answer;
     const kind = classifyError("eth_sendRawTransaction", error);
-    // The errors `already_known` and `nonce_used` are not refusals. If another transaction used the
-    // nonce, settlement finds it.
+    // With these errors, the transaction or another one with its nonce has arrived (see settle.ts).
     if (kind === "already_known" || kind === "nonce_used") return [];
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
     return [kind];
   });
-  // A single refusal does not count, unless there is only one endpoint. A refusal by a single relay
-  // never raises the fee. If the relay is right, the transaction becomes stuck and is then
-  // replaced.
+  // A single rejection does not count, unless there is only one endpoint. A rejection by a single
+  // relay never raises the fee: if the relay is right, the transaction becomes stuck and is
+  // replaced later.
   const answered = responses.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
   const underpriced = refusals.filter(
@@ -353,7 +351,7 @@ export async function broadcast(
 }
 
 /**
- * Sends the calls to the relays, if there are any. Sends the calls to the endpoints if there are no
+ * Sends the calls to the relays, if there are any. Also sends them to the endpoints if there are no
  * relays, or if the transaction has been pending for `sendFallbackBlocks`.
  */
 async function submit(
@@ -379,8 +377,7 @@ export async function readNonce({ signer, view }: Pick<Pass, "signer" | "view">)
 }
 
 /**
- * Reads the key's nonce from each endpoint, at the endpoint's own head. The highest nonce comes
- * first.
+ * Reads the key's nonce from each endpoint, at the endpoint's newest block, highest nonce first.
  */
 export async function readNonces({
   signer,
@@ -392,9 +389,9 @@ export async function readNonces({
 }
 
 /**
- * Returns the ledger's next nonce. If this nonce cannot be used, returns the reason: the chain is
- * ahead of the ledger, or too few endpoints answer. If the chain is ahead, the next pass adopts the
- * unknown transactions.
+ * Returns the next nonce according to the database. If it cannot be used, returns the reason: the
+ * chain's nonce is higher (foreign.ts then finds the unknown transactions), or too few endpoints
+ * answer.
  */
 export async function nextNonce(
   pass: SendPass,
@@ -408,7 +405,6 @@ export async function nextNonce(
     memory.nonces.delete(signer.address);
     return "earlier_nonces_unknown";
   }
-  // If fewer endpoints than a quorum answered, their answers are sufficient if none contradicts the
-  // ledger.
+  // Fewer answers than a quorum are sufficient if none contradicts the database.
   return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

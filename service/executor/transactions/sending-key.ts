@@ -1,6 +1,6 @@
-// Handles one sending key in one pass: settles mined transactions, resends pending ones, replaces
-// stuck ones, reopens purposes that a reorganization undid, and fills nonces that have no purpose.
-// A key that cannot send delays only its own transactions.
+// Handles the transactions of one key: settles mined ones, resends pending ones, replaces stuck
+// ones, detects those removed by a reorganization, and uses up missing nonces. A key that cannot
+// send delays only its own transactions.
 
 import { hourMs } from "../../flow/days.ts";
 import { once } from "../../flow/together.ts";
@@ -26,27 +26,24 @@ import {
 } from "./send.ts";
 import { type SettlePass, settle } from "./settle.ts";
 
-/** The state of one key in a pass. */
+/** The state of one key. */
 export type SendingKey = {
   pass: KeyPass;
-  /** The key's nonce on chain. Purposes with this or a higher nonce are not mined. */
+  /** The key's nonce on chain. Transactions with this or a higher nonce are not mined. */
   nonce: number;
-  /** Whether `nonce` was read in this pass. */
+  /** Whether `nonce` was read just now. */
   isFresh: boolean;
-  /** The key's purposes (uses of nonces) that are not final. */
+  /** The key's nonces whose transactions are not final. */
   pending: readonly Purpose[];
   unmined: readonly Purpose[];
   openPurse: () => Promise<Purse>;
 };
 
-/**
- * The pass for one key. Its memory contains the state for settling, sending, and reading vaults.
- */
 export type KeyPass = Pass<
   SettlePass["memory"] & SendPass["memory"] & UnknownNonces & { rest: { isAsleep: boolean } }
 >;
 
-/** Settles the key's final transactions, and returns the key's state. */
+/** Settles the key's mined transactions, and returns the key's state. */
 export async function openKey(pass: KeyPass): Promise<SendingKey> {
   const { parts, signer } = pass;
   const { chainId } = parts.chain;
@@ -71,10 +68,7 @@ export async function openKey(pass: KeyPass): Promise<SendingKey> {
   };
 }
 
-/**
- * Resends and replaces the key's transactions. If the key fails to sign, other keys are not
- * affected.
- */
+/** Resends and replaces the key's transactions. A failure to sign does not affect other keys. */
 export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): Promise<void> {
   const { pass, nonce, isFresh, pending, unmined } = key;
   if (!isFresh && unmined.length === 0) return;
@@ -86,13 +80,13 @@ export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): 
 }
 
 /**
- * The time for which a nonce is cached while no transaction is pending (`idleNonceMs`), and while
- * the chain sleeps (`asleepNonceMs`).
+ * A nonce is cached for `idleNonceMs` while no transaction is pending, and for `asleepNonceMs`
+ * while the chain has no open addresses.
  */
 const idleNonceMs = 60_000;
 const asleepNonceMs = 6 * hourMs;
 
-/** Reads the nonce at each new head while a transaction is pending, and less often otherwise. */
+/** Reads the nonce at each new block while a transaction is pending, and less often otherwise. */
 async function readKeyNonce(
   pass: KeyPass,
   isPending: boolean,
@@ -110,14 +104,14 @@ async function readKeyNonce(
 }
 
 /**
- * The maximum number of replacements per pass. Each replacement raises the cost. After the first
- * replacements, the rest of the queue may be mined without replacements.
+ * The maximum number of replacements per poll. Each replacement raises the cost, and the other
+ * transactions may be mined after the first replacements.
  */
 const replacedPerPassMax = 4;
 
 /**
- * The maximum number of gaps to fill per pass. If there are more gaps, an endpoint probably
- * returned a false nonce.
+ * The maximum number of missing nonces to use up per poll. If more are missing, an endpoint has
+ * probably returned a wrong nonce.
  */
 const gapsPerPassMax = 16;
 
@@ -149,9 +143,8 @@ async function upkeep(
 }
 
 /**
- * Reopens confirmed and final purposes whose nonce is free again according to a quorum of
- * endpoints. A nonce becomes free again only after a reorganization that was deeper than the number
- * of confirmations.
+ * Reopens confirmed and final purposes whose nonce, according to a quorum of endpoints, is unused.
+ * This happens only after a reorganization that was deeper than the number of confirmations.
  */
 async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   const { parts, fence, view, signer } = pass;
@@ -160,7 +153,7 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   if (undone.length === 0) return;
   const nonces = await readNonces(pass);
   if (nonces.length < view.quorum) return;
-  // `reached` is the median of the nonces, or the higher one if there are two.
+  // The median, or the higher one if there are two.
   const reached = nonces[Math.floor((nonces.length - 1) / 2)]!;
   for (const purpose of undone) {
     const isPast = (purpose.blockNumber ?? view.head.number) <= view.head.number;
@@ -171,8 +164,8 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
 }
 
 /**
- * Fills the gaps in the nonces below the ledger's next nonce: sends a zero-value transfer for each
- * nonce that has no purpose. Gaps appear, for example, after the loss of a database.
+ * Sends a zero-value transfer for each nonce that has no transaction but is below the next nonce.
+ * Such nonces exist, for example, after the loss of a database.
  */
 async function fillGaps(
   pass: KeyPass,
@@ -210,9 +203,9 @@ async function resend(pass: KeyPass, unmined: readonly Purpose[]): Promise<void>
 }
 
 /**
- * The time in seconds after which a transaction is abandoned if nodes refuse it as too large for
- * any block. The transaction's gas limit is below the gas limit of blocks, so the refusal can also
- * be a temporary fault of the nodes.
+ * A transaction is abandoned if nodes reject it as too large for any block for this time, in
+ * seconds. Its gas limit is below the block's, so the rejection may be a temporary fault of the
+ * nodes.
  */
 const hopelessSeconds = 60;
 
@@ -220,9 +213,8 @@ const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =
   nowSeconds - (memory.sending.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
 
 /**
- * Returns whether the newest transaction of `purpose` may have to be replaced. A transaction is
- * stuck if it is too large for any block. It is also stuck if it is too cheap or overdue, and at
- * least one block was mined without it.
+ * Returns whether the newest transaction of `purpose` may have to be replaced: it is too large for
+ * any block, or at least one block was mined without it, and it is too cheap or overdue.
  */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
@@ -239,8 +231,8 @@ function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): bool
 }
 
 /**
- * Returns whether a new transaction would offer a higher fee. A refusal by nodes is not a
- * sufficient reason for a replacement, because nodes could then raise the fee in each block.
+ * Returns whether a new transaction would offer a higher fee. A rejection by nodes is not
+ * sufficient for a replacement, because nodes could then raise the fee in each block.
  */
 function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
   const { fee } = transactions.at(-1)!;
@@ -248,7 +240,8 @@ function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
 }
 
 /**
- * Returns whether all vaults in the transaction already have code, so that no execution can run.
+ * Returns whether all addresses in the transaction already have code, so that no execution can
+ * succeed.
  */
 async function isOver(pass: KeyPass, purpose: Purpose): Promise<boolean> {
   if (purpose.kind !== "execute") return false;

@@ -81,8 +81,8 @@ describe("the final block by the `finalized` tag", () => {
   const head: Block = readBlock(blockAt(1000));
   const chain = { confirmations: 65, finality: "finalized" } as const;
   /**
-   * Returns the final block if the endpoints report `shown` as their finalized blocks. An endpoint
-   * with an undefined block fails.
+   * Returns the final block if the endpoints report `shown` as their finalized blocks (undefined:
+   * the endpoint fails).
    */
   const finalBy = (shown: readonly (number | undefined)[], quorum: number) =>
     readFinalBlock(

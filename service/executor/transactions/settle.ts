@@ -1,8 +1,10 @@
-// Settles purposes (uses of nonces). A purpose ends with the receipt of any transaction that was
-// signed for it. A quorum of endpoints has to show the receipt, its block has to be in the chain,
-// and the vaults have to have code. The purpose's jobs continue when the receipt has enough
-// confirmations, and the purpose's cost is charged when the receipt's block is final. The executor
-// assumes that another transaction used the nonce only after it has found that transaction.
+// Handles mined transactions. A nonce's purpose (see ledger/purposes.ts) ends with the receipt of
+// any of its transactions. A quorum of endpoints has to return the receipt, its block has to be in
+// the chain, and executed or recovered addresses must have code. The jobs continue when the receipt
+// has enough confirmations, and the cost is charged when the receipt's block is final.
+//
+// If no transaction has a receipt, an unknown transaction may have used the nonce. The executor
+// assumes this only after it has found that transaction.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
@@ -30,12 +32,12 @@ export type ReceiptMemory = {
   receipts: {
     /**
      * The block of each receipt that is not final, by purpose ID. The receipt is read again when
-     * this block is deep enough.
+     * this block has enough confirmations or is final.
      */
     mined: Map<string, number>;
     /**
-     * For each used nonce, by purpose ID: the number of successive passes in which none of the
-     * nonce's transactions had a receipt.
+     * The number of successive polls in which no transaction of a used nonce had a receipt, by
+     * purpose ID.
      */
     absent: Map<string, number>;
   };
@@ -49,19 +51,16 @@ export const openReceiptMemory = (): ReceiptMemory => ({
 export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
 /**
- * The number of successive passes without a receipt after which the executor searches for another
- * transaction that used the nonce.
+ * After this number of polls without a receipt, the executor searches for an unknown transaction
+ * with the same nonce.
  */
 const absentPassesMin = 3;
 
-/**
- * The shortest time until an address is examined again after a zero-value transfer replaced its
- * transaction.
- */
+/** The shortest time until a retry after a zero-value transfer has replaced the transaction. */
 const freedSeconds = 60;
 
 /**
- * Settles or confirms the purposes whose transactions were mined.
+ * Confirms or settles the purposes whose transactions were mined.
  * @param usedBelow the key's nonce on chain
  */
 export async function settle(
@@ -72,8 +71,8 @@ export async function settle(
   const { parts, view } = pass;
   const used = pending.filter((purpose) => purpose.nonce < usedBelow);
   if (used.length === 0) return;
-  // Reorganizations are detected only up to the newest anchor. A purpose with a receipt above the
-  // anchor would stay settled even if a reorganization replaced the receipt's block.
+  // Reorganizations are detected only up to the newest anchor (a block whose hash is stored). If a
+  // receipt above the anchor were settled, a reorganization of its block would not be noticed.
   const anchor = (await parts.ledger.findAnchor(parts.chain.chainId))?.number ?? -1;
   const below = used.filter((purpose) => !isOnlyAbove(anchor, purpose, view.head.number));
   if (below.length === 0) return;
@@ -92,13 +91,10 @@ export async function settle(
   for (const each of deep) await recordReceipt(pass, each, evidence);
 }
 
-/**
- * `isFinal`: whether the purpose is settled now. Otherwise, it is confirmed now, and its cost is
- * charged later.
- */
+/** `isFinal`: whether the cost is charged now. Otherwise, the purpose is only confirmed. */
 type Mined = { purpose: Purpose; receipt: Receipt; isFinal: boolean };
 
-/** The newest block whose receipts have enough confirmations, and the newest final block. */
+/** The newest block with enough confirmations, and the newest final block. */
 type Depths = { confirmed: number; final: number };
 
 async function readDepths({ parts, view }: SettlePass, anchor: number): Promise<Depths> {
@@ -108,19 +104,19 @@ async function readDepths({ parts, view }: SettlePass, anchor: number): Promise<
 }
 
 /**
- * Returns the newest block in which a receipt changes the purpose. A purpose becomes confirmed, and
- * a confirmed purpose becomes settled.
+ * Returns the newest block whose receipts can be handled now: confirmed or, if the purpose is
+ * already confirmed, final.
  */
 const boundOf = ({ blockNumber }: Purpose, { confirmed, final }: Depths): number =>
   blockNumber === null ? confirmed : final;
 
-/** Returns whether the purpose's receipt is known to be in a block that is not deep enough. */
+/** Returns whether the purpose's receipt is known to be in a block that is too new. */
 function isKnownAbove({ memory }: SettlePass, purpose: Purpose, depths: Depths): boolean {
   const minedAt = memory.receipts.mined.get(purpose.id) ?? purpose.blockNumber;
   return minedAt !== null && minedAt > boundOf(purpose, depths);
 }
 
-/** Asks each endpoint for the receipts of all transactions of the purposes, in one batch. */
+/** Requests the receipts of all transactions of the purposes from each endpoint, in one batch. */
 async function readReceipts(view: View, purposes: readonly Purpose[]) {
   const hashes = purposes.flatMap(({ transactions }) => transactions.map(({ hash }) => hash));
   const lists = await view.readEach(
@@ -134,7 +130,7 @@ async function readReceipts(view: View, purposes: readonly Purpose[]) {
   });
 }
 
-/** Remembers the block of a receipt. The receipt is read again when this block is deep enough. */
+/** Remembers the block of a receipt that is too new. The receipt is read again later. */
 async function awaitDepth(
   { parts, memory, fence, view }: SettlePass,
   { id, blockNumber }: Purpose,
@@ -147,8 +143,8 @@ async function awaitDepth(
 }
 
 /**
- * Returns whether the purpose's transactions can be mined only above the anchor. Ignores a
- * `signedBlock` above the head, which must be wrong.
+ * Returns whether the transactions were signed above the anchor, so that they can only be mined
+ * above it. Ignores a `signedBlock` above the newest block, which must be wrong.
  */
 function isOnlyAbove(anchor: number, { transactions }: Purpose, head: number): boolean {
   const { signedBlock } = transactions[0]!;
@@ -189,7 +185,7 @@ async function findReceipt(
   return found;
 }
 
-/** The data with which receipts are compared: blocks by number, and the vaults that have code. */
+/** The data for verifying receipts: blocks by number, and the addresses that have code. */
 type Evidence = { blocks: Map<number, Block>; withCode: Set<Hex> };
 
 async function readEvidence(pass: SettlePass, deep: readonly Mined[]): Promise<Evidence> {
@@ -213,7 +209,7 @@ async function recordReceipt(pass: SettlePass, mined: Mined, evidence: Evidence)
   );
   const minedAtSeconds = verifyBlockTime(pass, receipt, outcomes, evidence);
   if (minedAtSeconds === undefined) return;
-  // If the purpose was confirmed before, its jobs have been updated already.
+  // The jobs were already updated if the purpose was confirmed before.
   const updates =
     purpose.blockNumber === null ? await computeUpdates(pass, mined, outcomes, evidence) : [];
   const { transactionHash, blockNumber, paid } = receipt;
@@ -240,9 +236,7 @@ async function recordReceipt(pass: SettlePass, mined: Mined, evidence: Evidence)
   for (const outcome of outcomes) reportOutcome(pass, outcome, transactionHash);
 }
 
-/**
- * Finds the gas that each address used. Uses a trace if there is one, and otherwise the outcomes.
- */
+/** Finds the gas that each address used, from a trace or, without one, from the outcomes. */
 async function findGasUsed(
   pass: SettlePass,
   { purpose, receipt }: Mined,
@@ -255,7 +249,7 @@ async function findGasUsed(
   return divideGas(purpose.shares, receipt.gasUsed, new Set(failed));
 }
 
-/** Returns whether a zero-value transfer was mined instead of the purpose's transaction. */
+/** Returns whether a zero-value transfer was mined instead of an execution or a recovery. */
 const isFillIn = ({ purpose, receipt }: Mined): boolean =>
   purpose.transactions.some(({ hash, isFill }) => isFill && hash === receipt.transactionHash);
 
@@ -278,9 +272,9 @@ async function computeUpdates(
 }
 
 /**
- * The result of a purpose for one of its addresses. `returned`: the purpose tried to return a
- * reported token. `executed`: the intent was executed, or another executor's transaction came
- * first. `replaced`: a zero-value transfer was mined instead.
+ * What happened to one address. `returned`: the transaction tried to return a reported token.
+ * `executed`: the intent was executed, or another executor's transaction came first. `replaced`: a
+ * zero-value transfer was mined instead.
  */
 type AddressResult =
   | { kind: "returned" | "executed" | "recovered" | "replaced" }
@@ -303,7 +297,7 @@ function findResult(
   return { kind: "failed", reason: "reverted on chain" };
 }
 
-/** Returns the vaults of a batch's items, lower case; empty if `data` is not a batch. */
+/** Returns the addresses of a batch's items, lower case; empty if `data` is not a batch. */
 function decodeBatchVaults(data: Hex, factory: Hex): Hex[] {
   if (!data.startsWith(batchSelector)) return [];
   return decodeExecutions(data).map((item) => {
@@ -313,8 +307,8 @@ function decodeBatchVaults(data: Hex, factory: Hex): Hex[] {
 }
 
 /**
- * Returns the time of the receipt's block in seconds. Returns undefined if the block is not in the
- * chain, or if an executed or recovered vault has no code.
+ * Returns the receipt's block time in seconds, or undefined if the block is not in the chain, or if
+ * an executed or recovered address has no code.
  */
 function verifyBlockTime(
   { parts }: SettlePass,
@@ -331,7 +325,6 @@ function verifyBlockTime(
   return undefined;
 }
 
-/** Returns the update for the job of an address. */
 async function computeUpdate(
   pass: SettlePass,
   { kind }: Purpose,
@@ -340,7 +333,7 @@ async function computeUpdate(
 ): Promise<JobUpdate> {
   const due = { address, state: "waiting", dueAtSeconds: pass.nowSeconds, reason: null } as const;
   switch (result.kind) {
-    // A reported token can fail on purpose, so its failures do not count as failures of the job.
+    // A reported token can fail on purpose, so its failure does not count as a failure of the job.
     case "returned":
       return due;
     case "executed":
@@ -355,8 +348,8 @@ async function computeUpdate(
 }
 
 /**
- * Postpones a job whose transaction was replaced by a zero-value transfer, which does not count as
- * a failure of the job.
+ * Postpones a job whose transaction was replaced by a zero-value transfer. This does not count as a
+ * failure.
  */
 async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Promise<JobUpdate> {
   const { detectedAtSeconds } = await parts.ledger.readHistory(parts.chain.chainId, address);
@@ -366,8 +359,8 @@ async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Prom
 }
 
 /**
- * Postpones a job whose execution or recovery failed on chain, until its backoff ends. After a
- * failed execution, the wait ends when the intent expires at the latest.
+ * Postpones a job that failed on chain until its backoff ends. After a failed execution, the job
+ * waits at most until the intent expires.
  */
 async function postponeFailed(
   { parts, nowSeconds }: SettlePass,
@@ -389,9 +382,8 @@ async function postponeFailed(
 }
 
 /**
- * Finds the addresses for which another executor's transaction came first. For such an address, our
- * execution failed although the vault has code, or our recovery succeeded without an event for the
- * address.
+ * Finds the addresses for which another executor's transaction came first: our execution failed and
+ * the address has code, or our recovery succeeded without an event for the address.
  */
 function findOvertaken(
   { kind, addresses }: Purpose,
@@ -416,8 +408,8 @@ function reportOutcome({ parts }: SettlePass, outcome: VaultOutcome, hash: Hex):
 }
 
 /**
- * Adopts the transaction that used the purpose's nonce, if none of the purpose's transactions has
- * had a receipt for several passes.
+ * Adopts an unknown transaction with the purpose's nonce if no known one has had a receipt for
+ * several polls.
  */
 async function searchReplacement(pass: SettlePass, purpose: Purpose): Promise<void> {
   const { memory, view } = pass;

@@ -1,5 +1,5 @@
-// Signs transactions with a key in this process, or with a remote signer over HTTP that answers
-// eth_signTransaction as web3signer does. A remote signature is used only after it was verified.
+// Signs transactions with a key in this process, or with a remote signer over HTTP
+// (eth_signTransaction, like web3signer). A remote signature is verified before it is used.
 
 import { fromHex, type Hex } from "executable-address";
 import type { TransactionSerializedEIP1559 } from "viem";
@@ -14,18 +14,18 @@ import {
 import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
 import type { Signer, UnsignedTransaction } from "../pass.ts";
 
-/** The remote signer refused, or did not return a valid signature for the transaction. */
+/** The remote signer refused, or returned no valid signature for the transaction. */
 class SignerRefused extends Error {
   override name = "SignerRefused";
 }
 
-/** The time limit for one attempt. Four attempts take less time than it takes a lease to expire. */
+/** The time limit for one attempt. Four attempts take less time than `leaseMs`. */
 export const signerTimeoutMs = 2000;
-/** The largest `s` that a transaction's signature can have (EIP-2): half of the curve's order. */
+/** The largest valid `s` in a transaction's signature (EIP-2): half of the curve's order. */
 const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /**
- * Signs with `key`, which never leaves this process.
+ * Signs with a key in this process.
  * @param key `0x` and 64 hex digits
  */
 export function localSigner(key: Hex): Signer {
@@ -70,8 +70,8 @@ export function remoteSigner(
 }
 
 /**
- * Returns the signed transaction if it was signed by `address` and its fields are exactly the
- * fields of `wanted`.
+ * Returns the signed transaction if `address` has signed it and all its fields equal those in
+ * `wanted`.
  *
  * @throws {SignerRefused} otherwise
  */
@@ -112,13 +112,12 @@ function parseSigned(raw: unknown) {
     } = parseTransaction(raw as TransactionSerializedEIP1559);
     if (r && s && yParity !== undefined) return { ...signed, signature: { r, s, yParity } };
   } catch {
-    // This error is replaced by the one below, because the answer must not be logged.
+    // The error below does not quote the answer, which must not be logged.
   }
   const found = typeof raw === "string" ? `${raw.length} characters` : "no text";
   throw new SignerRefused(`expected a signed EIP-1559 transaction from the signer, found ${found}`);
 }
 
-/** Converts a transaction to the form that viem expects. */
 const toEip1559 = ({ maxFee, priorityFee, gas, ...rest }: UnsignedTransaction) => ({
   ...rest,
   type: "eip1559" as const,

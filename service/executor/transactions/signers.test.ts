@@ -1,4 +1,4 @@
-// Tests the guarantees of every signer: a key in the process, a keystore, and a remote signer.
+// Tests every kind of signer: a key in the process, a keystore, and a remote signer.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -28,13 +28,11 @@ const executorPasswordFile = join(folder, "password");
 writeFileSync(executorKeystore, JSON.stringify(keystore));
 writeFileSync(executorPasswordFile, "open sesame\n");
 
-/** The behavior of the remote server: it signs with a key, refuses, or does not answer. */
+/** How the remote server behaves: it signs with a key, refuses, or does not answer. */
 type Outside = Signer | "refuses" | "is silent";
 type Implementation = {
   name: string;
-  /**
-   * The error that the signer throws if the server refuses; undefined for signers without a server.
-   */
+  /** The signer's error if the server refuses; undefined for signers without a server. */
   refusal?: RegExp;
   using(outside: Outside, use: (signer: Signer) => Promise<void>): Promise<void>;
 };

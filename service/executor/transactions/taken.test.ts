@@ -1,4 +1,4 @@
-// Tests which traces decide how a transaction's gas is split among its addresses.
+// Tests which traces are used to split a transaction's gas among its addresses.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -15,12 +15,12 @@ const vaults: Hex[] = [`0x${"0a".repeat(20)}`, `0x${"0b".repeat(20)}`];
 const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
 
 /**
- * An endpoint's response to a request for a trace: undefined if the endpoint does not support the
- * method, and "slow" if there is no response in time.
+ * An endpoint's response to a request for a trace: "slow" if it times out, undefined if the
+ * endpoint does not support the method.
  */
 type TraceResponse = number[] | "slow" | undefined;
 
-/** @param responses the current response of each endpoint. Tests can change this array. */
+/** @param responses the current response of each endpoint; tests can change this array */
 async function passOver(responses: readonly TraceResponse[]) {
   let nowMs = 0;
   const asked: string[] = [];

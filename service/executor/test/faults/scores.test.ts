@@ -42,8 +42,8 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   await saveRecords(store, records);
   await world.pay(records.map((each) => ({ to: each.address, amount: each.intent.amount })));
   const metricsOf = () => parts.registry.metrics();
-  // Scores are reported with a delay of one poll. The executions become final in a later poll than
-  // the one that sent them.
+  // Scores are reported one poll later. Executions become final even later, so the scores are known
+  // then.
   await until("they are settled", async () =>
     /^executor_executed_total\{.*\} 4$/m.test(await metricsOf()),
   );

@@ -1,5 +1,5 @@
-// Schedules blocks and their faults: reorgs, evictions, nonces that are used by another user of the
-// key, and changes of the base fee.
+// Schedules blocks and their faults: reorgs, dropped transactions, nonces used by somebody else who
+// has the key, and changes of the base fee.
 
 import { keccak256, stringToHex } from "viem";
 import { type ChainModel, nonceOf, slotOf } from "./chain-model.ts";
@@ -7,8 +7,8 @@ import type { Random, Scheduler } from "./scheduler.ts";
 import type { Width } from "./width.ts";
 
 /**
- * Causes faults at random: a reorg, which sometimes undoes final blocks; an eviction; or the use of
- * a nonce by another user of the key.
+ * Causes one fault at random: a reorg, which sometimes removes final blocks; a dropped transaction;
+ * or a nonce used by somebody else who has the key.
  */
 function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.06) {
@@ -21,7 +21,7 @@ function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.01) takeNonce(chain, random);
 }
 
-/** Uses the next nonce of the key, as another user of the key would. */
+/** Uses the key's next nonce, like somebody else who has the key. */
 function takeNonce(chain: ChainModel, random: Random): void {
   const [sender] = chain.setting.senders;
   const { chainId, shop } = chain.setting;
@@ -32,7 +32,7 @@ function takeNonce(chain: ChainModel, random: Random): void {
   chain.pool.set(slotOf(taken), { chainId, ...taken, ...fees, hash });
 }
 
-/** Undoes blocks. All transactions in these blocks return to the pool. */
+/** Removes the newest blocks. All their transactions return to the pool. */
 function reorganise(chain: ChainModel, { random, reorgRate }: Width): void {
   if (random() >= reorgRate) return;
   chain.reorg(1 + Math.floor(random() * chain.setting.confirmations), () => false);
@@ -42,10 +42,7 @@ type Span = {
   isPlain: boolean;
   width: Width | undefined;
   startSeconds: number;
-  /**
-   * The faults end at `stormSeconds`, and the simulation ends at `untilSeconds`, in seconds since
-   * the simulation began.
-   */
+  /** The faults end after `stormSeconds`, and the simulation ends after `untilSeconds`. */
   stormSeconds: number;
   untilSeconds: number;
   /** The average time between two blocks. */

@@ -1,5 +1,5 @@
-// Checks that the gas costs and the tips in the ledger equal those in the blocks, exactly to the
-// wei, for each account and for the chain.
+// Checks that the database has exactly the same gas costs and tips as the chain, for each account
+// and in total.
 
 import { type Hex, toHex } from "executable-address";
 import { decodeFactoryEvent, transferTopic } from "executable-address/status";
@@ -10,12 +10,10 @@ import { type Mined, paidFor } from "./chain-model.ts";
 import { parseCalldata, wordOf } from "./factory-model.ts";
 import type { World } from "./world.ts";
 
-/**
- * Amounts in wei. `uncovered` is the sum of the gas costs that the addresses' tips did not cover.
- */
+/** Amounts in wei. `uncovered` is the part of the gas costs that tips did not cover. */
 type Sums = { gas: bigint; tips: bigint; uncovered: bigint };
 
-/** @returns the differences between the ledger and the chain */
+/** @returns the differences between the database and the chain */
 export async function judgeBooks(world: World): Promise<string[]> {
   const { db } = world;
   const kept = new Map<string, Sums>();
@@ -47,7 +45,7 @@ function add(sums: Map<string, Sums>, id: string, gas: bigint, tips: bigint, unc
   sum.uncovered += uncovered;
 }
 
-/** Adds up the costs and tips of the settled transactions, as the chain shows them. */
+/** Adds up the costs and tips of the final transactions on the chain. */
 async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<string, Sums>> {
   const minedAs = new Map(
     chain.blocks.flatMap(({ mined, baseFee }) =>
@@ -89,8 +87,8 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
 }
 
 /**
- * Finds the charges for nonces that the executor wrote off because no endpoint showed their
- * transactions for a minute. Such transactions were sent by another user of the key.
+ * Finds the charges for nonces whose transactions the executor could not find within a minute.
+ * Somebody else who has the key sent these transactions.
  */
 async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
   const rows = await db
@@ -102,7 +100,7 @@ async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
 }
 
 /**
- * Splits a transaction's gas among its addresses, by the nodes' traces. Without traces, uses the
+ * Splits a transaction's gas among its addresses, by traces or, if the nodes have none, by the
  * estimates and the failures.
  */
 async function computeShares(

@@ -1,4 +1,4 @@
-// A small model of a chain: blocks with the state after each block, a pool, and reorgs.
+// A small model of a chain: blocks with the state after each block, a transaction pool, and reorgs.
 
 import type { Hex } from "executable-address";
 import { hexToString, keccak256, stringToHex } from "viem";
@@ -24,19 +24,16 @@ import {
 type Sent = UnsignedTransaction & { from: Hex };
 export type PoolTransaction = Sent & { hash: Hex };
 
-/** Returns the key under which a transaction is stored in the pool. */
+/** Returns the key of a transaction in the map of the pool. */
 export const slotOf = ({ from, nonce }: Pick<Sent, "from" | "nonce">) => `${from} ${nonce}`;
 export const nonceOf = ({ nonces }: State, from: Hex): number => nonces.get(from) ?? 0;
 
-/** An action by somebody other than the executor: a payment, or the execution of a vault. */
+/** An action by somebody else: a payment, or the execution of an address. */
 export type Deed =
   | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
   | { kind: "execute"; vault: VaultModel };
 
-/**
- * Returns the price, in wei per gas, that a transaction pays in a block with the base fee
- * `baseFee`.
- */
+/** Returns the price per gas in wei that a transaction pays in a block. */
 export const priceOf = ({ maxFee, priorityFee }: PoolTransaction, baseFee: bigint): bigint =>
   maxFee < baseFee + priorityFee ? maxFee : baseFee + priorityFee;
 
@@ -44,19 +41,19 @@ export type Mined = {
   transaction: PoolTransaction;
   succeeded: boolean;
   logs: Log[];
-  /** Vaults on which the transaction had no effect because they were already closed. */
+  /** Addresses at which the transaction had no effect, because they were already closed. */
   wasted: Hex[];
   gasUsed: number;
   /**
-   * The gas that each call from the factory to itself used. The factory makes one call per item,
-   * except for items that were already executed.
+   * The gas that each call from the factory to itself used. There is one call per item, except for
+   * items that were already executed.
    */
   callGas: number[];
-  /** The fee for the transaction's bytes in wei. */
+  /** The fee for the transaction's bytes, in wei. */
   dataFee: bigint;
 };
 
-/** Computes the cost that the sender paid for a transaction, in wei. */
+/** Returns the amount that the sender paid for a transaction, in wei. */
 export const paidFor = ({ transaction, gasUsed, dataFee }: Mined, baseFee: bigint): bigint =>
   BigInt(gasUsed) * priceOf(transaction, baseFee) + dataFee;
 
@@ -75,13 +72,13 @@ const transferGas = 21_000;
 export type Rules = {
   /** The gas limit of a block. */
   gasLimit: bigint;
-  /** The data fee per byte of calldata in wei, as on the OP Stack; 0 elsewhere. */
+  /** The fee per byte of calldata on the OP Stack, in wei; 0 for other chains. */
   weiPerByte: bigint;
   /** Whether nodes support debug_traceTransaction. */
   isTraced: boolean;
   /** The maximum number of logs per query. */
   logsMax: number;
-  /** The initial balances of keys in wei. A key without an entry has a very high balance. */
+  /** The initial balances of keys, in wei. Other keys have a very high balance. */
   coins: ReadonlyMap<Hex, bigint>;
 };
 
@@ -97,8 +94,8 @@ const plenty = 10n ** 24n;
 export type ChainModel = ReturnType<typeof createChainModel>;
 
 /**
- * `confirmations`: the depth at which a block counts as final. `rangeBlocksMax`: the maximum number
- * of blocks per log query.
+ * A block is final after `confirmations` more blocks. A log query can have up to `rangeBlocksMax`
+ * blocks.
  */
 type Setting = Pick<Env, "chainId" | "factory" | "shop"> & {
   senders: readonly Hex[];
@@ -128,9 +125,9 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
   return {
     blocks,
     pool,
-    /** Vaults that lost a payment in a reorganization and did not get it back in a later block. */
+    /** Addresses whose payment was removed by a reorganization and was not mined again. */
     lost,
-    /** Returns whether a reorganization undid a final block. */
+    /** Returns whether a reorganization has removed a final block. */
     wasDeep: () => wasDeep,
     setting,
     rules,
@@ -148,7 +145,8 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
     },
 
     /**
-     * Undoes the newest blocks. Their transactions return to the pool unless `isLost` returns true.
+     * Removes the newest blocks. Their transactions return to the pool unless `isLost` returns
+     * true.
      */
     reorg(depth: number, isLost: () => boolean) {
       const undone = blocks.splice(Math.max(1, blocks.length - depth));
@@ -191,16 +189,16 @@ type Filling = {
   env: Env;
   baseFee: bigint;
   /**
-   * The number of forks of the chain so far. The number is part of each block hash, so that forks
-   * have different hashes.
+   * The number of reorganizations so far. It is part of each block hash, so that replaced blocks
+   * have new hashes.
    */
   forks: number;
   rules: Rules;
 };
 
 /**
- * Mines a block. Other people's actions come first. The executor's transactions follow, sorted by
- * key and nonce, as long as they pay the base fee.
+ * Mines a block with other people's actions and then the executor's transactions, if they pay the
+ * base fee, sorted by key and nonce.
  */
 function nextBlock(parent: Block, filling: Filling): Block {
   const { deeds, pool, byTerms, env, baseFee, forks, rules } = filling;
@@ -248,8 +246,8 @@ const costMaxOf = (transaction: PoolTransaction, rules: Rules): bigint =>
   BigInt(transaction.gas) * transaction.maxFee + parseDataFee(transaction, rules);
 
 /**
- * Accepts a transaction if a node would accept it. A replacement must raise both fees by a tenth,
- * and a key's balance must cover all its transactions in the pool.
+ * Adds a transaction to the pool, under the same conditions as a node: a replacement must raise
+ * both fees by a tenth, and the key's balance must pay for all its transactions in the pool.
  * @returns the reason if the transaction is refused; otherwise undefined
  */
 function submit(
@@ -324,7 +322,7 @@ function runTransaction(
     name === "execute" && state.code.get(address) === "executed";
   const callGas = gases.filter((_, index) => !isSkipped(items[index]!, vaults[index]!));
   /**
-   * Returns the vaults that were already closed, unless the transaction recovered money from them.
+   * Returns the addresses that were already closed, unless the transaction recovered money there.
    */
   const wastedBy = (logs: readonly Log[]) => {
     const logged = new Set(logs.map(({ topics }) => topics[1]));

@@ -1,6 +1,6 @@
-// Measures how much longer accounts wait because other accounts have intents that nodes simulate
-// slowly. Uses the real core, batches, and store with simulated time. An estimate of a slow intent
-// takes 0.8 s and fails, so such an intent costs its account nothing.
+// Measures how much longer accounts wait because other accounts have intents whose simulation takes
+// long. Uses the real executor and database with simulated time. A gas estimate for a slow intent
+// takes 0.8 s and fails, so it costs the attacker nothing.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,18 +17,15 @@ const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Case = {
   crowd?: Crowd | undefined;
-  /**
-   * The time at which the executor starts, without any record of how long the accounts' simulations
-   * take.
-   */
+  /** When the executor starts. It does not know yet how long the accounts' simulations take. */
   startSeconds?: number;
   blockSeconds: number;
-  /** Whether nodes run one simulation after the other, and continue after the caller's timeout. */
+  /** Whether nodes run only one simulation at a time, and continue after the caller's timeout. */
   isSerial?: boolean;
 };
 
 /**
- * Runs a history with two endpoints.
+ * Runs a simulation with two endpoints.
  *
  * @returns the number of blocks that each address waited
  */
@@ -61,14 +58,13 @@ async function runHistory(seed: number, { crowd, startSeconds = 0, ...rest }: Ca
   return waits;
 }
 
-/** The end of a history. Payments arrive during its first 15 minutes. */
+/** The end of a simulation. Payments arrive during its first 15 minutes. */
 const endSeconds = 1300;
 const moreBlocksMax = 3;
 
 const quietHistories = new Map<string, ReturnType<typeof runHistory>>();
 /**
- * Returns the number of blocks that payments wait if there are no slow intents. Several test cases
- * share the result.
+ * Returns how many blocks payments wait without slow intents. Several test cases share the result.
  */
 function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof runHistory> {
   const name = `${seed} ${JSON.stringify(quiet)}`;
@@ -77,7 +73,7 @@ function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof 
   return history;
 }
 
-/** Returns the number of additional blocks that each address waits because of the slow intents. */
+/** Returns how many more blocks each address waits because of the slow intents. */
 async function moreBlocks(seed: number, given: Case): Promise<number[]> {
   const quiet = await quietOf(seed, given);
   const loud = await runHistory(seed, given);

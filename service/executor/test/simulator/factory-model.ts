@@ -1,5 +1,4 @@
-// A model of the factory contract, which runs calldata on a state that consists of plain maps, with
-// the effects that the factory's interface promises.
+// A model of the factory contract. It applies calldata to a state in plain maps.
 
 import { type Hex, type Tip, zeroAddress } from "executable-address";
 import { transferTopic } from "executable-address/status";
@@ -15,8 +14,8 @@ import type { Log } from "../../../chain/rpc/json-rpc.ts";
 
 /**
  * How the calls of an intent behave. `mends`: they revert until a certain time. `poison`: they
- * succeed in simulations and fail on chain. `heavy`: they burn all their gas, which nodes simulate
- * slowly.
+ * succeed in simulations and fail on chain. `heavy`: they burn all their gas, and their simulation
+ * takes long.
  */
 export type Behaviour = "runs" | "reverts" | "mends" | "poison" | "heavy";
 
@@ -29,11 +28,11 @@ export type VaultModel = {
   recovery: Hex;
   chainId: number;
   behaviour: Behaviour;
-  /** The time from which a `mends` call succeeds. */
+  /** When a `mends` call begins to succeed. */
   mendsAtSeconds: number;
-  /** The gas that an execution uses on chain, which can differ from its estimate. */
+  /** The gas that an execution uses on chain, which may differ from its estimate. */
   gas: number;
-  /** The tip to the sender of the execution, in base units of the intent's token. */
+  /** The tip for the sender of the execution, in base units of the intent's token. */
   tip?: Tip;
 };
 
@@ -44,19 +43,19 @@ export const gasOfItem = ({ name }: Pick<Item, "name">, { gas }: VaultModel): nu
   name === "execute" ? gas : itemGas;
 
 export type State = {
-  /** Nonces by sender; 0 if the sender is missing. */
+  /** Nonces by sender. The default is 0. */
   nonces: Map<Hex, number>;
-  /** How each closed vault was closed, by address. */
+  /** How each address was closed. */
   code: Map<Hex, "executed" | "closed">;
   /** Balances by token, and then by owner. */
   balances: Map<Hex, Map<Hex, bigint>>;
-  /** Balances of native coin in wei, by sender. */
+  /** Balances of native coin in wei, by owner. */
   coins: Map<Hex, bigint>;
 };
 
 /**
  * `isSimulation`: whether the call is only simulated, so that `poison` calls do not fail. `sender`:
- * the sender of the transaction.
+ * the transaction's sender.
  */
 export type Env = {
   chainId: number;
@@ -98,9 +97,7 @@ export function move(state: State, token: Hex, from: Hex | undefined, to: Hex, a
   owners.set(to, (owners.get(to) ?? 0n) + amount);
 }
 
-/**
- * An item in a call to the factory. A `batch` call can have several items. Any other call has one.
- */
+/** An item in a call to the factory. Only a `batch` call can have several items. */
 export type Item = { name: "execute" | "recover"; terms: Hex; tokens: Hex[] };
 
 /** @throws if the factory does not have the function */
@@ -125,7 +122,7 @@ function parseItem(data: Hex): Item {
   return { name, terms, tokens };
 }
 
-/** Runs one execution on `state`. If the execution fails, throws without changing the state. */
+/** Executes an address. Throws without changing the state if the execution fails. */
 export function execute(state: State, vault: VaultModel, env: Env): Log[] {
   const { address, token, amount, tip } = vault;
   const refuse = (
@@ -157,9 +154,9 @@ export function execute(state: State, vault: VaultModel, env: Env): Log[] {
 }
 
 /**
- * Closes a vault and returns its tokens.
+ * Recovers the tokens at an address, which closes it.
  *
- * @throws if the vault is still open
+ * @throws if the address is still open
  */
 export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env): Log[] {
   const isOpen = vault.chainId === env.chainId && env.timestamp <= vault.expirationSeconds;
@@ -178,9 +175,7 @@ export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env
   });
 }
 
-/**
- * Runs each item independently. An execution of a vault that was already executed is not a failure.
- */
+/** Runs each item independently. Another execution of the same address is not a failure. */
 export function batch(
   state: State,
   items: readonly Item[],

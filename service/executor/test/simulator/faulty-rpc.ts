@@ -1,5 +1,5 @@
-// An endpoint with faults. Each period has a different kind of fault. The faults are injected into
-// the transport, so the batches, rate limits, and retries above the transport are real.
+// An endpoint whose kind of fault changes from time to time. The faults are injected into the
+// transport, so batches, rate limits, and retries are real.
 
 import {
   type Endpoint,
@@ -47,8 +47,8 @@ const honest: readonly Fault[] = [
 
 export type Weather = {
   /**
-   * Returns whether faults occur now. Near the end of a history, there are no faults, so that all
-   * work can end.
+   * Returns whether faults occur now. Near the end of a simulation, there are no faults, so that
+   * all work can end.
    */
   isStormy(): boolean;
   /** The probability that a period has a fault. */
@@ -58,7 +58,7 @@ export type Weather = {
 const spellMsMax = 90_000;
 const timeoutMs = 5000;
 
-/** Returns a real endpoint, but with simulated time and the given transport. */
+/** Returns a real endpoint with simulated time and the given transport. */
 export const simulatedEndpoint = (
   name: string,
   scheduler: Pick<Scheduler, "now" | "sleep">,
@@ -66,7 +66,7 @@ export const simulatedEndpoint = (
 ): Endpoint =>
   openEndpoint({ name, transport, pace: openPace(scheduler.now) }, scheduler, { timeoutMs });
 
-/** Wraps the answers in a server's response. The ID of each answer is the index of its call. */
+/** Wraps answers in a server's response. The ID of each answer is its index. */
 export const respond = (answers: readonly Answer[]): Response => ({
   status: 200,
   retryAfter: "",
@@ -74,7 +74,7 @@ export const respond = (answers: readonly Answer[]): Response => ({
   body: answers.map((each, id) => ({ jsonrpc: "2.0", id, ...each })),
 });
 
-/** Returns the error with which a request fails if it is not answered in time. */
+/** Returns the error of a request that timed out. */
 export function timedOut(): Error {
   return Object.assign(new Error("timed out"), { name: "TimeoutError" });
 }
@@ -83,8 +83,8 @@ type World = { chain: ChainModel; scheduler: Scheduler; random: Random; weather:
 type Spell = { fault: Fault; untilMs: number; lag: number };
 
 /**
- * @param mayLie whether this endpoint can lie; at most one endpoint can, because the executor can
- *   detect only one false endpoint
+ * @param mayLie whether this endpoint can return wrong answers; the executor can detect only one
+ *   such endpoint
  */
 export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint {
   const { chain, scheduler, random } = world;
@@ -123,7 +123,7 @@ function openSpells({ scheduler, random, weather }: World, mayLie: boolean): () 
 
 const pauses = ["", "1", "86400"];
 
-/** Refuses a whole request, like a gateway. */
+/** Rejects a whole request, like a gateway. */
 function findRefusal(
   fault: Fault,
   calls: readonly Call[],

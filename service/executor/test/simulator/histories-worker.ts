@@ -1,5 +1,5 @@
-// Runs histories in a separate thread. In the thread of the test runner, a history would take twice
-// as long, because the runner tracks every promise.
+// Runs simulations in a worker thread. In the test runner's thread, they would take twice as long,
+// because the runner tracks every promise.
 
 import { parentPort } from "node:worker_threads";
 import { faultsOfLie } from "./price.ts";
@@ -8,7 +8,7 @@ import { faultsOf } from "./verdict.ts";
 
 /**
  * `real` runs the real executor, and `naive` the naive one. With `lie`, one of three endpoints
- * lies. With `believing`, the executor asks only the false endpoint.
+ * returns wrong answers. With `believing`, the executor asks only this endpoint.
  */
 type Kind = "real" | "naive" | "lie" | "believing";
 
@@ -17,7 +17,7 @@ export type HistoryRequest = { seed: number; kind: Kind; options: Omit<Options, 
 export type HistoryReport = {
   seed: number;
   faults: string[];
-  /** Counts the executors' events by kind. */
+  /** The number of the executors' events by kind. */
   counts: Record<string, number>;
   waitBlocksMax: number;
   silentSecondsMax: number;

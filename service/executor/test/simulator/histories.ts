@@ -1,4 +1,4 @@
-// Runs many histories in parallel, on two threads.
+// Runs many simulations in parallel, on two threads.
 
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
@@ -6,13 +6,13 @@ import type { HistoryReport, HistoryRequest } from "./histories-worker.ts";
 
 const threads = 2;
 
-/** Idle threads, which are reused because the start of a thread takes 0.5 s of CPU time. */
+/** Idle threads, for reuse, because starting a thread takes 0.5 s of CPU time. */
 const idle: Worker[] = [];
 
 /**
- * Runs the histories, and returns their reports in the order of `requests`.
+ * Runs the simulations, and returns their reports in the order of `requests`.
  *
- * @throws the first error that a history throws
+ * @throws the first error of a simulation
  */
 export async function reportHistories(
   requests: readonly HistoryRequest[],
@@ -24,11 +24,11 @@ export async function reportHistories(
     worker.ref();
     for (let at = next++; at < requests.length; at = next++) {
       worker.postMessage(requests[at]);
-      // An error in the thread ends the thread and rejects this promise.
+      // An error in the thread rejects this promise.
       const [answer] = await once(worker, "message");
       reports[at] = answer as HistoryReport;
     }
-    // A thread keeps the process alive only while it runs a history.
+    // An idle thread does not keep the process alive.
     worker.unref();
     idle.push(worker);
   };

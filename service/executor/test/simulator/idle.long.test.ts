@@ -1,6 +1,6 @@
-// Counts the calls that one process makes for an idle chain: the calls by its executor and by its
-// observer. There is one unpaid address, which is open for 20 minutes of simulated time, and then
-// closed for an hour, or for six hours in `npm run test:long`.
+// Counts the RPC calls that the executor and the observer make for an idle chain. There is one
+// unpaid address, which is open for 20 minutes of simulated time, and then closed for an hour (six
+// hours in `npm run test:long`).
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -39,11 +39,11 @@ const rangeBlocksMax = 2000;
 type Idle = {
   blockSeconds: number;
   endpoints: number;
-  /** The expiration time of the only record, by the chain's clock. */
+  /** The block time at which the only address expires. */
   expiresAt?: number;
 };
 
-/** Starts an executor and an observer for one chain. The store contains one record. */
+/** Starts an executor and an observer for one chain with one address. */
 async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 86_400 }: Idle) {
   const scheduler = createScheduler();
   const random = seededRandom(blockSeconds);
@@ -138,7 +138,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
   scheduler.at(30_000, watch);
   return {
     ...{ db, chain, create, detected, address: lower },
-    /** Saves a watch that shows the address as executed. */
+    /** Saves the observed status of the address: executed. */
     settle: () =>
       db
         .insertInto("watches")

@@ -1,5 +1,5 @@
-// Runs an executor that can be killed between any two steps. After a kill, the executor is
-// restarted, and has only the ledger. The executor can also freeze for a while and then continue.
+// Runs an executor that can be killed between any two steps. It then restarts with only its
+// database. It can also freeze for a while and continue.
 
 import { type Hex, keccak256 as keccak256Bytes } from "executable-address";
 import { keccak256 } from "viem";
@@ -14,8 +14,8 @@ import { chainId, confirmations, factory, sender, tokens, type World } from "./w
 
 export type Danger = {
   /**
-   * `crashRate` and `freezeRate` return the probability that a step ends in a crash or a freeze.
-   * The probabilities are 0 during calm periods.
+   * `crashRate` and `freezeRate` return the probability of a crash or a freeze per step, which is 0
+   * during calm periods.
    */
   crashRate(): number;
   freezeRate(): number;
@@ -24,7 +24,7 @@ export type Danger = {
 const restartMsMax = 30_000;
 const freezeMsMax = 60_000;
 
-/** Starts an executor, and a new one after each crash. */
+/** Starts an executor, and restarts it after each crash. */
 export function keepRunning(
   name: string,
   { db, settings }: Pick<World, "db" | "settings">,
@@ -117,9 +117,7 @@ type Step = <Args extends unknown[], Result>(
   act: (...args: Args) => Promise<Result>,
 ) => (...args: Args) => Promise<Result>;
 
-/**
- * Wraps the executor's calls, so that the executor can crash or freeze before and after each call.
- */
+/** Makes the executor crash or freeze at random, before or after each of its calls. */
 function mortal(scheduler: Scheduler, random: Random, danger: Danger, onDeath: () => void): Step {
   let isDead = false;
   const never = new Promise<never>(() => {});

@@ -1,5 +1,5 @@
-// Defines an endpoint that lies in the same way for a whole history. The lie can be about any
-// method and any field. The other two endpoints of the history are honest.
+// Defines an endpoint that returns wrong answers of the same kind for a whole simulation. The
+// answers to any method, and any field, can be wrong. The other two endpoints are correct.
 
 import { toQuantity } from "executable-address/status";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
@@ -24,8 +24,8 @@ const methods = [
 ] as const;
 
 /**
- * The calls about which an endpoint can lie in a world with additional features. Some of these
- * calls occur only if the world has the features in `needs`.
+ * The calls whose answers can be wrong. Some calls occur only if the simulated world has the
+ * features in `needs`.
  */
 const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => boolean }[] = [
   ...methods.map((name) => ({ name, needs: {} })),
@@ -47,7 +47,7 @@ const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => bo
   },
 ];
 
-/** False answers that replace an honest answer completely. */
+/** Wrong answers that replace a whole answer. */
 const wholes: readonly (Answer | "silence")[] = [
   "silence",
   { result: null },
@@ -80,7 +80,7 @@ const twists: readonly ((value: bigint) => bigint)[] = [
 
 /**
  * `field` selects the field of an answer that is changed. In a field with many 32-byte words,
- * `word` selects the words that are changed.
+ * `word` selects the words to change.
  */
 export type Lie = {
   isOf(call: Call): boolean;
@@ -88,31 +88,27 @@ export type Lie = {
   twist: (value: bigint) => bigint;
   field: number;
   word: number;
-  /** Returns whether the endpoint lies at this time. */
+  /** Returns whether the answers are wrong at this time. */
   isOn(ms: number): boolean;
   text: string;
-  /** Returns the additional features of the world; undefined for a plain world. */
+  /** Returns the additional features of the simulated world; undefined for none. */
   openWidth: (() => Width) | undefined;
-  /**
-   * The time at which the executor starts. Earlier payments are in blocks below the executor's
-   * first block.
-   */
+  /** When the executor starts. Earlier payments are in blocks below its first block. */
   startSeconds: number;
 };
 
 /**
- * A seed gives a world with additional features if its remainder after division by 7 is in this
- * list. Other seeds keep the plain world, so that their histories do not change.
+ * A seed has additional features if its remainder after division by 7 is in this list. Other seeds
+ * have none, so that their simulations do not change.
  */
 const wideRemainders = [1, 3, 4, 6];
 
-/** Derives the lie for a history from its seed. */
+/** Derives the kind of wrong answers from the seed of a simulation. */
 export function lieOf(seed: number): Lie {
   const random = seededRandom(seed * 7919);
   const pick = <Each>(list: readonly Each[], by: Random = random) =>
     list[Math.floor(by() * list.length)]!;
-  // eth_simulateV1 is chosen separately, so that the seeds that once found a fault keep their
-  // methods.
+  // eth_simulateV1 is chosen separately, so that seeds that once found a bug keep their methods.
   const drawn = seed % 13 === 5 ? "eth_simulateV1" : methods[seed % methods.length]!;
   const method = seed % 11 === 9 ? "eth_getLogs" : drawn;
   const whole = random() < 0.3 ? pick(wholes) : undefined;
@@ -135,10 +131,7 @@ export function lieOf(seed: number): Lie {
   return { ...said, isOf, isOn, text: `${name}, ${when}: ${how}`, openWidth, startSeconds };
 }
 
-/**
- * The times at which an endpoint lies: always, after ten honest minutes, or every other two
- * minutes.
- */
+/** When the answers are wrong: always, after ten minutes, or every other two minutes. */
 const times: readonly [string, (ms: number) => boolean][] = [
   ["always", () => true],
   ["always", () => true],
@@ -184,7 +177,7 @@ function replaced(value: unknown, [key, ...rest]: Path, change: (text: string) =
   return copy;
 }
 
-/** @param lie undefined for an honest endpoint */
+/** @param lie undefined for a correct endpoint */
 export function endpointOf(
   name: string,
   { chain }: World,
@@ -200,7 +193,7 @@ export function endpointOf(
     await scheduler.sleep(isSilent ? timeoutMs : neededMs + 5 + random() * 200);
     if (isSilent) throw timedOut();
     const answers = calls.map((call): Answer => {
-      // If the false endpoint refuses a transaction, the transaction does not reach the chain.
+      // A transaction that this endpoint refuses does not reach the chain.
       if (lied(call) && lie?.whole && lie.whole !== "silence") return lie.whole;
       const honestly = answer(chain, 0, call);
       if (!lie || !lied(call)) return honestly;

@@ -1,5 +1,5 @@
-// Tests provider faults: blocks with more logs than the provider returns, refused ranges of blocks,
-// and a wrong clock. Uses the real core and store with simulated time. No other faults occur.
+// Tests provider faults: blocks with more logs than the provider returns, refused block ranges, and
+// a wrong clock. Uses the real executor and database with simulated time.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -19,10 +19,7 @@ import { chainId, createWorld, endSeconds, tokens } from "./world.ts";
 const seeds = isLong ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
-/**
- * Returns how an endpoint that has a limit answers a call. The function can throw an error or take
- * long.
- */
+/** Returns the answer of an endpoint with a limit. It can throw an error or take long. */
 type Limit = (call: Call, honest: Answer, scheduler: Scheduler) => Answer | Promise<Answer>;
 
 const free: Limit = (_call, honest) => honest;
@@ -57,9 +54,9 @@ const tooSlow: Limit = async (call, honest, scheduler) => {
 type Flood = { atSeconds: readonly number[]; logs: number };
 
 /**
- * Runs a history in which each endpoint has its own limit.
- * @param startSeconds the time at which the executor starts; earlier payments are in blocks below
- *   the executor's first block
+ * Runs a simulation in which each endpoint has its own limit.
+ * @param startSeconds when the executor starts; earlier payments are in blocks below its first
+ *   block
  */
 async function historyOf(
   seed: number,
@@ -109,15 +106,15 @@ async function historyOf(
 const flood: Flood = { atSeconds: [300, 600, 1550, 1600, 1650, 1700], logs: 2100 };
 /**
  * The maximum number of additional blocks that payments wait because of the flood. If no endpoint
- * returns the logs of a block, the block takes three turns of nine seconds each. The flood contains
- * four such blocks within 200 s.
+ * returns the logs of a block, the executor needs three polls of nine seconds each. The flood
+ * contains four such blocks within 200 s.
  */
 const moreBlocksMax = 8;
 const quiet = new Map<number, number>();
 for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBlocksMax);
 
 /**
- * Makes the executor query logs by tokens. Queries by recipients would not return the flood of
+ * Makes the executor query logs by token. Queries by recipient would not return the flood of
  * payments to other addresses.
  */
 const byTokens = { recipientsMax: 0 };
@@ -148,7 +145,7 @@ describe("the executor continues after a block with more logs than a provider re
   });
 });
 
-/** Refuses all queries for logs. */
+/** Rejects all log queries. */
 const withoutLogs: Limit = (call, honest) =>
   isLogs(call) || call.method === "eth_getBlockReceipts" ? error("too many requests") : honest;
 
@@ -196,7 +193,7 @@ describe("executes payments although all endpoints except one refuse all logs", 
   }
 
   /**
-   * The maximum number of blocks until a balance read finds a payment. A scan of all records begins
+   * The maximum number of blocks until a payment is found by its balance. All balances are read
    * once a minute, and a block is mined every 12 s.
    */
   const scanBlocks = 60 / 12 + 2;
@@ -205,8 +202,7 @@ describe("executes payments although all endpoints except one refuse all logs", 
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
-      // Only logs show money in a token other than the intent's, or on a chain other than the
-      // intent's.
+      // Money in another token or on another chain can be found only in logs.
       assert.deepEqual(
         faults.filter((fault) => !fault.startsWith("missing")),
         [],
@@ -232,7 +228,7 @@ test("control: blocks become gaps if all endpoints refuse all logs", async () =>
   assert.ok(events.some(({ kind }) => kind === "gap"));
 });
 
-/** Returns a limit that reports each payment with the recipient of the previous payment. */
+/** Reports each payment with the recipient of the previous payment. */
 function misplaced(): Limit {
   let before: Hex | undefined;
   return (call, honest) => {
@@ -276,7 +272,7 @@ test("control: if all three endpoints are slow, payments wait more than two bloc
   assert.ok(more > 2, `${more} blocks more`);
 });
 
-/** For half a minute, reports timestamps that are 30 days ahead. */
+/** Reports timestamps that are 30 days in the future, for half a minute. */
 const ahead: Limit = (call, honest, scheduler) => {
   const isLying = scheduler.now() > 400_000 && scheduler.now() < 430_000;
   if (!isLying || !("result" in honest) || call.method !== "eth_getBlockByNumber") return honest;

@@ -1,4 +1,4 @@
-// Measures how long movable money waits after faults have stopped.
+// Measures how long money waits after faults have ended, although it could be moved.
 
 import type { Hex } from "executable-address";
 import type { Block } from "./chain-model.ts";
@@ -6,19 +6,19 @@ import { balanceOf, type VaultModel } from "./factory-model.ts";
 import { chainId, startSeconds, tokens, type World } from "./world.ts";
 
 /**
- * Returns the highest number of consecutive blocks after `afterSeconds` in which an address had
- * movable money.
+ * Returns the length of the longest run of blocks after `afterSeconds` in which an address had
+ * money that could be moved.
  */
 export const longestWait = (world: World, afterSeconds: number, tokensOf?: TokensOf): number =>
   Math.max(...waitsOf(world, afterSeconds, tokensOf).values());
 
-/** Returns the tokens to check for an address: all tokens, or only the intent's token. */
+/** The tokens to check at an address: all tokens, or only the intent's token. */
 type TokensOf = (vault: VaultModel) => readonly Hex[];
 
 /**
- * Returns the wait that {@link longestWait} measures for each address. The wait starts when the
- * address has a record. Measures each token separately, because one token can arrive in the same
- * block in which another token leaves.
+ * Returns the wait of {@link longestWait} for each address. The wait starts when the address has a
+ * record. Tokens are measured separately, because one token may arrive in the block in which
+ * another leaves.
  */
 export function waitsOf(
   { chain, vaults, knownAt }: World,
@@ -43,10 +43,7 @@ function longestOf(blocks: readonly Block[], vault: VaultModel, token: Hex): num
   return longest;
 }
 
-/**
- * Returns whether an execution could spend the token, or a recovery could return it, in the next
- * block.
- */
+/** Returns whether an execution or a recovery could move the token in the next block. */
 function isMovable({ state, timestamp }: Block, vault: VaultModel, token: Hex): boolean {
   const { address, amount, behaviour } = vault;
   const balance = balanceOf(state, token, address);

@@ -1,6 +1,6 @@
 // A control for the simulator: a simple executor that asks one endpoint, keeps its state in memory,
-// reads its nonce from the chain, and sends again if there is no receipt. This executor must fail
-// in histories of the kind that the real executor survives.
+// reads its nonce from the chain, and sends again if there is no receipt. It must fail in the
+// simulations that the real executor survives.
 
 import {
   encodeBalanceOf,
@@ -20,7 +20,7 @@ import { chainId, factory, sender, type World } from "./world.ts";
 const pollMs = 9000;
 const patienceMs = 40_000;
 
-/** @param crashRate the probability that a pass crashes and loses the memory */
+/** @param crashRate the probability of a crash per iteration of its loop */
 export function keepRunningNaively(
   world: World,
   rpc: Endpoint,
@@ -77,7 +77,7 @@ type Ask = (method: string, ...params: unknown[]) => Promise<unknown>;
 /**
  * Sends a transaction.
  *
- * @returns whether the endpoint reported success in time
+ * @returns whether the endpoint accepted it in time
  */
 async function send(data: Hex, ask: Ask, scheduler: Scheduler): Promise<boolean> {
   const nonce = Number(quantity(await ask("eth_getTransactionCount", sender, "latest")));

@@ -1,4 +1,4 @@
-// Answers JSON-RPC calls from the chain model, like an honest node.
+// Answers JSON-RPC calls from the chain model, like a correct node.
 
 import type { Hex } from "executable-address";
 import { transferTopic } from "executable-address/status";
@@ -37,7 +37,7 @@ export function answer(chain: ChainModel, lag: number, call: Call): Answer {
     return { result: resultOf(chain, blocks, call) };
   } catch (error) {
     if (error instanceof Revert) {
-      // A contract can choose any revert reason, and this contract imitates a provider's error.
+      // A contract can choose any revert reason. This one imitates a provider's error.
       const message = "execution reverted: 429 Too Many Requests, internal error, try again";
       return { error: { code: 3, message, data: error.data } };
     }
@@ -96,8 +96,8 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
 }
 
 /**
- * Finds a block by number or tag. The finalized block is a few blocks below the newest block that
- * has enough confirmations.
+ * Finds a block by number or tag. The block `finalized` is a few blocks below the newest block with
+ * enough confirmations.
  */
 function namedBlock({ setting }: ChainModel, blocks: readonly Block[], name: unknown) {
   if (name === "latest") return blocks.at(-1);
@@ -107,7 +107,7 @@ function namedBlock({ setting }: ChainModel, blocks: readonly Block[], name: unk
   return blocks[Number(name)];
 }
 
-/** Returns the priority fee, and the base fees of the newest block and the next block. */
+/** Returns the priority fee, and the base fees of the newest and the next block. */
 const feeHistoryOf = ({ number, baseFee }: Block) => ({
   oldestBlock: hex(number),
   baseFeePerGas: [hex(baseFee), hex(baseFee)],
@@ -115,10 +115,10 @@ const feeHistoryOf = ({ number, baseFee }: Block) => ({
   reward: [["0x2"]],
 });
 
-/** The oracle's address, which is the same on all chains with a data fee. */
+/** The fee oracle's address on all OP Stack chains. */
 export const dataFeeOracle: Hex = "0x420000000000000000000000000000000000000f";
 
-/** Returns the upper bound of the data fee, for the only size that the core requests. */
+/** Returns the upper bound on the data fee for the only size that the executor requests. */
 const boundOfDataFee = ({ rules }: ChainModel): Hex =>
   rules.weiPerByte === 0n ? "0x" : `0x${word(100_000n * rules.weiPerByte)}`;
 
@@ -153,7 +153,7 @@ function showBlock(block: Block, isFull: boolean) {
 
 type Filter = { fromBlock: Hex; toBlock: Hex | "latest"; topics?: [Hex, null?, Hex[]?] };
 
-/** @throws if the query has too many blocks or logs */
+/** @throws if the query has too many blocks or the result too many logs */
 function logsOf({ setting, rules }: ChainModel, blocks: readonly Block[], filter: Filter) {
   const { fromBlock, toBlock } = filter;
   const to = toBlock === "latest" ? blocks.length - 1 : Number(toBlock);
@@ -189,7 +189,7 @@ function balanceCall(block: Block, to: Hex, data: Hex): Hex {
   return `0x${word(balanceOf(block.state, to, owner))}`;
 }
 
-/** Answers like contracts/reading/Probe.sol. There is no native coin in this world. */
+/** Answers like contracts/reading/Probe.sol, but without native coin. */
 function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
   const holders = data.slice(probeData([]).length).match(/.{128}/g) ?? [];
   const holdings = holders.map((holder) => {
@@ -203,7 +203,7 @@ function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
 
 type Fields = { time: Hex; baseFeePerGas: Hex } | undefined;
 
-/** Runs a call on a copy of the newest state, in a block with the given time. */
+/** Runs a call on a copy of the newest state, in a block with the given timestamp. */
 function estimate(
   chain: ChainModel,
   head: Block,
@@ -228,7 +228,7 @@ type Simulated = {
   blockStateCalls: [{ calls: { to: Hex; input: Hex }[]; blockOverrides: Fields }];
 };
 
-/** Answers eth_simulateV1 for one call, which can succeed or fail. */
+/** Answers eth_simulateV1 for one call. */
 function run(chain: ChainModel, head: Block, call: { to: Hex; input: Hex }, fields: Fields) {
   try {
     const gasUsed = estimate(chain, head, { to: call.to, data: call.input }, fields);
@@ -272,7 +272,7 @@ function traceOf(blocks: readonly Block[], hash: Hex) {
   return { type: "CALL", gasUsed: hex(gasUsed), calls };
 }
 
-/** Falsifies a receipt: hides it, changes its status, or changes its block. */
+/** Makes a receipt wrong: hides it, or changes its status or its block. */
 export function falsified(answer: Answer, random: () => number): Answer {
   if (!("result" in answer) || answer.result === null) return answer;
   const receipt = answer.result as { status: Hex; logs: unknown[] };

@@ -1,5 +1,6 @@
-// Measures how much one false endpoint out of three costs, in wei and in blocks, by a comparison
-// with the same world without a false endpoint.
+// Measures the cost of an endpoint that returns wrong answers, next to two correct endpoints:
+// wasted wei, and additional blocks that payments wait. The same simulation without wrong answers
+// serves as a comparison.
 
 import type { Hex } from "executable-address";
 import { type Block, type ChainModel, paidFor } from "./chain-model.ts";
@@ -12,17 +13,17 @@ import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds, senders } from "./world.ts";
 
 /**
- * `wastedWei` is the cost of useless transactions, plus the part of other fees that exceeds the
- * suggestions of honest endpoints. `waits` contains the number of blocks that each address waited.
+ * `wastedWei` is the cost of useless transactions, plus overpaid fees of other transactions.
+ * `waits` contains the number of blocks that each address waited.
  */
 type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: string[] };
 
-/** The priority fee per gas that honest endpoints suggest, in wei. */
+/** The priority fee per gas that correct endpoints suggest, in wei. */
 const fairPriority = 2n;
 
 /**
- * Returns the wei that a block's transactions wasted: the cost of useless transactions, plus the
- * part of other fees that exceeds the suggestions of honest endpoints.
+ * Returns the wei wasted in a block: the cost of useless transactions, plus the part of other fees
+ * that exceeds the suggestion of correct endpoints.
  */
 function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
   let wasted = 0n;
@@ -33,8 +34,7 @@ function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: Ch
     const paying = items
       .map((item) => ({ ...item, vault: byTerms.get(item.terms)! }))
       .filter(({ name, vault: { address, expirationSeconds } }) => {
-        // An execution that is sent in time but mined too late can also occur with honest
-        // endpoints.
+        // Even with correct endpoints, an execution may be sent in time but mined too late.
         const isLate = name === "execute" && expirationSeconds < timestamp;
         return isLate || logged.has(wordOf(address));
       });
@@ -53,9 +53,9 @@ type PriceRequest = {
 };
 
 /**
- * Runs a history and returns its cost. The same seed always gives the same world, regardless of the
- * endpoints.
- * @param lie what one of the three endpoints lies about; the control asks only this endpoint
+ * Runs a simulation and returns its cost. The same seed always gives the same payments and blocks,
+ * regardless of the endpoints.
+ * @param lie the wrong answers of one of the three endpoints; the control asks only this endpoint
  * @param draw the seed for the endpoints' latencies and the executor's pauses
  */
 async function priceOfHistory(
@@ -89,19 +89,23 @@ async function priceOfHistory(
 }
 
 /**
- * The maximum number of additional blocks that a lie may cost. After this number of blocks, an
- * endpoint that is silent or refuses all calls is asked last.
+ * The maximum number of additional blocks that payments may wait because of the wrong answers.
+ * After this number of blocks, an endpoint that does not answer, or refuses all calls, is asked
+ * last.
  */
 const lieBlocksMax = 2;
 
 /**
- * The maximum number of honest histories to compare. The histories differ in the times at which the
- * executor reads from the endpoints. These times can decide whether an address is executed before
- * its intent expires, or is recovered some blocks later.
+ * The maximum number of simulations with correct endpoints to compare. They differ in when the
+ * executor reads from the endpoints, which can decide whether an address is executed before its
+ * intent expires, or recovered some blocks later.
  */
 const drawsMax = 12;
 
-/** Returns the costs that only the lie explains: wasted wei, longer waits, or a wrong ledger. */
+/**
+ * Returns the costs that only the wrong answers explain: wasted wei, longer waits, or wrong data in
+ * the database.
+ */
 export async function faultsOfLie(seed: number, isControl = false) {
   const lie = lieOf(seed);
   const lied = await priceOfHistory(seed, { world: lie, lie, isControl });
@@ -111,8 +115,8 @@ export async function faultsOfLie(seed: number, isControl = false) {
   const waitedMore = () =>
     Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
   const isDearer = () => lied.wastedWei > honestWei;
-  // Returns whether another comparison is needed. If the ledger is wrong, the lie has a cost in any
-  // case, so no comparison is needed.
+  // Returns whether another comparison is needed. If the database is wrong, no comparison can
+  // explain it.
   const isOpen = () => lied.faults.length === 0 && (waitedMore() > lieBlocksMax || isDearer());
   for (let draw = 0; draw === 0 || (draw < drawsMax && isOpen()); draw++) {
     const honest = await priceOfHistory(seed, { world: lie, draw });

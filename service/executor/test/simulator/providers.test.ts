@@ -1,5 +1,5 @@
-// Tests providers that have a fault for a whole history. Payments are still executed, and fees stay
-// at the price of the next block. The faults are injected below the real batches and rate limits.
+// Tests providers with a permanent fault. Payments are still executed, and fees are not higher than
+// necessary. The faults are injected into the transport, so batches and rate limits are real.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,9 +18,9 @@ import { createScheduler, type Random, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds } from "./world.ts";
 
-/** `index` is the position of the endpoint. */
+/** `index` is the endpoint's position in the list. */
 type Request = { ms: number; random: Random; index: number };
-/** A provider's answers to a call and to a whole request, if they differ from honest answers. */
+/** A provider's wrong answers to a call or to a whole request. */
 type Provider = {
   toCall?(call: Call, honest: Answer, request: Request): Answer;
   toRequest?(request: Request): Partial<Response> | undefined;
@@ -29,7 +29,7 @@ type Provider = {
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 const refused = (message: string, code = -32000): Answer => ({ error: { code, message } });
 
-/** Runs a history with two endpoints of the same kind, or with `count` endpoints. */
+/** Runs a simulation with `count` endpoints of the same provider. */
 async function historyWith(
   { toCall, toRequest }: Provider,
   { count: endpointCount = 2, ...options }: { isPlain?: boolean; count?: number } = {},
@@ -43,8 +43,7 @@ async function historyWith(
   const passesMs: number[] = [];
   const endpoints = Array.from({ length: endpointCount }, (_, index): Endpoint => {
     return simulatedEndpoint(`rpc${index}`, scheduler, async (calls) => {
-      // The first endpoint can still get repeated calls from the previous pass, so it does not mark
-      // the start of a pass.
+      // Not the first endpoint, because it may still receive repeated calls of the previous poll.
       if (index > 0) passBeganMs ??= scheduler.now();
       await scheduler.sleep(5 + random() * 100);
       const request = { ms: scheduler.now(), random, index };
@@ -169,8 +168,7 @@ describe("nine of ten passes take no half second longer if one of three endpoint
 
 test("the fee of a transaction that both endpoints call underpriced is not raised", async () => {
   let refusals = 0;
-  // With these options, no transaction becomes old enough to be replaced, and the base fee does not
-  // change.
+  // No transaction becomes old enough to be replaced, and the base fee does not change.
   const { faults, count } = await historyWith(
     {
       toCall(call, honest, { ms }) {
@@ -189,8 +187,8 @@ test("the fee of a transaction that both endpoints call underpriced is not raise
 
 describe("on a chain of empty blocks whose nodes demand a minimum price", () => {
   /**
-   * The minimum gas price that the nodes accept. This price is higher than the base fee of 10 and
-   * the first offer, but lower than the highest allowed offer of 10 + 20.
+   * The minimum gas price that the nodes accept. It is higher than the first offer, but lower than
+   * the highest allowed offer of 10 (base fee) + 20.
    */
   const minimum = 25n;
   const highest = "0x1388";
@@ -211,7 +209,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
   });
   /** The base fee stays 10. */
   const plain = { isPlain: true };
-  /** With this setting, no transaction becomes old enough to be replaced. */
+  /** No transaction becomes old enough to be replaced. */
   const patient = { stuckSeconds: 600 };
 
   test("payments need at most 5 more blocks if nodes demand a minimum gas price", async (t) => {

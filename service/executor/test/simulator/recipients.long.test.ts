@@ -1,5 +1,4 @@
-// Tests the two forms of a log query, by tokens and by recipients, on a chain that also has
-// payments between other addresses.
+// Tests log queries by token and by recipient, on a chain with payments between other addresses.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,14 +17,14 @@ const seeds = isLong ? [1, 2, 3, 4, 5, 6, 7, 8] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Filter = { fromBlock: Hex; toBlock: Hex; topics: [Hex, null?, Hex[]?] };
-/** Counts the log queries of each form. */
+/** The number of log queries of each form. */
 type QueryCounts = { byRecipients: number; byTokens: number };
 /** Changes an endpoint's answer to a log query. */
 type Logs = (filter: Filter, honest: Answer, world: World) => Answer | Promise<Answer>;
 type Given = { strangers?: number; tuning?: Partial<Tuning>; logs?: Logs; isLate?: boolean };
 
 /**
- * Runs a history with two endpoints.
+ * Runs a simulation with two endpoints.
  *
  * @param strangers the number of transfers to other addresses per 12 s
  */
@@ -34,8 +33,8 @@ async function historyOf(
   { strangers = 40, tuning = {}, logs = (_, honest) => honest, isLate = false }: Given,
 ) {
   const scheduler = createScheduler();
-  // The endpoints and the executor use a separate random stream, so that the world is the same with
-  // both forms.
+  // The endpoints and the executor use a separate random stream, so that payments and blocks are
+  // the same with both forms.
   const world = await createWorld(scheduler, seededRandom(seed), () => false, { isPlain: true });
   const random = seededRandom(seed + 1_000_000);
   const queries: QueryCounts = { byRecipients: 0, byTokens: 0 };
@@ -68,15 +67,15 @@ async function historyOf(
   keepRunning("a", world, endpoints, scheduler, random, safe, () => {}, tuning);
   await scheduler.run(endSeconds * 1000);
   const rows = await world.db.selectFrom("payments").selectAll().execute();
-  // Payments that are older than their record are ignored, because the executor finds them only if
-  // it reads their block again.
+  // A payment that is older than its record is ignored, because the executor finds it only if it
+  // reads its block again.
   const paid = rows
     .filter(({ address, block_number }) => {
       const since = startSeconds + (world.knownAt.get(toHex(address)) ?? 0);
       return world.chain.blocks[block_number]!.timestamp >= since;
     })
     .map((row) => `${toHex(row.address)} ${row.block_number} ${row.log_index}`);
-  // The balance check is ignored, because it does not count the payments to other addresses.
+  // Ignores the check of balances, which does not know the payments to other addresses.
   const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
   await world.close();
   return { faults, queries, paid: paid.sort() };
@@ -84,7 +83,7 @@ async function historyOf(
 
 /**
  * Removes all records. The returned function restores a record when the executor reads the logs of
- * a block that contains a payment to it.
+ * a block with a payment to it.
  */
 async function takeRecords({ db, chain }: World) {
   const rows = await db.selectFrom("records").selectAll().execute();

@@ -1,5 +1,5 @@
 // A scheduler in which time advances only while all tasks wait, so that a seed always gives the
-// same history.
+// same result.
 
 import { setImmediate as macrotask } from "node:timers/promises";
 
@@ -17,7 +17,7 @@ export function seededRandom(seed: number): Random {
 }
 
 export type Scheduler = {
-  /** Milliseconds since the world began. */
+  /** Milliseconds since the simulation began. */
   now(): number;
   sleep(ms: number): Promise<void>;
   at(ms: number, run: () => void): void;
@@ -38,7 +38,7 @@ export function createScheduler(): Scheduler {
     sleep: (ms) => new Promise((resolve) => at(clock + ms, resolve)),
     async run(untilMs) {
       for (;;) {
-        // After one macrotask, all tasks have run, except for tasks that wait for a time.
+        // After one macrotask, all tasks wait for a time.
         await macrotask();
         let next = 0;
         for (let i = 1; i < queue.length; i++) {

@@ -1,4 +1,4 @@
-// Simulates a whole history from a seed, with the real core and the real store.
+// Runs one simulation from a seed, with the real executor and a real database.
 
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
@@ -16,30 +16,34 @@ import { createWorld, endSeconds, overTimes, senders, stormSeconds } from "./wor
 export type History = {
   verdict: Verdict;
   events: { instance: string; event: ExecutorEvent }[];
-  /** The highest number of blocks that movable money waited after the end of the faults. */
+  /**
+   * The highest number of blocks that money waited after the faults ended, although it could be
+   * moved.
+   */
   waitBlocksMax: number;
   /** The longest time without a request to any endpoint. */
   silentSecondsMax: number;
 };
 
 export type Options = {
-  /** The number of intents that nodes simulate slowly. */
+  /** The number of intents whose simulation takes long. */
   hostile?: number;
   /**
-   * Whether slow simulations are isolated. In the control, which does not isolate them, simulations
-   * have no time limit, and a slow endpoint counts as unavailable.
+   * Whether slow simulations are isolated. If not (for comparison), simulations have no time limit,
+   * and a slow endpoint counts as unavailable.
    */
   isolates?: boolean;
   /** Whether all intents are expired. */
   isOver?: boolean;
   watch?(line: string): void;
-  /** The number of balance reads per pass, which is low so that a scan takes several steps. */
+  /**
+   * The number of balances that the executor reads at a time. It is low, so that a scan takes
+   * several steps.
+   */
   recordsPerPass?: number;
   /** The number of keys that pay gas. If there are two, each key sometimes refuses to sign. */
   keys?: number;
-  /**
-   * Whether some intents pay a tip, and executions use a different amount of gas than estimated.
-   */
+  /** Whether some intents pay a tip, and executions use more or less gas than estimated. */
   isTipped?: boolean;
 };
 
@@ -99,7 +103,7 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
 }
 
 /**
- * Returns an endpoint that stops answering for the rest of a pass if a simulation takes too long.
+ * Returns an endpoint that stops answering for the rest of a poll if a simulation takes too long.
  */
 function goneWhenSlow(rpc: Endpoint): Endpoint {
   let isSlow = false;
@@ -121,9 +125,7 @@ function goneWhenSlow(rpc: Endpoint): Endpoint {
   };
 }
 
-/**
- * Runs the same kind of world with the naive executor. Checks only the chain, and not the ledger.
- */
+/** Runs a simulation with the naive executor. Checks only the chain, and not the database. */
 export async function simulateNaively(seed: number): Promise<ReturnType<typeof judgeChain>> {
   const random = seededRandom(seed);
   const scheduler = createScheduler();

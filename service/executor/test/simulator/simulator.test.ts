@@ -6,11 +6,10 @@ import type { HistoryRequest } from "./histories-worker.ts";
 import { simulate } from "./simulate.ts";
 
 /**
- * `npm test` runs one seed of each kind. `npm run test:long` runs 1,000 seeds with a false
- * endpoint, 200 seeds of every other kind, and the seeds that failed before. SEEDS=m runs m seeds
- * of each kind, starting at SEED=n or 1. SEED=n without SEEDS repeats one history. A history takes
- * a third of a second. A history with a false endpoint is compared with one to twelve other
- * histories.
+ * `npm test` runs one seed of each kind. `npm run test:long` runs 1,000 seeds with wrong answers,
+ * 200 seeds of every other kind, and the seeds that failed before. SEEDS=m runs m seeds of each
+ * kind, starting at SEED=n or 1. SEED=n without SEEDS runs one seed. A simulation takes a third of
+ * a second. A simulation with wrong answers is compared with up to twelve others.
  */
 const { SEED, SEEDS } = process.env;
 const first = Number(SEED ?? 1);
@@ -21,7 +20,7 @@ const seedsOf = (short: number, long: number) => {
 const seeds = seedsOf(1, 200);
 const liars = seedsOf(1, 1000);
 
-/** The number of seeds per test. The runner prints a line after each test, which shows progress. */
+/** The number of seeds per test. A low number shows the progress. */
 const together = 50;
 const partsOf = (some: number[]) =>
   Array.from({ length: Math.ceil(some.length / together) }, (_, index) =>
@@ -73,8 +72,8 @@ describe("simulated executors miss and repeat nothing with tips and two unreliab
 });
 
 /**
- * The maximum number of blocks that money may wait, which is four minutes. Of 1,000 seeds, one took
- * 16 blocks, and all others took at most 8.
+ * The maximum number of blocks that money may wait: four minutes. With 1,000 seeds, the longest
+ * wait was 16 blocks once, and otherwise at most 8.
  */
 const blocksMax = 20;
 
@@ -102,7 +101,7 @@ describe(`hostile intents delay no money by more than ${blocksMax} blocks after 
 
 /**
  * The maximum number of blocks that late money may wait. Five minutes have 25 blocks on average, at
- * intervals from 6 to 18 s. None of 200 seeds took more than 27 blocks.
+ * intervals from 6 to 18 s. With 200 seeds, the longest wait was 27 blocks.
  */
 const lateBlocksMax = 40;
 

@@ -1,4 +1,4 @@
-// Checks the conditions that must be true at the end of every history.
+// Checks the conditions that must be true at the end of every simulation.
 
 import { type Hex, toHex } from "executable-address";
 import { judgeBooks } from "./books.ts";
@@ -6,21 +6,21 @@ import { nonceOf } from "./chain-model.ts";
 import { balanceOf } from "./factory-model.ts";
 import { senders, shop, tokens, type World } from "./world.ts";
 
-/** Lists with descriptions of faults. In a good history, all lists are empty. */
+/** Descriptions of faults. All lists should be empty. */
 export type Verdict = {
   /**
-   * Money that should have left a vault but did not, although the executor did not give up its job.
+   * Money that is still at an address, although the executor has not abandoned the address's job.
    */
   missing: string[];
   /** Work that the executor did twice. */
   duplicate: string[];
-  /** Work that is recorded but not on the chain, or on the chain but not recorded. */
+  /** Work that is only in the database, or only on the chain. */
   falselyDone: string[];
-  /** Token units that appeared from nowhere or disappeared. */
+  /** Token units that appeared or disappeared without a reason. */
   unbalanced: string[];
-  /** Nonces that are pending, or were assigned but not used. */
+  /** Nonces that are still pending, or were assigned but not used. */
   stuck: string[];
-  /** Gas or tips that differ between the ledger and the chain. */
+  /** Gas costs or tips that differ between the database and the chain. */
   misbooked: string[];
 };
 
@@ -28,24 +28,24 @@ export function faultsOf(verdict: Verdict): string[] {
   return Object.entries(verdict).flatMap(([kind, list]) => list.map((text) => `${kind}: ${text}`));
 }
 
-/** Checks only the chain and not the ledger, so that the naive control can be checked too. */
+/** Checks only the chain and not the database, which the naive executor does not have. */
 export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" | "unbalanced"> {
   const { chain, vaults } = world;
   const { state } = chain.blocks.at(-1)!;
-  // A heavy intent stays open and cannot run, so its money must still be there.
+  // A `heavy` intent stays open and never succeeds, so its money stays where it is.
   const ended = vaults.filter(({ behaviour }) => behaviour !== "heavy");
   const missing = ended.flatMap(({ address, behaviour }) =>
     tokens
       .filter((token) => balanceOf(state, token, address) > 0n)
       .map((token) => `${address} (${behaviour}) holds ${balanceOf(state, token, address)}`),
   );
-  // If a reorganization undoes a final transaction, the executor repeats its work. The old
-  // transaction may then be mined as well, which costs gas.
+  // If a reorganization removes a final transaction, the executor sends another. The old
+  // transaction may be mined as well, which costs gas.
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted
-        // It is not a fault if a pending recovery finds no money because a reorganization undid the
-        // payment.
+        // It is not a fault if a pending recovery finds no money because a reorganization has
+        // removed the payment.
         .filter((vault) => !chain.lost.has(vault))
         .filter((vault) => wasOurs(world, vault, block.number))
         .map((vault) => `nonce ${transaction.nonce} did ${vault} again`),
@@ -54,7 +54,7 @@ export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" 
   return { missing, duplicate, unbalanced: judgeBalance(world) };
 }
 
-/** Returns whether the executor closed the vault in the same or an earlier block. */
+/** Returns whether the executor closed the address in block `upTo` or earlier. */
 function wasOurs({ chain }: World, vault: Hex, upTo: number): boolean {
   const topic = `0x${vault.slice(2).padStart(64, "0")}`;
   const [executed] = chain.blocks
@@ -65,8 +65,8 @@ function wasOurs({ chain }: World, vault: Hex, upTo: number): boolean {
 }
 
 /**
- * Checks that each unit that entered a vault left by the vault's calls or to its recovery address,
- * or is still in the vault.
+ * Checks that each unit that an address received is still there, or was moved by its calls or to
+ * its recovery address.
  */
 function judgeBalance({ chain, vaults }: World): string[] {
   const { state } = chain.blocks.at(-1)!;

@@ -1,6 +1,6 @@
-// Additional features of a simulated world, about which endpoints can lie: a second key with a low
-// balance, tips, a data fee, small blocks, traces, and reorganizations. These features use a
-// separate random stream, so that the payments and the blocks for a seed are the same without them.
+// Additional features of a simulation: a second key with a low balance, tips, a data fee, small
+// blocks, traces, and reorganizations. They use a separate random stream, so that a seed gives the
+// same payments and blocks without them.
 
 import { type Hex, tipAddress } from "executable-address";
 import type { ChainSettings } from "../../pass.ts";
@@ -19,47 +19,40 @@ export type Width = {
   /** Whether executions use more or less gas on chain than estimated. */
   isUneven: boolean;
   /**
-   * The probability that a block undoes earlier blocks. Blocks that are final by depth are not
-   * undone.
+   * The probability of a reorganization per block. Blocks that are final by depth are not removed.
    */
   reorgRate: number;
   /** Whether all blocks have the same base fee. */
   isSteady: boolean;
-  /** Whether another user of the key uses a nonce. */
+  /** Whether somebody else who has the key uses a nonce. */
   isShared: boolean;
-  /**
-   * Payments arrive at multiples of this time, so that a block has several payments, which form
-   * batches.
-   */
+  /** Payments arrive at multiples of this time, so that several share a block and form batches. */
   paySeconds: number;
 };
 
-/** Gives one of the two tokens a price that is not a whole number of wei per base unit. */
+/** One of the two prices is not a whole number of wei per base unit. */
 export const toTipPrices = (tokens: readonly Hex[]): ChainSettings["tipPrices"] =>
   new Map([[tokens[0]!, { wei: 123_457n, decimals: 3 }]]);
 
-/**
- * Returns features with which some intents pay a tip, and executions use more or less gas than
- * estimated.
- */
+/** Returns a simulation with tips, and with executions that use more or less gas than estimated. */
 export const tippedWidth = (random: Random, keys: number): Width => ({
   ...{ random, keys, rules: plainRules, finality: "blocks" as const, reorgRate: 0 },
   ...{ isTipped: true, isUneven: true, isSteady: true, isShared: false, paySeconds: 0 },
 });
 
-/** The features that a world must have for a lie. */
+/** The features that a simulation must have so that an endpoint receives certain calls. */
 export type Needs = Partial<
   Record<"finality" | "traces" | "dataFee" | "poorKey" | "fewLogs", true>
 >;
 
-/** @param random the random stream, which the world continues to use */
+/** @param random the random stream, which the simulation continues to use */
 export function drawWidth(random: Random, keys: readonly Hex[], needs: Needs): Width {
   const is = (rate: number) => random() < rate;
   const finality = is(0.5) || needs.finality ? "finalized" : "blocks";
   const isTraced = is(0.5) || needs.traces === true;
   const weiPerByte = is(0.3) || needs.dataFee ? BigInt(1 + Math.floor(random() * 2000)) : 0n;
   const isPoor = is(0.25) || needs.poorKey === true;
-  // The balance is between 0 and the cost of some executions.
+  // A balance between 0 and the cost of some executions.
   const poorWei = is(0.4) ? 0n : BigInt(Math.floor(random() * 3e7));
   const isSmall = is(0.3);
   const gasLimit = isSmall ? BigInt(540_000 + Math.floor(random() * 100_000)) : 30_000_000n;
@@ -84,7 +77,7 @@ export function drawWidth(random: Random, keys: readonly Hex[], needs: Needs): W
 
 type Drawn = Pick<VaultModel, "gas" | "tip">;
 
-/** Draws the tip that an intent pays, and the gas that it uses on chain. */
+/** Chooses the tip that an intent pays, and the gas that it uses on chain. */
 export function drawIntent(width: Width | undefined, token: Hex, amount: bigint): Drawn {
   if (!width) return { gas: itemGas };
   const { random, isTipped, isUneven } = width;
@@ -96,7 +89,7 @@ export function drawIntent(width: Width | undefined, token: Hex, amount: bigint)
   };
 }
 
-/** Returns the call to the Tip contract, or no call if the intent pays no tip. */
+/** Returns the call to the Tip contract, or no call if there is no tip. */
 export const callsOf = ({ tip }: Drawn) =>
   tip
     ? [

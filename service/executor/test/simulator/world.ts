@@ -1,5 +1,5 @@
-// Creates the world for a seed: intents and their records, payments, blocks, reorgs, fee spikes,
-// and evictions.
+// Creates the simulated world for a seed: intents and their records, payments, blocks, reorgs, fee
+// spikes, and dropped transactions.
 
 import Database from "better-sqlite3";
 import { fromHex, type Hex, makeRecord } from "executable-address";
@@ -26,8 +26,8 @@ const otherChainId = 8;
 export const startSeconds = 1_800_000_000;
 
 /**
- * The time for which faults occur. The intents expire during this time. No faults occur afterwards,
- * so that all work can end.
+ * Faults occur during this time, in which all intents expire. Afterwards, there are no faults, so
+ * that all work can end.
  */
 export const stormSeconds = 1500;
 export const endSeconds = 3600;
@@ -36,12 +36,9 @@ export type World = {
   db: Kysely<Tables>;
   chain: ChainModel;
   vaults: VaultModel[];
-  /**
-   * The time at which an address got its record, in seconds; 0 if the address had a record from the
-   * start.
-   */
+  /** When each address got its record, in seconds since the start. */
   knownAt: ReadonlyMap<Hex, number>;
-  /** Settings of an executor in this world. */
+  /** Settings of the simulated executor. */
   settings?: Pick<Parts["chain"], "finality" | "tipPrices">;
   close(): Promise<void>;
 };
@@ -51,29 +48,27 @@ export type Crowd = { accounts: number; each: number; atSeconds: number };
 type WorldOptions = {
   /** The number of intents that nodes simulate slowly. */
   hostile?: number;
-  /**
-   * Additional accounts, each with `each` slow intents. All these intents are paid in one block.
-   */
+  /** Additional accounts, each with `each` slow intents, which are all paid in one block. */
   crowd?: Crowd;
   /**
-   * Whether the base fee is constant and there are no rivals and no failures on chain, so that each
-   * action has one price.
+   * Whether the base fee is constant, and there are neither other executors nor failures on chain,
+   * so that each action has a single price.
    */
   isPlain?: boolean;
   /** The average time between two blocks; 12 by default. */
   blockSeconds?: number;
-  /** Features in addition to the plain world. */
+  /** Additional features. */
   width?: Width;
   /**
-   * Whether there are only a few intents, which all expired before the world began. The world lasts
+   * Whether there are only a few intents, which all expired before the start. The simulation is
    * {@link overTimes} times as long. All payments are late, and the chain sleeps between them.
    */
   isOver?: boolean;
 };
 
 /**
- * If all intents are expired, the duration of the world and the share of late payments are
- * multiplied by this factor.
+ * If all intents are expired, the simulation is this number of times as long, with a higher share
+ * of late payments.
  */
 export const overTimes = 4;
 
@@ -92,8 +87,8 @@ export async function createWorld(
   for (let i = 0; i < hostile; i++) {
     vaults.push(newVault(random, vaults.length, heavy));
   }
-  // The additional accounts use a separate random stream, so that the rest of the world is the same
-  // without them.
+  // Additional accounts use a separate random stream, so that everything else is the same without
+  // them.
   const crowdRandom = seededRandom(1);
   const crowded = Array.from({ length: crowd ? crowd.accounts * crowd.each : 0 }, (_, i) =>
     newVault(crowdRandom, 1000 + i, heavy),
@@ -132,8 +127,8 @@ export async function createWorld(
 }
 
 /**
- * Opens a database in memory. Prepared statements are reused, because preparing them took a third
- * of a history's time.
+ * Opens a database in memory. Reuses prepared statements, because preparing them took a third of
+ * the time.
  */
 export function openMemory(): Kysely<Tables> {
   const database = new Database(":memory:");
@@ -147,17 +142,14 @@ export function openMemory(): Kysely<Tables> {
   return new Kysely<Tables>({ dialect });
 }
 
-/** An intent of this chain that is open for longer than the world lasts. */
+/** An intent of this chain that does not expire before the end. */
 const heavy = {
   behaviour: "heavy" as const,
   chainId,
   expirationSeconds: startSeconds + 86_400,
 };
 
-/**
- * If `isOver`, intents expire this number of seconds earlier, which is 5 to 30 minutes before the
- * world begins.
- */
+/** If `isOver`, intents expire this number of seconds earlier: 5 to 30 minutes before the start. */
 const overSeconds = 2100;
 
 type Given = Partial<Pick<VaultModel, "behaviour" | "chainId" | "expirationSeconds">>;
@@ -242,8 +234,8 @@ const recordOf = (vault: VaultModel, accountId: string, createdAtMs: number) => 
 });
 
 /**
- * Creates the record before the world begins, or shortly before or after the payment. One of four
- * accounts creates the record, at a server whose clock is wrong by up to half a minute.
+ * Creates the record before the start, or shortly before or after the payment, for one of four
+ * accounts and on a server whose clock is wrong by up to half a minute.
  * @returns the time of creation in seconds
  */
 async function scheduleCreate(
@@ -265,8 +257,8 @@ async function scheduleCreate(
 }
 
 /**
- * Pays the full amount early or late, so that the executor starts to work on some hostile intents
- * after the faults.
+ * Pays the full amount early or late, so that the executor handles some hostile intents only after
+ * the faults.
  */
 function payHostile(
   chain: ChainModel,
@@ -281,8 +273,8 @@ function payHostile(
 }
 
 /**
- * Schedules the payments to an address: the exact amount, more, less, two parts, a late payment,
- * two payments, a payment in the wrong token, or none.
+ * Schedules payments to an address: the exact amount, more, less, two parts, a late payment, two
+ * payments, a payment in another token, or none.
  * @returns the time of the first payment in seconds
  */
 function schedulePayments(
@@ -310,8 +302,8 @@ function schedulePayments(
     pay(when + random() * 200, vault.amount - vault.amount / 2n);
   }
   if (random() < 0.2 * times) pay(when + 300 + random() * 1500, vault.amount);
-  // A payment in another token arrives later, because the balance read for a new record reads only
-  // the intent's token.
+  // Arrives later, because for a new record, the executor reads only the balance of the intent's
+  // token.
   if (random() < 0.15)
     pay(
       when + 300,
@@ -324,7 +316,7 @@ function schedulePayments(
   return when * times;
 }
 
-/** Does the observer's work: clears due watches after their block was mined. */
+/** Does the observer's work: marks addresses as observed after their block was mined. */
 function scheduleObserver({ db, chain }: Pick<World, "db" | "chain">, scheduler: Scheduler): void {
   const observe = async () => {
     await db
