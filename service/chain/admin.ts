@@ -22,7 +22,7 @@ export const chainCommands = [
             const rpc = openChainRpc([url]);
             const verdict = await checkChain(chain, rpc, factory);
             const lacks = verdict.kind === "right" ? { lacks: await missingPeriphery(rpc) } : {};
-            // The whole URL may contain a key.
+            // Only the host is printed, because the rest of the URL may contain a key.
             const { chainId, name } = chain;
             return {
               chainId,

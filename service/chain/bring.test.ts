@@ -1,5 +1,5 @@
-// Tests the command that prepares a chain. The chains have all, some, or none of the contracts, or
-// lack the required fork.
+// Tests the command that deploys the missing contracts. The test chains have all, some, or none of
+// the contracts, or lack the required hard fork.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { bring, readBringKey } from "./bring.ts";
 import { missingPeriphery } from "./check.ts";
 import { openChainRpc } from "./rpc/chain-rpc.ts";
 
-/** The key of anvil's first account, which is public. */
+/** Public: the first key in anvil's default configuration. */
 const key: Hex = anvilKeys[0];
 const bare = "--disable-default-create2-deployer";
 const chain = await startAnvil({ args: [bare] });

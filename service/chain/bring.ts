@@ -1,4 +1,4 @@
-// Prepares a chain: estimates the cost of the missing contracts and deploys them. These are the
+// Deploys the contracts that are missing on a chain, and estimates the cost. The contracts are the
 // deterministic deployer, the factory, and the periphery contracts.
 
 import { readFileSync } from "node:fs";
@@ -41,8 +41,8 @@ type Periphery = Record<keyof typeof periphery, Deployment>;
 type Deployment = { address: string; was: "there" | "brought" };
 
 /**
- * Deploys the missing contracts from the account of the key, which pays for the gas. Calls
- * `readKey` only if a contract is missing. Is idempotent.
+ * Deploys the missing contracts. The key's account pays for the gas. Calls `readKey` only if a
+ * contract is missing. The call is idempotent.
  *
  * @throws an error that describes the problem with the chain, the key, or the RPC, without secrets
  */
@@ -82,13 +82,12 @@ export const transportOf = (request: ChainRpc["request"]): Transport =>
     { retryCount: 0 },
   );
 
-/** Opens a client that only reads. */
 export const openReader = (request: ChainRpc["request"]): Client =>
   createClient({ transport: transportOf(request) });
 
 /**
  * Deploys the missing contracts through the client that `open` returns. Calls `open` only if a
- * contract is missing. Checks the code of each contract after its deployment.
+ * contract is missing. Checks each contract's code after it is deployed.
  *
  * @throws the same errors as {@link bring}
  */
@@ -131,15 +130,15 @@ export async function bringThrough(
 }
 
 /**
- * A transaction of the deployment was not sent or not mined, or its effect is not visible. The
- * message contains no secret.
+ * A deployment transaction was not sent or not mined, or it had no effect. The message contains no
+ * secret.
  */
 export class StepError extends Error {
   override name = "StepError";
 }
 
 /**
- * Returns an error that is safe to show. The message of a viem error may contain a URL with a key.
+ * Returns an error that is safe to print. The message of a viem error may contain a URL with a key.
  */
 export function plainError(error: unknown): unknown {
   if (!(error instanceof BaseError)) return error;
@@ -170,7 +169,7 @@ const found = (address: string, wasThere: boolean): Deployment => ({
   was: wasThere ? "there" : "brought",
 });
 
-/** @throws if the key is missing or invalid; the error shows only the key's length */
+/** @throws if the key is missing or invalid; the message contains only the key's length */
 export function readBringKey(file: string | undefined): Hex {
   const [text, from] = file
     ? [readFileSync(file, "utf8").trim(), `the file ${file}`]
@@ -187,16 +186,16 @@ export function readBringKey(file: string | undefined): Hex {
   throw new Error(`${from}: expected ${wanted}, found ${text.length} characters`);
 }
 
-/** A transaction to send, with the `gas` that it uses and the `wei` that it transfers. */
+/** A transaction to send. It uses `gas` and transfers `wei`. */
 export type EstimatedStep = { name: string; gas: bigint; wei: bigint; data: Hex };
 
 const noSalt: Hex = `0x${"00".repeat(32)}`;
 
 /**
- * Estimates the transactions with which the account `from` can deploy the missing contracts.
- * Returns an empty list if no contract is missing.
+ * Estimates the transactions that the account `from` needs to deploy the missing contracts. Returns
+ * an empty list if no contract is missing.
  *
- * @throws an error whose message says why the chain cannot be prepared
+ * @throws an error whose message says why the contracts cannot be deployed
  */
 export async function estimateBring(
   reader: Client,
@@ -222,8 +221,9 @@ export async function estimateBring(
     const data = concat([salt, creationCode]);
     const gas = await estimateGas(reader, {
       ...{ account: from, to: address, data, prepare: false },
-      // The factory's constructor requires an address with leading zeros, so only a creation by
-      // this deployer succeeds. If the deployer is missing, the estimate assumes its code.
+      // The factory's constructor requires an address with leading zeros, so the factory can be
+      // created only by this deployer. If the deployer is not on the chain yet, the estimate
+      // pretends that it is.
       ...(deployerCode ? {} : { stateOverride: [{ address, code }] }),
     }).catch((error: BaseError) => {
       const reason = error.details || error.shortMessage;

@@ -1,5 +1,5 @@
-// Reads the file of the chains that this service knows: their tokens (spec/service.md §2.4) and
-// their endpoints.
+// Reads the chains file, which lists the tokens (spec/service.md §2.4) and the endpoints of each
+// chain.
 //
 // We ship service/chains.json, and docs/self-hosting.md describes how it was verified. At startup,
 // check.ts compares each entry with the chain.
@@ -21,7 +21,7 @@ const httpUrl = z.url({ protocol: /^https?$/ });
 const wsUrl = z.url({ protocol: /^wss?$/ });
 const wei = z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of wei");
 
-/** The number of confirmations on a chain whose entry does not set one. */
+/** The default for a chain whose entry sets no number of confirmations. */
 export const confirmationsDefault = 12;
 
 const tokenSchema = z.strictObject({
@@ -29,8 +29,8 @@ const tokenSchema = z.strictObject({
   address,
   decimals: z.int().min(0).max(36),
   /**
-   * The executor returns late money or surplus only from this amount on, in base units. A smaller
-   * amount is worth less than the cost of its return.
+   * The minimum amount of late money or surplus that the executor sends back, in base units.
+   * Sending back less would cost more than it is worth.
    */
   recoverMin: z
     .string()
@@ -38,18 +38,19 @@ const tokenSchema = z.strictObject({
     .optional(),
 });
 
-/** A token that payers confuse with a listed token. Intents cannot request a look-alike. */
+/**
+ * A token that payers confuse with a listed token (a look-alike). No new address can request it.
+ */
 const lookalikeSchema = z.strictObject({
   symbol: z.string().min(1).max(20),
-  /** The usual name, such as "Bridged USDC". */
   name: z.string().min(1).max(40),
   address,
   decimals: z.int().min(0).max(36),
-  /** The symbol of the listed token that payers confuse with this token. */
+  /** The symbol of the listed token that payers mean. */
   looksLike: z.string(),
   /**
-   * The executor ignores transfers of less than this amount, in base units. A smaller amount is
-   * worth less than the cost of its return.
+   * The executor ignores smaller transfers, in base units. Sending them back would cost more than
+   * they are worth.
    */
   recoverMin: z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of base units"),
 });
@@ -57,58 +58,59 @@ const lookalikeSchema = z.strictObject({
 const chainSchema = z.strictObject({
   chainId: z.int().positive(),
   name: z.string().min(1).max(40),
-  /** Tried in order: the second endpoint is called if the first fails. */
+  /** The second endpoint is called if the first fails, and so on. */
   rpcUrls: z.array(httpUrl).min(1),
   /**
-   * If set, transactions are sent to these endpoints, such as private relays, and not to `rpcUrls`.
+   * If set, transactions are sent only to these endpoints, for example private relays, and not to
+   * `rpcUrls`.
    */
   sendUrls: z.array(httpUrl).max(8).default([]),
   /**
-   * If a transaction is not mined after this number of blocks, it is also sent to `rpcUrls`. If
-   * this field is absent, transactions are never sent to `rpcUrls`.
+   * A transaction that is not mined after this number of blocks is also sent to `rpcUrls`. If the
+   * field is absent, transactions are never sent to `rpcUrls`.
    */
   sendFallbackBlocks: z.int().min(1).max(10_000).optional(),
-  /** The maximum number of calls per second, by URL of `rpcUrls` or `sendUrls`. */
+  /** The maximum number of calls per second, by URL. The URL must be in `rpcUrls` or `sendUrls`. */
   callsPerSecond: z.record(httpUrl, z.int().min(1).max(100_000)).optional(),
   /**
-   * WebSockets that announce new blocks. An announcement ends the executor's wait, and the executor
-   * then reads the block over HTTP.
+   * WebSockets that announce new blocks. After an announcement, the executor stops waiting and
+   * reads the block over HTTP.
    */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
-  /** The public RPC URL and the coin's symbol for a wallet that does not know the chain. */
+  /** For wallets that do not know the chain: the public RPC URL, and the coin's symbol. */
   wallet: z.strictObject({ rpcUrl: httpUrl, coin: z.string().min(1).max(11) }).optional(),
   tokens: z.array(tokenSchema).min(1),
   /**
-   * The executor returns look-alikes in the same way as surplus. It reads additional logs for each
-   * look-alike in this list.
+   * Look-alikes that the executor sends back, in the same way as surplus. For each entry, it reads
+   * additional logs.
    */
   lookalikes: z.array(lookalikeSchema).max(32).default([]),
-  /** The number of blocks that must follow an execution or a recovery before it counts as final. */
+  /** The number of later blocks after which an execution or a recovery is final. */
   confirmations: z.int().min(0).max(10_000).default(confirmationsDefault),
   /**
-   * `finalized`: a block is final if endpoints report it as finalized. If the endpoints do not
-   * support that tag, the executor counts confirmations. `blocks`: the executor always counts
+   * `finalized`: a block is final if the endpoints report it as finalized. If they do not support
+   * that tag, the executor counts confirmations. `blocks`: the executor always counts
    * confirmations.
    */
   finality: z.enum(["finalized", "blocks"]).default("finalized"),
   /**
-   * The number of blocks that must follow a payment before the executor acts on it. Zero is safe,
-   * because the contract checks the balance: if a reorganization undoes the payment, the execution
-   * reverts, and only the executor's gas is lost.
+   * The number of later blocks that the executor waits for before it acts on a payment. Zero is
+   * safe, because the contract checks the balance. If a reorganization removes the payment, the
+   * execution reverts, and only the executor's gas is lost.
    */
   paymentConfirmations: z.int().min(0).max(10_000).default(0),
   /**
-   * The value of one whole token, in wei of the native coin, by token symbol. The executor accepts
-   * tips in these tokens. It does not return late money or surplus whose value is less than the
-   * cost of the return.
+   * The price of one whole token, in wei of the native coin, by token symbol. The executor accepts
+   * tips in these tokens. With the price, it also skips returns that would cost more than the
+   * returned amount is worth.
    */
   tipPrices: z.record(z.string(), wei).optional(),
   /** The maximum fee per gas, in wei. The executor waits while the fee is higher. */
   maxFeePerGas: wei.optional(),
   /**
    * The maximum priority fee per gas, in wei; 3 gwei by default. If twice the base fee is higher,
-   * that is the maximum instead. Set this field only for chains that require more.
+   * twice the base fee is the maximum. Set this field only for chains that require more.
    */
   maxPriorityFeePerGas: wei.optional(),
 });
@@ -118,9 +120,9 @@ export type Lookalike = z.output<typeof lookalikeSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**
- * Known chains on which CREATE2 derives other addresses than on Ethereum, so nobody could move a
- * payment. Unknown chains of this kind are not listed either, because the startup check finds no
- * code at the factory's address.
+ * Chains on which CREATE2 derives other addresses than on Ethereum, so that payments to an address
+ * could never be moved. The startup check also refuses unknown chains of this kind, because it
+ * finds no factory there.
  */
 const refusedChains = new Map([
   [324, "zkSync Era"],
@@ -143,14 +145,14 @@ const refusedChains = new Map([
   [3448148188, "Tron Nile"],
 ]);
 
-/** The file is invalid. The message is a sentence for the operator. */
+/** The chains file is invalid. The message is written for the operator. */
 export class ChainsError extends Error {
   override name = "ChainsError";
 }
 
 /**
  * @param file JSON: an array of chains
- * @throws {ChainsError} with every fault and its path
+ * @throws {ChainsError} that lists every problem with its path
  */
 export function readChains(file: string): Chain[] {
   let value: unknown;
@@ -162,7 +164,7 @@ export function readChains(file: string): Chain[] {
   return parseChains(value, file);
 }
 
-/** @param source the name of the value in errors */
+/** @param source where the value comes from, for error messages */
 export function parseChains(value: unknown, source: string): Chain[] {
   const parsed = z.array(chainSchema).min(1).safeParse(value);
   if (!parsed.success) {
@@ -193,7 +195,7 @@ export function parseChains(value: unknown, source: string): Chain[] {
     const urls = new Set([...chain.rpcUrls, ...chain.sendUrls]);
     const unused = Object.keys(chain.callsPerSecond ?? {}).find((url) => !urls.has(url));
     if (unused !== undefined) {
-      // The whole URL may contain a key.
+      // Only the host is shown, because the rest of the URL may contain a key.
       throw new ChainsError(
         `${source}: callsPerSecond of chain ${chainId} has a limit for a URL on ` +
           `${new URL(unused).host}; expected only URLs from rpcUrls and sendUrls`,

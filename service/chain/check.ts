@@ -1,5 +1,5 @@
-// Checks that a chain matches the operator's file: its ID, the factory's code, and each token's
-// decimals. Also checks that the chain supports the instructions that the factory needs.
+// Compares a chain with the operator's file: its ID, the factory's code, and each token's decimals.
+// Also checks that the chain supports the EVM instructions that the factory needs.
 
 import type { Hex } from "executable-address";
 import { periphery } from "executable-address-contracts";
@@ -11,7 +11,7 @@ import { CallRefused, hexData, quantity } from "./rpc/json-rpc.ts";
 
 export type Verdict =
   | { kind: "right" }
-  /** The chain contradicts the file. Each fault is a sentence. */
+  /** The chain does not match the file. */
   | { kind: "wrong"; faults: string[] }
   /**
    * No endpoint responded, so the result is unknown. `reason` names no URL, because URLs can
@@ -48,19 +48,19 @@ export async function checkChain(
 const wrong = (faults: string[]): Verdict => ({ kind: "wrong", faults });
 
 /**
- * Returns a fault if the chain does not support the instruction MCOPY (EIP-5656, Cancun). Without
- * MCOPY, the factory cannot be deployed. If the factory's code existed on the chain anyway,
- * executions would succeed and recoveries would fail.
+ * Returns an error message if the chain does not support the instruction MCOPY (EIP-5656, Cancun).
+ * Without MCOPY, the factory cannot be deployed. On a chain that has the factory's code but no
+ * MCOPY, executions would succeed and recoveries would fail.
  */
 export async function forkFault(rpc: ChainRpc): Promise<string | undefined> {
-  // If the node cannot run even trivial creation code, the result for MCOPY means nothing.
+  // If the node cannot run even trivial code, its answer for MCOPY is meaningless.
   if ((await runs(rpc, copyNothing)) || !(await runs(rpc, doNothing))) return undefined;
   return "the chain does not support MCOPY (EIP-5656), which Ethereum's Cancun fork added";
 }
 
 /**
- * `copyNothing` is creation code that uses MCOPY: PUSH0 three times, MCOPY. `doNothing` is creation
- * code that every fork can run: PUSH1 0, POP.
+ * Init code. `copyNothing` runs MCOPY (PUSH0 PUSH0 PUSH0 MCOPY). `doNothing` runs on every fork
+ * (PUSH1 0 POP).
  */
 const [copyNothing, doNothing] = ["0x5f5f5f5e", "0x600050"] as const;
 
@@ -86,8 +86,8 @@ async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | u
 export const peripheryNames = Object.keys(periphery) as (keyof typeof periphery)[];
 
 /**
- * Returns the periphery contracts that are missing on the chain. Only intents that call periphery
- * contracts need them.
+ * Returns the periphery contracts that are missing on the chain. Only intents that call them need
+ * them.
  */
 export async function missingPeriphery(rpc: ChainRpc): Promise<(keyof typeof periphery)[]> {
   const isThere = await Promise.all(

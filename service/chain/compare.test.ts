@@ -4,10 +4,7 @@ import type { AddressInfo } from "node:net";
 import { after, describe, test } from "node:test";
 import { compareEndpoints } from "./compare.ts";
 
-/**
- * Starts a node whose newest block has the number `head`. Its block hashes repeat the byte `byte`.
- * Without `hasFinalized`, the node does not support the finalized tag.
- */
+/** Starts a node at block `head`. All bytes of its block hashes are `byte`. */
 async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<string> {
   const block = (tag: string) => {
     const number = tag === "latest" ? head : tag === "finalized" ? head - 64 : Number(tag);

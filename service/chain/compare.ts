@@ -1,7 +1,6 @@
-// Compares a chain's endpoints for an operator. Makes the calls that the executor relies on, at a
-// block that all endpoints have. For each endpoint, the result shows its newest block, the methods
-// for which its answer differs from a quorum's answer, the methods that it refuses, its limits, and
-// its optional features.
+// Compares the endpoints of a chain, for the operator. Calls the methods that the executor relies
+// on, at a block that every endpoint has. Reports wrong answers, refused methods, limits, and
+// optional features of each endpoint.
 
 import type { Hex } from "executable-address";
 import { toQuantity, transferTopic } from "executable-address/status";
@@ -18,11 +17,10 @@ import {
 import { agreed, comparableText, readAnswers } from "./rpc/view.ts";
 
 /**
- * `finalizedBlock` is null if the endpoint does not support the tag. `differsOn` contains the
- * methods for which the endpoint's answer differs from a quorum's answer. `refuses` contains each
- * refused method, followed by the error's message. `logBlocks` is the largest tested range of
- * blocks for which the endpoint returned logs in one query. `callsPerSecond` is null if the limit
- * is unknown.
+ * `finalizedBlock` is null if the endpoint does not support the tag. `differsOn` lists the methods
+ * for which a quorum of endpoints gave another answer. `refuses` lists the refused methods, each
+ * followed by the error message. `logBlocks` is the largest tested number of blocks for which the
+ * endpoint returned logs in one query. `callsPerSecond` is null if the limit is unknown.
  */
 type Comparison = {
   headBlock: number | null;
@@ -41,15 +39,15 @@ type Compared = EndpointChain & {
 
 const timeoutMs = 10_000;
 /**
- * Endpoints are compared at the block that is this number of blocks below the lowest head, so that
- * every endpoint has the block.
+ * Endpoints are compared at a block that is this far below the lowest head, so that every endpoint
+ * has it.
  */
 const depth = 5;
 
 /**
  * Returns one result per URL, in order.
  *
- * @param factory the contract whose data is compared
+ * @param factory the contract to read
  */
 export async function compareEndpoints(
   { rpcUrls: urls, tokens, ...chain }: Compared,
@@ -89,8 +87,8 @@ export async function compareEndpoints(
     headBlock: blocks[index]?.number ?? null,
     finalizedBlock: blockIn(answers, 1)?.number ?? null,
     answeredMs: answers ? answeredMs : null,
-    // If there are only two endpoints and they contradict each other, nobody knows which one is
-    // wrong, so both are listed.
+    // If two endpoints contradict each other and there is no third, either could be wrong, so both
+    // are listed.
     differsOn: agreements.flatMap(({ method, texts, places }) =>
       texts[index] !== undefined && !places?.includes(index) ? [method] : [],
     ),
@@ -106,8 +104,8 @@ export async function compareEndpoints(
 }
 
 /**
- * The methods that read the factory's state. A node may have only the newest state, for example
- * after a restart, so an error of these methods does not count as a refusal.
+ * Methods that read the factory's state. A node may have only the newest state, for example after a
+ * restart. So an error from one of these methods does not count as a refusal.
  */
 const ofFactory = ["eth_getCode", "eth_getBalance", "eth_getTransactionCount"];
 const ofState = new Set([...ofFactory, "eth_call"]);
@@ -129,13 +127,13 @@ function callsAt(number: number, factory: Hex, tokens: Compared["tokens"]): Call
   ];
 }
 
-/**
- * The tested ranges. Some public endpoints allow only 10 blocks per query, and others allow
- * thousands.
- */
+/** Some public endpoints allow only 10 blocks per query, and others allow thousands. */
 const logBlocksTried = [2000, 500, 100, 10, 1];
 
-/** Returns the longest tested range whose logs the endpoint returned, or null if there is none. */
+/**
+ * Returns the longest range of {@link logBlocksTried} for which the endpoint returned logs, or
+ * null.
+ */
 async function readLogBlocks(
   endpoint: Endpoint,
   to: number,
@@ -154,10 +152,7 @@ async function readLogBlocks(
   return null;
 }
 
-/**
- * Converts an answer to text that is the same for equal answers. The text contains only the fields
- * that the service uses.
- */
+/** Returns equal texts for equal answers. Ignores fields that the service does not use. */
 function comparable(method: string, answer: Answer): string | undefined {
   if (method !== "eth_getLogs" || !("result" in answer)) return comparableText(method, answer);
   try {
@@ -170,29 +165,25 @@ function comparable(method: string, answer: Answer): string | undefined {
 const blockIn = (answers: Answer[] | undefined, place: number): Block | undefined =>
   readAnswers([answers], place, blockOf)[0];
 
-/**
- * Optional features, which some nodes do not support. The service needs them for proofs, past
- * statuses, and simulations.
- */
+/** Optional features. The service needs them for proofs, past statuses, and simulations. */
 type Abilities = {
   /**
-   * The greatest tested number of blocks below the head at which the endpoint returned state, or
-   * null if it returned none.
+   * The age, in blocks, of the oldest tested state that the endpoint returned, or null if it
+   * returned none.
    */
   archiveBlocks: number | null;
-  /** Whether the endpoint answers `eth_getProof`. */
   proves: boolean;
-  /** Whether the endpoint runs `eth_call` on state that the caller overrides. */
+  /** Whether the endpoint supports state overrides in `eth_call`. */
   overrides: boolean;
 };
 
 /**
- * The tested numbers of blocks below the head. A node without an archive stores the state of only
- * 128 blocks or of about a day.
+ * In blocks below the head. A node that is not an archive keeps the state of only 128 blocks, or of
+ * about a day.
  */
 const depthsTried = [1_000_000, 100_000, 10_000, 1_000, 100];
 
-/** Code that returns 1 as a word: PUSH1 1, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN. */
+/** Bytecode that returns 1: PUSH1 1 PUSH0 MSTORE PUSH1 32 PUSH0 RETURN. */
 const returnsOne: Hex = "0x60015f5260205ff3";
 const nobody: Hex = "0x00000000000000000000000000000000005eed01";
 

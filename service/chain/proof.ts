@@ -1,6 +1,6 @@
-// Proves addresses of one chain for many requests. Requests for the same address and block share
-// one proof. Only a few proofs are made simultaneously, because a proof can require all receipts of
-// a block.
+// Makes proofs for the addresses of one chain. Requests for the same address and block share one
+// proof. Only a few proofs are made simultaneously, because a proof can require all receipts of a
+// block.
 
 import { type AddressRecord, type Hex, type Keccak, makeRecord } from "executable-address";
 import {
@@ -25,25 +25,22 @@ import { openGate } from "../flow/wait.ts";
 import type { ChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused, ChainUnavailable } from "./rpc/json-rpc.ts";
 
-/** A block of the chain: a JSON-RPC tag or a number. */
+/** A JSON-RPC block tag or a block number. */
 export type ProofBlock = "latest" | "finalized" | number;
 
 /**
- * @throws {ProofError} `unproved` if the node returns no valid proof
+ * @throws {ProofError} with the code `unproved` if the node returns no valid proof
  * @throws {ChainUnavailable} if the chain cannot be read
  */
 export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<ServedProof>;
 
 /**
- * A proof and the proved payments. `paymentsOmitted` is the number of reported transactions that
- * pay the address but are not included.
+ * A proof and the payments that it proves. `paymentsOmitted` is the number of paying transactions
+ * that the node reported but that are not included.
  */
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
-/**
- * The maximum number of cached proofs. A proof can be up to 300 kB. An evicted proof is made again
- * when it is requested.
- */
+/** A proof can be up to 300 kB. If a proof is evicted, it is made again on the next request. */
 const answersMax = 250;
 const runningMax = 4;
 
@@ -91,7 +88,7 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   };
 
   /**
-   * Finds payments and caches them, so that ten thousand small payments are not read again at each
+   * Finds payments, and caches them so that ten thousand small payments are not read again at each
    * block.
    */
   async function whoPaid(record: AddressRecord, block: AgreedBlock, options: GatherOptions) {
@@ -103,7 +100,7 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   }
 }
 
-/** Converts `rpc` to the form in which the library calls a node. */
+/** Adapts `rpc` to the interface that the library expects. */
 export function libraryRpc(rpc: Pick<ChainRpc, "request">): Rpc {
   return async (method, params) => {
     try {
@@ -116,8 +113,8 @@ export function libraryRpc(rpc: Pick<ChainRpc, "request">): Rpc {
 }
 
 /**
- * Finds a ChainUnavailable error in `error` and its causes. If there is one, the chain could not be
- * read, which says nothing about the proof.
+ * Returns the ChainUnavailable error among `error` and its causes. With such an error, the chain
+ * could not be read, and the proof may be valid.
  */
 function chainFault(error: unknown): ChainUnavailable | undefined {
   for (let each = error; each instanceof Error; each = each.cause) {

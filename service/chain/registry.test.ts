@@ -1,4 +1,5 @@
-// Tests the checks of chains at startup, with a real local chain and silent RPC endpoints.
+// Tests the startup check of chains, with a real local chain and with RPC endpoints that do not
+// respond.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -25,8 +26,7 @@ before(async () => {
   const hash = await wallet.deployContract({ ...demoToken, args: ["Demo", "DEMO", 6] });
   const receipt = await wallet.waitForTransactionReceipt({ hash });
   token = receipt.contractAddress!;
-  // The token's code is used as the factory's code. The check only compares its hash with the
-  // configured hash.
+  // The factory in this test is the token. The check compares only the hash of its code.
   codeHash = keccak256((await wallet.getCode({ address: token }))!);
 });
 after(() => Promise.all([anvil.stop(), shanghai.stop()]));

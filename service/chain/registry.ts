@@ -1,8 +1,7 @@
-// Decides which chains are listed: every known chain, except chains that contradict the file.
+// Decides which chains are listed: every configured chain that matches the chains file.
 //
-// A chain whose endpoint does not answer remains listed. An address is derived without the chain,
-// so addresses can be created even if an endpoint is down. The registry calls the endpoint again
-// until it answers.
+// A chain also remains listed if its endpoint does not answer. Addresses are derived without the
+// chain, so they can still be created. The registry calls the endpoint again until it answers.
 
 import type { Hex } from "executable-address";
 import type { Logger } from "pino";
@@ -14,25 +13,25 @@ import { ChainUnavailable } from "./rpc/json-rpc.ts";
 import type { ChainAccess } from "./status/past.ts";
 
 export type Chains = {
-  /** All chains of the file, in file order, including chains that are not listed. */
+  /** All chains of the file, in file order, whether or not they are listed. */
   known: readonly Chain[];
-  /** The chains on which addresses can be created now. */
+  /** The chains for which addresses can be created now. */
   listed(): readonly Chain[];
-  /** Finds a known chain, even if it is no longer listed, because its addresses still exist. */
+  /** Returns a configured chain even if it is not listed, because it may still have addresses. */
   find(chainId: number): Chain | undefined;
   isListed(chainId: number): boolean;
-  /** Returns the RPC of a known chain. Throws for an unknown chain. */
+  /** @throws if the chain is not configured */
   rpcOf(chainId: number): ChainRpc;
   /** Stops all calls. */
   close(): void;
 };
 
 /**
- * Calls `open` once per chain, when the chain is first needed. The returned function takes a chain
- * ID and returns the cached result.
+ * Returns a function that returns the result of `open` for a chain ID. Calls `open` only once per
+ * chain, and only when the chain is first needed.
  *
- * @throws {ChainUnavailable} if the chain is not configured. A chain can be removed from the file
- *   while it still has addresses.
+ * @throws {ChainUnavailable} if the chain is not configured, for example because it was removed
+ *   from the file while it still had addresses
  */
 export function perChain<Opened>(
   { chains, factory }: { chains: Pick<Chains, "find" | "rpcOf">; factory: Hex },
@@ -51,14 +50,14 @@ export function perChain<Opened>(
 }
 
 /**
- * The delay before the next check of a chain, by the result of the last check. A chain that matches
- * the file is checked again, because a token can be upgraded to other decimals.
+ * The delay before a chain is checked again, by the result of the last check. Even a chain that
+ * matches the file is checked again, because a token contract can be upgraded to other decimals.
  */
 const recheckMs = { right: hourMs, wrong: 60_000, unknown: 60_000 };
 
 /**
- * Checks the chains. Resolves when each chain has been checked once, or after `waitMs`.
- * @param waitMs the maximum time that the startup waits for endpoints
+ * Checks the chains. Resolves after each chain has been checked once, or after `waitMs`.
+ * @param waitMs the maximum delay of the startup
  */
 export async function openChains(
   known: Chain[],

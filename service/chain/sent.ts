@@ -1,8 +1,7 @@
-// Reads the tokens that a payer sent to an address by mistake: the transfers of a transaction, the
-// balances of the address, and whether a recovery would move the tokens. A token can be any
-// contract, so each call has a gas limit, and decisions use only the balances that the token
-// reports. The reader asks a quorum of endpoints, and a fact counts only if each of these endpoints
-// shows it.
+// Finds the tokens that a payer sent to an address by mistake: reads the transfers of a transaction
+// and the balances of the address, and simulates whether a recovery would move the tokens. A token
+// can be any contract. So each call has a gas limit, and only the measured balances count. The
+// reader asks a quorum of endpoints and uses only facts that every endpoint returns.
 
 import { encodeTransfer, type Hex, recoverCalldata, toHex, zeroAddress } from "executable-address";
 import { isName } from "executable-address/payment";
@@ -17,9 +16,8 @@ import { meterCode, parseMeter } from "./simulation/meter.ts";
 import { type Holder, readHoldings } from "./status/probe.ts";
 
 /**
- * Unlisted tokens that were found at an address. `block` is the block at which their balances were
- * read. The executor returns the tokens at `notBefore` or later, by the chain's clock. Times are in
- * Unix seconds.
+ * Unlisted tokens that were found at an address. Their balances were read at `block`. The executor
+ * sends them back at `notBefore` (Unix seconds, the chain's clock) or later.
  */
 export type NewNames = {
   chainId: number;
@@ -30,8 +28,9 @@ export type NewNames = {
 };
 
 /**
- * `failed`: an earlier return of the token moved nothing. `over_limit`: too many tokens of this
- * address already wait, or too many were reported today for the account that created it.
+ * `failed`: an earlier attempt to send the token back moved nothing. `over_limit`: too many tokens
+ * already wait at this address, or too many were reported today for the account that created the
+ * address.
  */
 export type NamedFate = "queued" | "failed" | "over_limit" | "left_to_owner";
 
@@ -49,7 +48,7 @@ type Return = {
 /** `unknown`: an endpoint could not run the recovery. */
 type ReturnOutcome = "moves" | "stays" | "unknown";
 
-/** Simulates a recovery, and measures whether the token leaves the vault and reaches `recovery`. */
+/** Simulates a recovery. Measures whether the token leaves the address and reaches `recovery`. */
 export async function measureReturn(
   { chainId, timestamp, ask }: AtBlock,
   { factory, vault, recovery, token, data, from, gasMax }: Return,
@@ -81,7 +80,10 @@ export async function measureReturn(
 
 type SentProblem = "unknown_transaction" | "failed_transaction" | "pays_nothing_here";
 
-/** A token at the address. `symbol` and `decimals` are claims of the token's contract. */
+/**
+ * A token at the address. `symbol` and `decimals` come from the token's contract, so they can be
+ * wrong.
+ */
 type FoundToken = {
   token: Hex;
   amount: bigint;
@@ -92,7 +94,7 @@ type FoundToken = {
 
 type FoundMoney = {
   block: View["head"];
-  /** Whether the calls can still run, so that nothing can be returned yet. */
+  /** Whether the calls can still run. While they can, nothing can be sent back. */
   isOpen: boolean;
   problem: SentProblem | null;
   tokens: FoundToken[];
@@ -105,22 +107,19 @@ export type SentReader = (
   query: { token: Hex } | { transactionHash: Hex },
 ) => Promise<FoundMoney>;
 
-/** The maximum number of tokens that are read for one transaction. */
+/** The maximum number of tokens per transaction. */
 const tokensMax = 4;
 /**
  * The gas limit for `symbol()` and for `decimals()`, including the call's own gas. A proxied token
  * needs 40,000 gas to return its symbol.
  */
 const claimGas = 80_000;
-/** The gas limit for a transfer, including the call's own gas. */
 const transferGas = 300_000;
-/**
- * The gas limit for a recovery, which also closes the address. The executor's own limit is similar.
- */
+/** A recovery also closes the address. The executor's own limit is similar. */
 const returnGas = 700_000;
 const symbolMax = 32;
 
-/** Opens a reader, which throws a ChainUnavailable error if no endpoint answers. */
+/** @throws {ChainUnavailable} if no endpoint answers */
 export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoint[]): SentReader {
   const network = openNetwork(chainId, endpoints, () => {}, {
     clock: () => performance.now(),
@@ -137,8 +136,8 @@ export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoin
         ? { problem: null, tokens: [query.token], omitted: 0 }
         : readTransfers(await several(receiptCalls(query.transactionHash)), address);
     const at = atView(chainId, view, turn++);
-    // The list of holders must not be empty, because the result also shows whether the address has
-    // code. So it includes the intent's token.
+    // The intent's token is always included, because the result also shows whether the address has
+    // code.
     const holders = [intent.token, ...found.tokens].map((token) => ({ vault: address, token }));
     const balances = await readLeast(at, holders);
     const isOver = balances.hasCode || block.timestamp > intent.expirationTimestamp;
@@ -172,8 +171,8 @@ const atView = (chainId: number, view: View, turn: number): AtBlock => ({
 });
 
 /**
- * Reads the lowest balance that any endpoint shows, and whether any endpoint shows code at the
- * address.
+ * Returns the lowest balance that any endpoint reports, and whether any endpoint reports code at
+ * the address.
  */
 async function readLeast(at: AtBlock, holders: readonly Holder[]) {
   const lists = await readHoldings(at, holders);
@@ -193,7 +192,9 @@ const receiptCalls = (hash: Hex): Call[] =>
 
 type Transfers = { problem: SentProblem | null; tokens: Hex[]; omitted: number };
 
-/** Returns the transferred tokens that every endpoint shows in the transaction. */
+/**
+ * Returns the tokens that the transaction transferred to the address, according to every endpoint.
+ */
 function readTransfers(lists: readonly Answer[][], address: Hex): Transfers {
   const nothing = (problem: SentProblem) => ({ problem, tokens: [], omitted: 0 });
   const shown: Hex[][] = [];
@@ -234,7 +235,7 @@ function parseTransfers(
   }
 }
 
-/** @throws if the node does not have the requested object */
+/** @throws if the node does not have the object */
 function objectOf(answer: Answer | undefined): Record<string, unknown> {
   if (!answer || "error" in answer || !answer.result) throw new Error("no such transaction");
   return answer.result as Record<string, unknown>;
@@ -247,7 +248,7 @@ function claimCalls(token: Hex, at: unknown): Call[] {
   });
 }
 
-/** Reads the claims on which all endpoints agree. */
+/** Returns the symbols and decimals on which all endpoints agree. */
 function readClaims(lists: readonly Answer[][]): {
   symbol: string | null;
   decimals: number | null;
@@ -282,8 +283,8 @@ function decodeDecimals(data: Hex): number | null {
 }
 
 /**
- * Simulates a plain transfer from an open address. A recovery cannot be simulated, because the
- * contract does not allow recoveries of open addresses.
+ * Simulates a plain transfer from the address while it is open. A recovery cannot be simulated,
+ * because the contract allows recoveries only after the address is closed.
  */
 async function tryTransfer(
   { ask }: AtBlock,

@@ -1,23 +1,21 @@
-// Reads which transactions have used the nonces of an account. executable-address/status has the
-// search for the block of a nonce (`findFirstBlock`).
+// Finds the transactions that used an account's nonces. `findFirstBlock` of
+// executable-address/status searches for the block.
 
 import type { Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
 import { type Call, hexData, quantity } from "./rpc/json-rpc.ts";
 
-/** Returns the call that requests the next nonce of `account` at a block. */
 export const nonceCall = (account: Hex, block: number | "latest"): Call => ({
   method: "eth_getTransactionCount",
   params: [account, block === "latest" ? block : toQuantity(block)],
 });
 
-/** Returns the call that requests a block with its transactions. */
 export const transactionsCall = (block: number): Call => ({
   method: "eth_getBlockByNumber",
   params: [toQuantity(block), true],
 });
 
-/** A transaction that used a nonce. `shown` is the transaction as the node returned it. */
+/** The transaction that used a nonce. `shown` is the node's original object. */
 type Spender = { nonce: number; hash: Hex; shown: unknown };
 
 /**

@@ -53,8 +53,8 @@ const payment = (n: number, amount: string): StoredPayment => ({
 });
 
 /**
- * Returns the event types for a series of statuses. No transfer logs are known, so the events
- * report no payments.
+ * Returns the event types for a series of statuses. There are no transfer logs, so no payments are
+ * reported.
  */
 function typesOf(...statuses: AddressStatus[]): string[] {
   return newsOf(...statuses.map((status) => [status, paidBy([], { isSwept: false })] as const)).map(

@@ -1,5 +1,5 @@
-// Compares an address's status with the last reported status, and writes events for the
-// differences. An event has the same body, byte for byte, in the account's list of events and in
+// Compares an address's status with the last reported status, and writes an event for each
+// difference. An event has the same body, byte for byte, in the account's event list and in
 // webhooks. No function in this file has side effects.
 
 import type { Hex } from "executable-address";
@@ -23,31 +23,27 @@ import {
   type ReportedPayments,
 } from "./paid.ts";
 
-/**
- * The parts of an address's last reported status that are compared with the next status, to find
- * new changes and changes that a reorganization undid.
- */
+/** The parts of an address's last reported status that are compared with its next status. */
 export type KnownStatus = {
   state: AddressState;
-  /** The transaction hash, block hash, and log index of the execution, separated by spaces. */
+  /** The execution's transaction hash, block hash, and log index, separated by spaces. */
   execution: string | null;
   /**
-   * The number of reported recoveries. `lastRecovery` is the last reported recovery, in the form of
+   * The number of reported recoveries. `lastRecovery` is the last one, in the format of
    * `execution`.
    */
   recoveries: number;
   lastRecovery: string | null;
   recoverable: TokenAmount[];
   /**
-   * The paid, executed, and returned amounts of the address that the account's sums (money.ts)
-   * already include.
+   * The address's paid, executed, and returned amounts that the account's sums (money.ts) already
+   * contain.
    */
   moved: Moved;
   payments: ReportedPayments;
   elsewhere: ReportedElsewhere;
 };
 
-/** The status of an address for which no event was reported yet. */
 export const nothingKnown: KnownStatus = {
   state: "unfunded",
   execution: null,
@@ -64,16 +60,16 @@ const toKey = (position: LogPosition | null | undefined) =>
   position ? `${position.transactionHash} ${position.blockHash} ${position.logIndex}` : null;
 
 /**
- * The content of an event about the intent's chain, without `chainId`, or about another chain. Only
- * `address.payment` has a `payment`.
+ * An event before it is written. `chainId` is set if it is about a chain other than the intent's.
+ * Only `address.payment` has a `payment`.
  */
 export type Change = { type: EventType; chainId?: never; payment?: PaymentNews } | ChangeElsewhere;
 type OwnChange = Exclude<Change, ChangeElsewhere>;
 
 /**
- * Returns the events for the changes from `known` to `status`, in order. Also returns the new
- * `known`, for the next comparison. If a reorganization undid a reported change, the first event is
- * `address.reverted`, and the events after it report the current status from the beginning.
+ * Returns the events for the changes from `known` to `status`, in order, and the new `known` for
+ * the next comparison. If a reorganization reverted a reported change, the first event is
+ * `address.reverted`, and the next events report the current status from the beginning.
  */
 export function compareStatuses(
   known: KnownStatus,
@@ -120,11 +116,11 @@ export function compareStatuses(
 
 type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 
-/** The types of events that a late payment can cause. These events follow the late payments. */
+/** Types of events that a late payment can cause. They come after the events of late payments. */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
 /**
- * Returns whether a reorganization undid a reported execution, recovery, expiration, or funding.
+ * Returns whether a reorganization reverted a reported execution, recovery, expiration, or funding.
  */
 function isReverted(known: KnownStatus, status: AddressStatus): boolean {
   if (known.execution && toKey(status.execution) !== known.execution) return true;
@@ -135,7 +131,7 @@ function isReverted(known: KnownStatus, status: AddressStatus): boolean {
   return known.state === "funded" && (state === "unfunded" || state === "partially_funded");
 }
 
-/** Returns whether an execution or a late payment left a surplus that was not reported yet. */
+/** Returns whether an execution or a late payment left a surplus that is not reported yet. */
 function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: boolean): boolean {
   const { state, execution, recoverable } = status;
   if (state !== "executed" && state !== "recovered") return false;
@@ -150,14 +146,14 @@ function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: bo
 /** The maximum size of an event's body. */
 export const eventBytesMax = 20_000;
 /**
- * The maximum number of recoveries in an event. An address can have thousands. The event contains
- * the newest recoveries and the number of omitted ones.
+ * The maximum number of recoveries in an event. An address can have thousands of recoveries. The
+ * event contains the newest ones, and how many were omitted.
  */
 const recoveriesMax = 30;
 
 /**
- * The version of the event format. It increases if a field is removed or changes its meaning, but
- * not if a field or an event type is added.
+ * The version of the event format. It increases when a field is removed or gets another meaning,
+ * but not when a field or an event type is added.
  */
 export const eventVersion = 1;
 
@@ -170,7 +166,7 @@ type EventParts = {
   publicUrl: string;
 };
 
-/** Returns the event's body, which is JSON of at most {@link eventBytesMax} bytes. */
+/** Returns the event's body: JSON of at most {@link eventBytesMax} bytes. */
 export function writeEventBody(parts: EventParts, status: AddressStatus, paid: Paid): string {
   const { address, recoveries } = status;
   const { change } = parts;
@@ -199,8 +195,8 @@ export function writeEventBody(parts: EventParts, status: AddressStatus, paid: P
 }
 
 /**
- * Returns the hash of the transaction of the payment, the execution, or the newest recovery that
- * the event reports. Returns null if the event has no such transaction.
+ * Returns the hash of the transaction that the event reports: the payment, the execution, or the
+ * newest recovery. Returns null if there is none.
  */
 function findTransactionHash(change: Change, status: AddressStatus): Hex | null {
   if ("payment" in change && change.payment) return change.payment.transactionHash;

@@ -1,7 +1,7 @@
-// Lists an account's addresses that match the filters. Scans one index in the order of the list, a
-// limited number of rows (a window) at a time. For each window, one statement reads the keys, and a
-// second statement reads the rows that match the filters. On SQLite, statements wait for each
-// other, so a single statement over a million rows would delay all other statements for seconds.
+// Lists an account's addresses that match the filters. Scans an index in the order of the list, a
+// limited number of rows (a window) at a time. For each window, one statement reads the keys, and
+// another reads the rows that match the filters. On SQLite, statements wait for each other, so a
+// single statement over a million rows would delay all others for seconds.
 
 import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
@@ -28,12 +28,12 @@ type AddressFilter = {
   chainId?: number | undefined;
   /** The first and last address, both inclusive, 20 bytes each. */
   addresses?: { from: Buffer; to: Buffer } | undefined;
-  /** The reference that an API key set. */
+  /** A reference that an API key set. */
   reference?: string | undefined;
-  /** The reference that a client ID set. It is unverified, because a client ID is public. */
+  /** A reference that a client ID set. A client ID is public, so the reference is not verified. */
   claimedReference?: string | undefined;
   createdBy?: CreatedBy | undefined;
-  /** A part of the reference, in any letter case, regardless of who set the reference. */
+  /** A part of the reference, in upper or lower case. It does not matter who set the reference. */
   referenceContains?: string | undefined;
   /** Unix milliseconds. `…From` is inclusive, and `…Until` is exclusive. */
   createdFrom?: number | undefined;
@@ -45,14 +45,15 @@ type AddressFilter = {
 export type AddressQuery = AddressFilter & {
   accountId: string;
   /**
-   * Rows are sorted by settlement time if there is a filter for it, and otherwise by creation time.
+   * If there is a filter for the settlement time, rows are sorted by it, and otherwise by creation
+   * time.
    */
   order: "newest" | "oldest";
-  /** The page begins after this row. */
+  /** The page starts after this row. */
   cursor?: Cursor | undefined;
   limit: number;
   nowMs: number;
-  /** Runs the statements of each window, and returns undefined to end the list early. */
+  /** Runs the statements of each window. Returns undefined to end the list early. */
   turn?: ReadQueue;
 };
 
@@ -77,16 +78,13 @@ export type ListedAddress = Named & {
   settledAtMs: number | null;
 };
 
-/**
- * The maximum number of rows in a window. The number is small, because every row can require its
- * own page from the disk.
- */
+/** The number is small, because each row can require its own read from the disk. */
 const windowRowsMax = 250;
 
 /**
- * In lists that start with the oldest row, rows younger than this are omitted. The time of a row is
- * set before the row is committed. Without this delay, a cursor could pass the position of a row
- * that is not committed yet, and the list would omit this row.
+ * A list that starts with the oldest row omits rows younger than this. A row's time is set before
+ * the row is committed. Without this delay, a client could have read past the row's position before
+ * the row is visible, and would miss it.
  */
 const settleMs = 15_000;
 
@@ -94,13 +92,13 @@ type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
 
 /**
  * Returns a page of up to `limit` addresses, and the cursor of the next page if there is one. A
- * list that starts with the oldest row always has a cursor, because new rows are added at the end.
+ * list that starts with the oldest row always has a cursor, because new rows can follow.
  */
 export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
   const { limit, order, turn = withoutQueue } = query;
   const found: Found[] = [];
   let cursor = query.cursor;
-  // The first window has the size of the page. If few rows match the filters, the next windows are
+  // The first window is as large as the page. If few rows match the filters, the next windows are
   // larger.
   for (let rows = limit + 1; ; rows = Math.min(4 * rows, windowRowsMax)) {
     const window = await turn(() => readWindow(db, { ...query, cursor }, rows));
@@ -113,10 +111,7 @@ export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Pr
   }
 }
 
-/**
- * Returns one address (20 bytes) of the account, or undefined if the account has not created this
- * address.
- */
+/** Returns one address (20 bytes), or undefined if the account has not created it. */
 export async function findListed(
   db: Kysely<Tables>,
   { address, ...query }: { accountId: string; address: Buffer; nowMs: number },
@@ -126,7 +121,6 @@ export async function findListed(
   return items[0];
 }
 
-/** A row that matches the filters, and its position in the list. */
 type Found = { key: Cursor; item: ListedAddress };
 
 /** Scans the next `rows` rows after the cursor. `last` is the position of the last scanned row. */
@@ -142,14 +136,13 @@ async function readWindow(db: Kysely<Tables>, query: AddressQuery, rows: number)
 
 type Sql = ReturnType<typeof sql>;
 
-/** Reads the positions of the next `rows` rows in the order of the list. */
 async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): Promise<Cursor[]> {
   const { order, cursor, nowMs } = query;
   const { time, from, times } = chooseWalk(query);
   const isNewest = order === "newest";
   const [direction, after] = isNewest ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
-  // The time range is narrowed to the cursor's time, because SQLite searches the index of a view
-  // only with this range, and not with the comparison to the cursor.
+  // The range of times is limited by the cursor's time too. SQLite uses the index of a view only
+  // for such a range, and not for the comparison with the cursor.
   const least = isNewest ? times.from : Math.max(times.from, cursor?.atMs ?? 0);
   const end = isNewest ? (cursor?.atMs ?? times.until) + 1 : nowMs - settleMs;
   const at = sql.ref(`a.${time}`);
@@ -164,8 +157,8 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
 }
 
 /**
- * The rows to scan, and the time column by which they are sorted. Chosen so that an index selects
- * as few rows as possible.
+ * Which rows are scanned, and the time column by which they are sorted. Chosen so that an index
+ * selects as few rows as possible.
  */
 type Walk = {
   from: Sql;
@@ -191,7 +184,7 @@ function chooseWalk(query: AddressQuery): Walk {
   if (addresses?.from.equals(addresses.to)) {
     return byCreation(sql`${owners} a where ${own} and a.address = ${addresses.from}`);
   }
-  // An address that never received money has no row in `watches`. So for the states `unfunded` and
+  // `watches` has no row for an address that never received money. So for the states `unfunded` and
   // `expired`, all addresses are scanned.
   if (state !== undefined && state !== "unfunded" && state !== "expired") {
     return byCreation(sql`watches a where ${own} and a.state = ${state}`);
@@ -217,10 +210,7 @@ type Row = {
   settled_at: number | null;
 };
 
-/**
- * Reads the addresses in `keys`, and returns the rows that match the filters, by the address in
- * hex.
- */
+/** Returns the rows of `keys` that match the filters, by address in hex. */
 async function readItems(
   db: Kysely<Tables>,
   query: AddressQuery,
@@ -244,15 +234,15 @@ async function readItems(
 }
 
 /**
- * Returns SQL of an address's state. An address without money is not observed again, so its
- * expiration is determined by this host's clock.
+ * Returns SQL for an address's state. The observer does not read an address without money again, so
+ * its expiration is decided by this host's clock.
  */
 const selectState = (nowMs: number) => sql`case
   when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
 /**
- * Returns SQL of all filters, although some filters repeat a condition of {@link chooseWalk}.
+ * Returns SQL for all filters. Some filters repeat a condition of {@link chooseWalk}.
  *
  * The conditions on references use `coalesce`, so that PostgreSQL does not start with the table of
  * references. Otherwise, it might read all of the account's references for each window.
@@ -281,7 +271,7 @@ function writeConditions(query: AddressQuery, { state, created }: { state: Sql; 
   ];
 }
 
-/** Returns a LIKE pattern for texts that contain `part`. Escapes wildcards in `part`. */
+/** Returns a LIKE pattern for texts that contain `part`, whose wildcards are escaped. */
 const writePattern = (part: string) => `%${foldReference(part).replace(/[\\%_]/g, "\\$&")}%`;
 
 function toItem(row: Row): ListedAddress {

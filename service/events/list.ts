@@ -11,21 +11,21 @@ export const eventRetentionMs = 30 * dayMs;
 
 export type EventQuery = {
   accountId: string;
-  /** The position after which the list starts. To start with the oldest event, pass 0. */
+  /** The list starts after this position. To start with the oldest event, pass 0. */
   after: number;
   limit: number;
   /** If empty or omitted, lists events of all types. */
   types?: readonly EventType[] | undefined;
-  /** Runs the statements of each window, and returns undefined to end the search early. */
+  /** Runs the statements of each window. Returns undefined to end the search early. */
   turn?: ReadQueue;
 };
 
 type Found = { position: number; body: string }[];
 
 /**
- * Lists events, oldest first. `body` is exactly the text that webhooks deliver. The result contains
- * every matching event up to its last row. If it has fewer than `limit` rows, it also contains
- * every matching event up to position `until`.
+ * Lists events, oldest first. `body` is exactly the text that webhooks deliver. No matching event
+ * up to the last row is missing. If there are fewer than `limit` rows, no matching event up to the
+ * position `until` is missing.
  */
 export async function listEvents(
   db: Kysely<Tables>,
@@ -42,8 +42,8 @@ export async function listEvents(
 }
 
 /**
- * Reads one window, which is a limited range of positions. `last` is the position at which the
- * window ends, or undefined if no events follow.
+ * Reads one window, which is a limited range of positions. `last` is the end of the window, or
+ * undefined if no events follow.
  */
 async function readWindow(
   db: Kysely<Tables>,
@@ -83,13 +83,11 @@ export async function findEvent(
   return row?.body;
 }
 
-/** Returns SQL of the body of the event with ID `id`. The SQL is null if the event was deleted. */
+/** Returns SQL for the body of the event `id`, or null if the event was deleted. */
 export const bodyOf = (id: RawBuilder<unknown>) =>
   sql<string | null>`(select body from events where id = ${id})`;
 
-/**
- * Returns SQL of the chain that the event is about. The SQL is null if this is the intent's chain.
- */
+/** Returns SQL for the chain that the event is about, or null if it is the intent's chain. */
 export const otherChainOf = (id: RawBuilder<unknown>) =>
   sql<number | null>`(select other_chain_id from events where id = ${id})`;
 

@@ -1,8 +1,7 @@
-// Marks addresses whose status must be read, with the block that may have changed it. The
-// executor's ledger marks an address in the transaction that saves the address's payment or
-// settlement. After a reorganization, the ledger also marks addresses whose status was read at a
-// replaced block. An address is due when the marked block has enough confirmations. The account can
-// set the number of confirmations; otherwise, the chain's default applies.
+// Schedules status reads. When the executor saves a payment to an address or a settlement, the same
+// transaction marks the address with the block number. The address is due for a read when this
+// block has enough confirmations: the number that the account has set, or the chain's default.
+// After a reorganization, addresses whose status was read at a replaced block are due immediately.
 
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
@@ -12,16 +11,16 @@ import { findShared, firstOwners, type IntentChain, laterOwners } from "../store
 import type { Tables } from "../store/tables.ts";
 
 /**
- * The events of an address go to the account that created it first, and to at most this number of
- * other accounts. There is a limit because any account can create an existing address again, and
- * each account adds a row. Accounts that created the address earlier have priority.
+ * Events go to the first account that created the address, and to at most this number of others,
+ * the earliest first. Any account can create an existing address again, and each account adds a
+ * row, so a limit is necessary.
  */
 const laterOwnersMax = 31;
 
 /**
- * Marks `addresses` for each account that created them. An address becomes due when block
+ * Marks `addresses` for each account that created them. They are due for a status read when block
  * `blockNumber` has the number of confirmations that the account requires. Skips addresses whose
- * intents are for other chains, because their status is read from the intent's chain.
+ * intents are for other chains, because their status is read on the intent's chain.
  */
 export async function markWatches(
   transaction: Transaction<Tables>,
@@ -37,8 +36,8 @@ export async function markWatches(
 /**
  * Calls `insertFor` for the accounts that created the addresses.
  *
- * @param intentChain whether to select the addresses whose intents are for `chainId`, or the
- *   addresses whose intents are for other chains
+ * @param intentChain "this" selects the addresses whose intents are for `chainId`, and "other"
+ *   selects the rest
  * @param insertFor receives SQL that selects the account, address, creation time, token, and chain
  */
 export async function insertForOwners(
@@ -58,7 +57,10 @@ export async function insertForOwners(
 
 type ObservedAt = { block_number: number; account_id: string; address: Uint8Array };
 
-/** After a reorganization, makes all addresses due whose status was read above `block`. */
+/**
+ * After a reorganization, schedules a status read for all addresses whose status was read after
+ * `block`.
+ */
 export async function markObservedAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -69,7 +71,7 @@ export async function markObservedAbove(
   let from: ObservedAt = { block_number: block + 1, account_id: "", address: new Uint8Array() };
   for (;;) {
     const isAbove = sql<boolean>`chain_id = ${chainId} and ${key} > ${keySql(from)}`;
-    // Each step returns only its last row. Otherwise, up to a million rows would be copied to this
+    // Only the last row is returned. Otherwise, up to a million rows would be copied to this
     // process.
     const { rows } = await sql<ObservedAt & { unmarked: number }>`
       select block_number, account_id, address, unmarked from (
@@ -80,8 +82,8 @@ export async function markObservedAbove(
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;
-    // The search includes rows that are already due. To skip these rows, it would have to scan all
-    // marked rows in one statement.
+    // The search includes rows that are already due. To exclude them, one statement would have to
+    // scan all due rows.
     if (last.unmarked) {
       await db
         .updateTable("watches")
@@ -118,8 +120,7 @@ async function insert(
 }
 
 /**
- * Sets the number of confirmations that a block needs before the account's events on this chain are
- * reported.
+ * Sets how many confirmations a block needs before the account's events on this chain are reported.
  *
  * @param confirmations null for the chain's default
  */
@@ -159,7 +160,7 @@ export async function listConfirmations(
   return rows.map(({ chain_id, confirmations }) => ({ chainId: chain_id, confirmations }));
 }
 
-/** Returns SQL of the number of confirmations that the account requires on the chain. */
+/** Returns SQL for the number of confirmations that the account requires on the chain. */
 export const selectConfirmations = (
   account: RawBuilder<unknown>,
   chainId: number | RawBuilder<unknown>,

@@ -1,6 +1,6 @@
-// Stores which look-alikes of listed tokens an address has received. There is one row for each
-// address, chain, and token, regardless of the number of transfers. A row is kept after the tokens
-// have left the address. Its only effect is then that the balance of this token is still read.
+// Stores which look-alikes of listed tokens an address has received. Each address, chain, and token
+// has at most one row, regardless of the number of transfers. The row remains after the tokens have
+// left the address. Then its only effect is that this token's balance is still read.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -11,7 +11,7 @@ import type { Tables } from "../store/tables.ts";
 
 /**
  * A token that an address received on `chainId`, in EIP-55 case. `transactionHash` and `payer`
- * belong to the newest transfer. Both are null if a reorganization undid this transfer.
+ * belong to the newest transfer. They are null if a reorganization removed it.
  */
 export type Misdirected = {
   chainId: number;
@@ -56,8 +56,8 @@ export async function keepMisdirected(
 }
 
 /**
- * After a reorganization, clears the newest transfer of every row if it was above block `number`.
- * The rows remain.
+ * After a reorganization, removes the newest transfer from every row in which it came after block
+ * `number`. The rows remain.
  */
 export async function forgetTransfersAbove(
   db: Kysely<Tables>,
@@ -99,8 +99,8 @@ export async function findTokensOf(
 }
 
 /**
- * Returns a function that finds the look-alikes that an address received, on all chains. Calls in
- * the same turn of the event loop share a query.
+ * Returns a function that finds the look-alikes that an address received on any chain. Simultaneous
+ * calls share a query.
  */
 export function misdirectedFinder(
   db: Kysely<Tables>,

@@ -1,6 +1,6 @@
-// Computes an account's requested, paid, executed, and returned amounts by day and token. Paid,
-// executed, and returned amounts are added in the transaction that saves an observation. Requested
-// amounts are added later, when the dashboard reads the sums, so that a create request writes no
+// Computes an account's requested, paid, executed, and returned amounts by day and token. The
+// transaction that saves an observation also adds its paid, executed, and returned amounts.
+// Requested amounts are added when the dashboard reads the sums, so that a create request writes no
 // additional row. The median times from creation to payment and from payment to execution are
 // computed from the account's events.
 
@@ -16,8 +16,8 @@ export type Moved = { paid: string; executed: string; returned: string };
 export const nothingMoved: Moved = { paid: "0", executed: "0", returned: "0" };
 
 /**
- * Computes the totals of one address. The paid amount is the sum of the balance, the executed
- * amount, and the returned amount. The executed amount is the amount that the calls used.
+ * Computes the totals of one address. The executed amount is what the calls used. The paid amount
+ * is the sum of the balance, the executed amount, and the returned amount.
  */
 export function movedOf({ token, balance, execution, recoveries }: AddressStatus): Moved {
   const isOfToken = (each: { token: string }) => isSame(each.token, token);
@@ -32,10 +32,7 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
   };
 }
 
-/**
- * The names of the sums, which are amounts in base units, and the names of the corresponding counts
- * of addresses.
- */
+/** The names of the sums (in base units), and of the numbers of addresses. */
 const amounts = ["requested", "paid", "executed", "returned"] as const;
 const counts = ["requestedCount", "paidCount", "executedCount", "returnedCount"] as const;
 type Amount = (typeof amounts)[number];
@@ -58,8 +55,8 @@ const none = {
 };
 
 /**
- * Returns the amounts and counts that an observation adds to the sums of its day, or undefined if
- * no amount has changed since the last observation.
+ * Returns what an observation adds to the sums of its day, or undefined if no amount has changed
+ * since the last observation.
  */
 export function movedSum(accountId: string, before: Moved, status: AddressStatus): Sum | undefined {
   const now = movedOf(status);
@@ -83,8 +80,8 @@ const keyOf = ({ accountId, day, chainId, token }: Sum) =>
   ].join();
 
 /**
- * Adds `sums` to the stored sums. Writes them in the order of their keys, so that two servers
- * cannot deadlock.
+ * Adds `sums` to the stored sums. Writes them in a fixed order, so that two servers cannot
+ * deadlock.
  */
 export async function addSums(db: Transaction<Tables>, sums: readonly Sum[]): Promise<void> {
   const byKey = new Map<string, Sum>();
@@ -102,8 +99,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     ...{ requested: "0", paid: "0", executed: "0", returned: "0" },
     ...{ requested_count: 0, paid_count: 0, executed_count: 0, returned_count: 0 },
   };
-  // If the row already exists, this statement does not change it, but locks it until the
-  // transaction ends.
+  // An existing row is not changed, but locked until the transaction ends.
   const held = await db
     .insertInto("money_days")
     .values({ account_id, day, chain_id, token, ...zero })
@@ -129,12 +125,12 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     .execute();
 }
 
-/** The maximum number of steps per call. Each step adds up to `statementRows.short` addresses. */
+/** The maximum number of steps per call. A step adds up to `statementRows.short` addresses. */
 const stepsMax = 80;
 
 /**
- * Adds the requested amounts of up to 8,000 addresses that the sums do not include yet. Omits
- * addresses that are younger than 15 s.
+ * Adds the requested amounts of up to 8,000 addresses that are not in the sums yet. Skips addresses
+ * that are younger than 15 s.
  *
  * @returns true if there may be more addresses
  */
@@ -170,7 +166,8 @@ export async function countRequested(
 }
 
 /**
- * Returns the position of the last address whose requested amount is included, and locks its row.
+ * Returns the position of the last address whose requested amount is in the sums, and locks its
+ * row.
  */
 async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cursor> {
   const place = await db
@@ -195,7 +192,7 @@ type MoneyDay = {
 } & Record<Count, number> &
   Record<Amount, string>;
 
-/** Returns all stored sums of `fromDay` and later days, oldest first. */
+/** Returns the stored sums of `fromDay` and all later days, oldest first. */
 export async function listMoney(
   db: Kysely<Tables>,
   accountId: string,
@@ -236,7 +233,7 @@ async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) 
   );
 }
 
-/** The number of newest events, of all types, from which the median times are computed. */
+/** The median times are computed from this number of newest events, of all types. */
 const pacedEvents = 1_000;
 
 /**
@@ -244,8 +241,8 @@ const pacedEvents = 1_000;
  * A median is null if the newest 1,000 events contain no such payment or execution.
  */
 export async function readPace(db: Kysely<Tables>, accountId: string) {
-  // Because of the limit, PostgreSQL's planner expects few rows in the join. With a range of
-  // positions instead of a limit, it would expect many.
+  // The limit makes PostgreSQL's planner expect few rows in the join. With a range of positions, it
+  // would expect many.
   const page = db
     .selectFrom("events")
     .select(["account_id", "address", "type", "created_at as at", "position"])

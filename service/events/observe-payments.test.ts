@@ -1,4 +1,4 @@
-// Tests payment events with a real chain on both databases: the kinds of payments, floods of
+// Tests payment events with a real chain on both databases: the kinds of payments, large numbers of
 // payments, and reorganizations.
 
 import assert from "node:assert/strict";
@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           ["1000", place.logIndex],
         ],
       );
-      // A receiver that checks either of these two events finds the real amount.
+      // Each of these two events contains the real amount.
       for (const event of (await events(account)).slice(0, 2)) {
         const options = { rpcs: [world.rpcUrl], confirmations: 0 };
         const found = await proveEvent(event, record, options);
@@ -109,8 +109,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         amounts.map((amount, at) => ({ ...dust!, token, amount, logIndex: from + at }));
       const real = [
         ...some(300, ["25000000"], other),
-        // To hide one of these payments, a stranger would have to send about as much of this token
-        // twice.
+        // To hide one of these payments, a stranger has to send about as much of this token twice.
         ...some(400, ["1100000", "25000000"]),
       ];
       const ones = Array.from({ length: 100 }, () => "1");

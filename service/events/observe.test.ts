@@ -1,5 +1,5 @@
-// Tests events with a real chain on both databases: how addresses are marked and observed, and what
-// happens after a reorganization.
+// Tests the observer with a real chain on both databases: when an address is read, which events are
+// saved, and what happens after a reorganization.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -166,7 +166,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     /**
-     * Creates an address, pays it, and lets the chain's loop read the block with the payment.
+     * Creates an address, pays it, and lets the chain's loop find the payment.
      *
      * @returns the ID of the account that created the address
      */

@@ -1,12 +1,12 @@
-// The observer of a chain. It reads the status of each due address at a block that has the number
-// of confirmations that the account requires, and saves changes as events. The chain's loop
-// (follow/loop.ts) starts each pass of the observer. Several processes can run an observer of the
-// same chain: if two processes observe the same change, only the first observation is saved.
+// The observer of a chain. When an address is due, the observer reads its status and saves changes
+// as events. It reads the status at a block that has the number of confirmations that the account
+// requires. The chain's loop (follow/loop.ts) starts it. Several processes can observe the same
+// chain. If two processes observe the same change, only the first observation is saved.
 //
 // The observer reads statuses only up to the newest anchor, which is the newest block up to which
-// the executor has read the chain (follow/anchors.ts). If a reorganization replaces an anchor, the
-// executor detects this, and makes all addresses due whose status was read above the newest
-// remaining anchor.
+// the executor has read the chain (follow/anchors.ts). If a reorganization replaces that block, the
+// executor detects it. Then all addresses whose status was read above the newest remaining anchor
+// are due again.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
 import {
@@ -45,9 +45,7 @@ import {
   type Watch,
 } from "./watches.ts";
 
-/**
- * The pause after a failed pass. A pass fails, for example, if no endpoint of the chain responds.
- */
+/** The pause after a failure, for example if no endpoint of the chain responds. */
 const faultMs = 5_000;
 const pruneMs = 60_000;
 
@@ -60,7 +58,10 @@ type ChainParts = {
 type ObserverParts = Omit<ObserveParts, "store" | "onFault"> &
   ChainParts & { store: Pick<Store, "db">; log: Logger };
 
-/** Starts an observer for each known chain. `stop` resolves after all current passes have ended. */
+/**
+ * Starts an observer for each configured chain. `stop` resolves when all observers have finished
+ * their current work.
+ */
 export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
   const ends = parts.chains.known.map((chain) =>
     parts.chainLoop(chain.chainId).subscribe(openPasses(parts, chain)),
@@ -75,7 +76,7 @@ export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
 type KnownChain = ObserverParts["chains"]["known"][number];
 
 /**
- * Returns a function that runs one pass. The function never rejects. After a failed pass, it does
+ * Returns a function that observes all due addresses. It never rejects. After a failure, it does
  * nothing for {@link faultMs}.
  */
 function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain) {
@@ -131,10 +132,7 @@ export function openObservedChain(
   };
 }
 
-/**
- * Saves the chain's default number of confirmations. It applies to accounts that have not set a
- * number.
- */
+/** Saves the number of confirmations for accounts that have not set one. */
 async function saveDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
   await db
     .insertInto("event_chains")
@@ -152,29 +150,30 @@ export type ObserveParts = {
   now: () => number;
   onEvents: OnEvents;
   /**
-   * Finds the amounts that the executor returned from an address on chains other than `chainId`.
+   * Finds the amounts that the executor sent back from an address on chains other than `chainId`.
    */
   findReturns: (address: AddressOf) => Promise<MovedElsewhere[]>;
   /** Called if an address's status cannot be read, or if its record is corrupt. */
   onFault: (address: string, error: unknown) => void;
 };
 
-/** Reads blocks of a chain, and the status of an address at a block. */
 export type ObservedChain = Pick<StatusReader, "readAt"> & {
   chainId: number;
   head(): Promise<BlockReference>;
   blockAt(number: number): Promise<BlockReference | undefined>;
 };
 
-/** The maximum number of addresses per pass: two batches of the status reader. */
+/**
+ * The maximum number of addresses per call of {@link observe}: two batches of the status reader.
+ */
 const watchesMax = 300;
 const readingMsMin = 15_000;
 const readingMsMax = dayMs;
 
 /**
- * Runs one pass.
+ * Observes the addresses that are due.
  *
- * @throws if the chain or the store does not respond; all addresses then remain due
+ * @throws if the chain or the database does not respond; the addresses then remain due
  */
 export async function observe(parts: ObserveParts, chain: ObservedChain): Promise<NewEvent[]> {
   const { db } = parts.store;
@@ -213,8 +212,8 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
 type Read = { watch: Watch; status: AddressStatus | Error };
 
 /**
- * Reads the status of each address at the newest block that has the number of confirmations that
- * the account requires, but not above the anchor. A failed read does not affect other addresses.
+ * Reads each address's status at the newest block that has enough confirmations for the account,
+ * but not above the anchor. A failed read does not affect other addresses.
  */
 async function readDue(
   parts: ObserveParts,
@@ -250,8 +249,8 @@ type Paying = { watch: Watch; status: AddressStatus; paid: Paid };
 type Observed = Paying & { moves: MovesElsewhere };
 
 /**
- * Adds the stored payments of each address, and requests the times of their blocks if a payment may
- * be late.
+ * Adds the stored payments to each address. Requests the times of their blocks if a payment may be
+ * late.
  */
 async function withPayments(
   { store, keccak }: ObserveParts,
@@ -286,10 +285,7 @@ async function withPayments(
   return observed;
 }
 
-/**
- * For addresses that have a due mark, adds the payments and returns on other chains, from the
- * database.
- */
+/** For addresses with a due mark, adds the payments and returns on other chains. */
 async function withMoves(
   { store, keccak, findReturns }: ObserveParts,
   { chainId }: ObservedChain,
@@ -326,9 +322,9 @@ function decodeSubject(
 }
 
 /**
- * Returns the time at which to read an address's status again, or null if that is not needed. A
- * payment makes the address due, but all other changes are found only by reading the status again.
- * For example, an address can expire, and anyone can execute it or return its money.
+ * Returns when to read an address's status again, or null if that is not necessary. A payment
+ * schedules a read, but all other changes are found only by polling. For example, an address can
+ * expire, and anyone can execute it or send its money back.
  */
 function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;
@@ -336,7 +332,7 @@ function nextReading({ watch, status, paid }: Observed, nowMs: number): number |
   const soon = nowMs + waitMs(watch.known.state === state ? watch.readings : 0);
   if (isWaitingForSweep(watch.known.payments, status, paid)) return soon;
   if (isOpenState(state)) {
-    // Assumes that the host's clock and the chain's clock advance at the same speed.
+    // Assumes that the clocks of the host and the chain advance at the same speed.
     const secondsLeft = expirationTimestamp - block.timestamp + 1;
     const atExpiry = nowMs + Math.max(1_000, secondsLeft * 1000);
     return state === "funded" ? Math.min(soon, atExpiry) : atExpiry;

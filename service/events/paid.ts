@@ -1,5 +1,5 @@
-// Decides which payments to an address are reported, and how each payment relates to the requested
-// amount. No function in this file has side effects.
+// Decides which payments to an address are reported, and whether they are partial, late, or
+// surplus. No function in this file has side effects.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { type AddressStatus, type EventReference, isSame } from "executable-address/status";
@@ -7,28 +7,27 @@ import type { EventType, Payment, PaymentNews } from "executable-address/webhook
 import { movedOf } from "./money.ts";
 import { paymentsMax, type StoredPayment } from "./payments.ts";
 
-/** The stored payments to an address, to compare with a status. */
 export type Paid = {
-  /** The payments, oldest first. Some may be in blocks above the status's block. */
+  /** Oldest first. Some may be in later blocks than the status's block. */
   payments: readonly StoredPayment[];
   /**
-   * Whether the chain was read beyond the block of the last payment. Then all transfer logs up to
+   * Whether the chain was read beyond the block of the last payment. If so, all transfer logs up to
    * this block should be known.
    */
   isSwept: boolean;
-  /** The numbers of blocks after the expiration that contain payments. */
+  /** The blocks after the expiration that contain payments. */
   lateBlocks: ReadonlySet<number>;
 };
 
 /**
- * The amounts that an address received without a known transfer log: base units of the requested
- * token, and wei of native coin. A status shows native coin only after the address is closed.
+ * Amounts that an address received without a known transfer log: base units of the requested token,
+ * and wei of native coin. A status shows native coin only after the address is closed.
  */
 type Unexplained = { token: bigint; coin: bigint };
 
-/** The payments to an address that events have reported. Stored as JSON with these field names. */
+/** The payments to an address that were reported. Stored as JSON with these field names. */
 export type ReportedPayments = {
-  /** The keys ({@link keyOf}) of the reported payments that have a log. */
+  /** The keys ({@link keyOf}) of reported payments with a log. */
   told: string[];
   /** The reported amounts for which no log is known yet, in decimal. */
   unexplained: Record<keyof Unexplained, string>;
@@ -43,15 +42,14 @@ export const nothingReported: ReportedPayments = {
 };
 
 /**
- * The maximum number of events per address that report amounts without a log. There is a limit
- * because anyone can send native coin repeatedly.
+ * The maximum number of events per address that report amounts without a log. Without a limit,
+ * anyone could cause many events by sending native coin repeatedly.
  */
 const growthsMax = 16;
 
 /**
- * Returns the key of a payment: 48 bits of the block's hash, the log index, and the claim unless it
- * is 0. Keys are short, because the row of an address contains the keys of all its reported
- * payments.
+ * Returns the key of a payment: 48 bits of the block hash, the log index, and `claim` unless it is
+ * 0. Keys are short, because the row of an address contains the keys of all reported payments.
  */
 export const keyOf = ({ blockHash, logIndex, claim }: StoredPayment) =>
   `${blockHash.slice(2, 14)}.${logIndex}${claim === 0 ? "" : `.${claim}`}`;
@@ -72,16 +70,15 @@ export function unreported(
 }
 
 /**
- * Returns whether the address received tokens for which no log is known yet, although the log may
- * still be found.
+ * Returns whether the address received tokens whose log is not known yet but may still be found.
  */
 export const isWaitingForSweep = (before: ReportedPayments, status: AddressStatus, paid: Paid) =>
   !paid.isSwept &&
   computeUnexplained(status, seenOf(status, paid)).token > BigInt(before.unexplained.token);
 
 /**
- * Returns the payments to report now, in order, and `before` updated with these payments. First
- * come the payments that have a log, and then the amounts that have none.
+ * Returns the payments to report now, in order, and the updated `before`. Payments with a log come
+ * first, and then amounts without a log.
  *
  * @param isOver whether the last reported state was a closed state
  */
@@ -111,13 +108,13 @@ export function newPayments(
   };
 }
 
-/** Returns the payments up to the status's block. */
 const seenOf = ({ block }: AddressStatus, { payments }: Paid): StoredPayment[] =>
   payments.filter(({ blockNumber }) => blockNumber <= block.number);
 
 /**
- * Computes the amounts of a status that the payments do not explain. The amount of the requested
- * token is negative if the payments contain more than the status, for example a false log.
+ * Computes the parts of a status's amounts that come from no known payment. The amount of the
+ * requested token is negative if the known payments exceed the status, for example because a log
+ * was invented.
  */
 function computeUnexplained(status: AddressStatus, seen: readonly StoredPayment[]): Unexplained {
   const explained = sumOf(seen.filter(({ token }) => isSame(token, status.token)));
@@ -131,12 +128,12 @@ const sumOf = (amounts: readonly { amount: string }[]): bigint =>
   amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 
 /**
- * Finds new payments whose amounts were already reported without a log. They get no second event,
- * because a receiver that adds up amounts would count them twice.
+ * Finds new payments whose amounts were already reported without a log. They are not reported
+ * again, because a receiver that adds up amounts would count them twice.
  *
  * @param unexplained the amount of the requested token for which no log is known now
- * @returns the keys of these payments, and the rest of the reported amount, for which no log is
- *   known yet
+ * @returns the keys of these payments, and the rest of the reported amount for which no log is
+ *   known
  */
 function findExplained(
   before: ReportedPayments,
@@ -159,8 +156,8 @@ function findExplained(
 /**
  * Returns the payments with a log that are not reported yet.
  *
- * @param unexplained the amount of the requested token that was reported without a log, which
- *   counts towards the requested amount before these payments
+ * @param unexplained the amount of the requested token that was reported without a log; it counts
+ *   as paid before these payments
  */
 function reportLogged(
   seen: readonly StoredPayment[],
@@ -188,9 +185,9 @@ function reportLogged(
 }
 
 /**
- * Returns a payment for each amount without a log that is greater than the reported amount, and the
- * reported amounts after these payments. Such payments are native coin, and tokens that were paid
- * before the address was created here. Their payer and transaction are unknown.
+ * Reports growing amounts without a log. Returns a payment for each increase, and the updated
+ * amounts. These amounts are native coin, or tokens that were paid before the address was created
+ * here. Their payer and transaction are unknown.
  *
  * @param reported the amounts that were reported without a log
  * @param found the amounts for which no log is known now
@@ -207,7 +204,7 @@ function reportGrowths(
   for (const name of ["token", "coin"] as const) {
     const growth = found[name] - reported[name];
     const nth = growths + news.length + 1;
-    // Before the sweep, the log of a token's transfer may still be found.
+    // The chain was not read that far yet, so the transfer's log may still be found.
     const isWaiting = name === "token" && !isSwept;
     if (growth <= 0n || nth > growthsMax || isWaiting) continue;
     const token: Hex = name === "token" ? status.token : zeroAddress;
@@ -243,9 +240,9 @@ const isAfter = (payment: StoredPayment, place: EventReference) =>
 const listedMax = 8;
 
 /**
- * Returns the payments that an event lists. An execution lists the earlier payments in the
- * requested token, and a recovery lists all payments up to the status's block. Other events list
- * none. If there are too many payments, omits small payments first.
+ * Returns the payments that an event lists: for an execution, the earlier payments in the requested
+ * token, and for a recovery, all payments up to the status's block. Other events list none. If
+ * there are too many payments, small ones are omitted first.
  *
  * @param type null for an event about another chain, which lists no payments
  */

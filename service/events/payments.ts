@@ -1,12 +1,14 @@
-// Stores payments from the transfer logs of listed tokens. A payment with a log is reported only if
-// it is stored. Anyone can pay an address any number of times, so the number of stored payments is
-// limited for each address and chain. The first `paymentsMax` payments of each class are stored.
-// The classes are payments in look-alikes of listed tokens, small payments, and all other payments.
-// A payment is small if it is below a hundredth of the requested amount, in another token, or on a
-// chain other than the intent's chain.
+// Stores payments that were found in the transfer logs of tokens. Only stored payments are
+// reported.
 //
-// A payment beyond the limit of its class is still stored if at most one stored payment in the same
-// token has at least as many bits. So to hide a payment, a stranger has to send about as much of
+// Anyone can pay an address any number of times, so the number of stored payments is limited. For
+// each address and chain, the first `paymentsMax` payments of each class are stored. The classes
+// are payments in look-alikes of listed tokens, small payments, and all others. A payment is small
+// if it is less than a hundredth of the requested amount, in a token that is not requested, or on a
+// chain other than the intent's.
+//
+// Beyond the limit, a payment is still stored if at most one stored payment in the same token is as
+// large or larger, measured in bits. So to hide a payment, a stranger has to send about as much of
 // the same token twice. This exception adds at most two rows for each bit of a token's largest
 // amount.
 
@@ -17,30 +19,29 @@ import type { Payment } from "../follow/parts.ts";
 import { findOfOtherChains, findRequested } from "../store/find-records.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** The maximum number of stored payments per class, for each address and chain. */
+/** The maximum number of stored payments per class, address, and chain. */
 export const paymentsMax = 32;
 const smallPart = 100n;
 
 /**
  * A stored payment. Hashes are lowercase. `payer` and `token` are in EIP-55 case. If endpoints
- * return different transfers for the same log index, all these transfers are stored, although at
- * most one is real. `claim` numbers them, starting at 0.
+ * return different transfers for the same log index, all are stored, although at most one is real.
+ * `claim` numbers them from 0.
  */
 export type StoredPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
 
-/** A payment on a chain other than the intent's chain. */
+/** A payment on a chain other than the intent's. */
 export type PaymentElsewhere = StoredPayment & { chainId: number };
 
-/** A row's `log_index` is the log's index plus the claim multiplied by this factor. */
+/** The column `log_index` contains the log's index plus this factor times `claim`. */
 const claimFactor = 2 ** 32;
 
 /**
- * Stores payments on the intent's chain, up to the limits. Skips payments to addresses whose
- * intents are for other chains. The call is idempotent.
+ * Stores payments on the intent's chain, up to the limits. Skips addresses whose intents are for
+ * other chains. The call is idempotent.
  *
  * @param payments at most a few hundred
- * @returns the payments in look-alikes, except payments in the token that the address's intent
- *   requests
+ * @returns the payments in look-alikes, unless the address's intent requests that token
  */
 export async function saveOwnPayments(
   transaction: Transaction<Tables>,
@@ -55,11 +56,11 @@ export async function saveOwnPayments(
 }
 
 /**
- * Stores payments to addresses whose intents are for other chains, with the same limits as
+ * Stores payments to addresses whose intents are for other chains, up to the same limits as
  * {@link saveOwnPayments}.
  *
- * @param payments payments whose logs a quorum of endpoints returned. These payments change no
- *   balance on the intent's chain, so without the quorum, a single endpoint could invent them.
+ * @param payments payments whose logs a quorum of endpoints returned. No balance on the intent's
+ *   chain confirms these payments, so a single endpoint could otherwise invent them.
  * @returns the payments that were not stored before
  */
 export async function savePaymentsElsewhere(
@@ -76,12 +77,12 @@ export async function savePaymentsElsewhere(
 const distinctAddresses = (payments: readonly Payment[]): Uint8Array[] =>
   [...new Set(payments.map(({ address }) => address))].map((each) => fromHex(each));
 
-/** The requested token and amount of each address. */
+/** By address. */
 type Requested = ReadonlyMap<Hex, { token: Hex; amount: string }>;
 
 /**
- * A requested token never counts as a look-alike, even if the operator lists it as one while open
- * addresses request it.
+ * If an intent requests the token, it is not a look-alike for this address, even if the operator
+ * lists it as one.
  */
 const isRequested = (requested: Requested, { address, token }: Payment): boolean =>
   requested.get(address)?.token === token;
@@ -135,10 +136,7 @@ async function insertPayments(
 
 type Row = Omit<Selectable<Tables["payments"]>, "is_small" | "is_lookalike" | "is_agreed">;
 
-/**
- * Returns the position of a log and its content, so that two logs at the same position can be
- * compared.
- */
+/** Returns the position of a log, and its content. Two logs at the same position can differ. */
 function contentOf(row: Row) {
   const { address, token, payer, transaction_hash, amount } = row;
   return {
@@ -160,7 +158,7 @@ function add(counts: Map<string, number>, key: string): number {
 /**
  * Records the size of an amount, in bits.
  *
- * @returns whether the amount is among the greatest of the amounts that were recorded before
+ * @returns whether the amount is among the largest, compared with the amounts recorded before
  */
 function addSize(sizes: Map<string, number[]>, key: string, amount: string): boolean {
   const bits = countBits(amount);
@@ -172,8 +170,8 @@ function addSize(sizes: Map<string, number[]>, key: string, amount: string): boo
 export const countBits = (amount: string): number => BigInt(amount).toString(2).length;
 
 /**
- * Returns whether at most one of the `others`, which are amounts of the same token, has at least as
- * many bits. Such an amount is stored and reported even beyond the limits on numbers, so that dust
+ * Returns whether at most one of the `others` has at least as many bits. All sizes are of amounts
+ * in the same token. Such an amount is stored and reported even beyond the limits, so that dust
  * cannot hide a large payment.
  */
 export const isAmongGreatest = (bits: number, others: readonly number[]): boolean =>
@@ -192,9 +190,9 @@ const rowOf = (chainId: number, payment: Payment) => ({
 });
 
 /**
- * After a reorganization, deletes the payments above block `number`.
+ * After a reorganization, deletes the payments after block `number`.
  *
- * @returns the addresses of deleted payments that were on a chain other than the intent's chain
+ * @returns the addresses of deleted payments that were on a chain other than the intent's
  */
 export async function forgetPaymentsAbove(
   db: Kysely<Tables>,
@@ -210,7 +208,7 @@ export async function forgetPaymentsAbove(
   return [...new Set(rows.flatMap((row) => (row.is_agreed ? [toHex(row.address)] : [])))];
 }
 
-/** Returns the stored payments on a chain, oldest first, by lowercase address. */
+/** Returns the stored payments on a chain by lowercase address, the oldest first. */
 export async function readPayments(
   db: Kysely<Tables>,
   chainId: number,
@@ -237,9 +235,8 @@ export async function readPayments(
 }
 
 /**
- * Returns the stored payments on all chains except `chainId`, by lowercase address. Omits payments
- * whose logs no quorum of endpoints returned. Payments on the same chain are sorted from oldest to
- * newest.
+ * Returns the stored payments on all chains except `chainId` by lowercase address. Omits payments
+ * whose logs were not returned by a quorum of endpoints. For each chain, the oldest comes first.
  */
 export async function readPaymentsElsewhere(
   db: Kysely<Tables>,

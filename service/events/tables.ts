@@ -1,5 +1,5 @@
-// The tables of observed addresses, their payments and events, and the sums of each account and
-// day. Times are Unix milliseconds. Blocks are block numbers of the row's chain.
+// The tables of observed addresses, of their payments and events, and of each account's daily sums.
+// Times are Unix milliseconds. Block numbers are on the row's chain.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -8,12 +8,12 @@ import { referenceStatements } from "../store/tables.ts";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * The observed addresses: one row for each account and each of its addresses that received
-     * money. The columns from `state` to `settled_at` contain the last reported status. `sequence`
-     * counts the address's events. The status is read again when the chain reaches block
-     * `due_block`, or at the time `due_at`. If both are null, it is read again only after a
-     * payment or a settlement. `readings` counts the readings since the last event or mark.
-     * `marked_block` is the newest block for which the address was marked (mark.ts).
+     * The observed addresses (watches): a row for each account and each of its addresses that
+     * received money. The columns from `state` to `settled_at` contain the last reported status.
+     * `sequence` counts the address's events. The status is read again when the chain reaches block
+     * `due_block`, or at the time `due_at`. If both are null, it is read again only after a payment
+     * or a settlement. `readings` counts the reads since the last event or mark. `marked_block` is
+     * the newest block for which the address was marked (mark.ts).
      */
     watches: {
       account_id: string;
@@ -26,8 +26,8 @@ declare module "../store/tables.ts" {
       due_at: number | null;
       readings: number;
       /**
-       * Each observation increments the version, so that only one of two simultaneous observations
-       * is saved.
+       * Each observation increments the version. So if two observers save simultaneously, only one
+       * succeeds.
        */
       version: number;
       sequence: number;
@@ -41,8 +41,8 @@ declare module "../store/tables.ts" {
       known: string | null;
     };
     /**
-     * The stored payments (payments.ts), from transfer logs of listed tokens and their look-alikes.
-     * `amount` is decimal, in base units.
+     * Payments from transfer logs of listed tokens and their look-alikes (payments.ts). `amount` is
+     * decimal, in base units.
      */
     payments: {
       chain_id: number;
@@ -57,18 +57,17 @@ declare module "../store/tables.ts" {
       is_small: number;
       is_lookalike: number;
       /**
-       * 1 if the payment is on a chain other than the intent's chain and a quorum of endpoints
-       * returned its log. Earlier versions also stored such payments without a quorum, with 0. A
-       * payment on the intent's chain always has 0.
+       * 1 if a quorum of endpoints returned the log, and the payment is on a chain other than the
+       * intent's. Earlier versions also stored such payments without a quorum, with 0. Payments on
+       * the intent's chain always have 0.
        */
       is_agreed: Generated<number>;
     };
     /**
-     * Marks for payments and returns on chains other than the intent's chain (elsewhere/marks.ts),
-     * one row for each observed address and other chain. The address is due when the chain
-     * `other_chain_id` was read up to `due_block`. `marked_block` is the newest block for which the
-     * address was marked, and each mark increments `marks`. The row is deleted after all these
-     * payments and returns are reported.
+     * Marks for events about chains other than the intent's (elsewhere/marks.ts), at most one for
+     * each observed address and other chain. A mark is due when the chain `other_chain_id` was read
+     * up to `due_block`. `marked_block` is the newest block for which it was set, and each change
+     * increments `marks`. The row is deleted when everything is reported.
      */
     watches_elsewhere: {
       account_id: string;
@@ -81,8 +80,8 @@ declare module "../store/tables.ts" {
     };
     /**
      * Look-alikes of listed tokens that an address received (misdirected.ts). The block, the
-     * transaction, and the payer belong to the newest transfer. If a reorganization undid this
-     * transfer, the block is 0, and the other two columns are null.
+     * transaction, and the payer belong to the newest transfer. If a reorganization removed it, the
+     * block is 0, and the other two are null.
      */
     misdirected: {
       address: Bytes;
@@ -93,9 +92,8 @@ declare module "../store/tables.ts" {
       payer: Bytes | null;
     };
     /**
-     * The balances of addresses on chains other than their intent's chain, as the executor last
-     * read them. `amount` is decimal, in base units. The zero address as the token means the native
-     * coin.
+     * Balances on chains other than the intent's, when the executor last read them. `amount` is
+     * decimal, in base units. For the native coin, the token is the zero address.
      */
     balances: {
       address: Bytes;
@@ -104,15 +102,15 @@ declare module "../store/tables.ts" {
       amount: string;
       block_number: number;
     };
-    /** The default number of confirmations of each chain, from the chains file. */
+    /** The default number of confirmations by chain, from the chains file. */
     event_chains: { chain_id: number; confirmations: number };
-    /** The number of confirmations that an account has set for a chain. */
+    /** The numbers of confirmations that accounts have set. */
     event_confirmations: { account_id: string; chain_id: number; confirmations: number };
-    /** The `position` of each account's newest event. */
+    /** The position of each account's newest event. */
     event_positions: { account_id: string; position: number };
     /**
-     * The events of the last 30 days. `id` is `evt_` followed by 32 hex digits. `body` is the JSON
-     * that webhooks deliver.
+     * The events of the last 30 days. `id` is `evt_` and 32 hex digits. `body` is the JSON that
+     * webhooks deliver.
      */
     events: {
       account_id: string;
@@ -123,14 +121,14 @@ declare module "../store/tables.ts" {
       sequence: number;
       created_at: number;
       body: string;
-      /** The chain that the event is about, if it is not the intent's chain. */
+      /** Set if the event is about a chain other than the intent's. */
       other_chain_id: number | null;
     };
     /**
-     * The sums of requested, paid, executed, and returned amounts per account, day, chain, and
-     * token. `day` is the number of days since 1970-01-01, UTC. Sums are decimal text of any
-     * length, in base units, because the databases cannot add 256-bit numbers. After a
-     * reorganization, a sum can be negative.
+     * The requested, paid, executed, and returned amounts by account, day, chain, and token. `day`
+     * is the number of days since 1970-01-01, UTC. Amounts are decimal text of any length, in base
+     * units, because the databases cannot add 256-bit numbers. A reorganization can make an amount
+     * negative.
      */
     money_days: {
       account_id: string;
@@ -138,8 +136,8 @@ declare module "../store/tables.ts" {
       chain_id: number;
       token: Bytes;
       /**
-       * The number of addresses that were created. The other three columns count the addresses that
-       * were paid, that were executed, and that returned money.
+       * The number of created addresses. The other counts are the numbers of paid addresses,
+       * executed addresses, and addresses that returned money.
        */
       requested_count: number;
       paid_count: number;
@@ -150,7 +148,7 @@ declare module "../store/tables.ts" {
       executed: string;
       returned: string;
     };
-    /** For each account, the position of the last address whose requested amount is in the sums. */
+    /** The position of the last address whose requested amount is in the account's sums. */
     money_places: { account_id: string; created_at: number; address: Bytes };
   }
 }
@@ -165,7 +163,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         version bigint not null, sequence bigint not null, state text not null,
         block_number bigint, block_hash text, block_time bigint, transaction_hash text,
         settled_at bigint, known text, primary key (account_id, address))`,
-    // The first two indexes find due addresses. The third finds addresses by block after a
+    // The first two indexes find addresses that are due. The third finds addresses by block after a
     // reorganization.
     sql`create index watches_due_block on watches (chain_id, due_block, account_id, address)`,
     sql`create index watches_due_at on watches (chain_id, due_at, account_id, address)`,
@@ -177,7 +175,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         transaction_hash ${bytes} not null, payer ${bytes} not null, token ${bytes} not null,
         amount text not null, is_small smallint not null,
         primary key (address, chain_id, block_number, log_index))`,
-    // Finds the payments to delete after a reorganization.
+    // For reorganizations: finds the payments to delete.
     sql`create index payments_block on payments (chain_id, block_number)`,
     sql`create table event_chains (chain_id bigint primary key not null,
         confirmations bigint not null)`,
@@ -191,7 +189,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         primary key (account_id, position))`,
     sql`create index events_address on events (account_id, address, sequence)`,
     sql`create index events_age on events (created_at)`,
-    // Finds an account's events in a time range, for a replay.
+    // Finds an account's events in a time range, to deliver them again.
     sql`create index events_created on events (account_id, created_at, position)`,
     sql`create table money_days (account_id text not null, day bigint not null,
         chain_id bigint not null, token ${bytes} not null, requested_count bigint not null,
@@ -203,7 +201,7 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** Statements for payments in look-alikes of listed tokens. */
+/** Tables for payments in look-alikes. */
 export function lookalikeStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
@@ -211,12 +209,12 @@ export function lookalikeStatements(dialect: Dialect): TableStatement[] {
     sql`create table misdirected (address ${bytes} not null, chain_id bigint not null,
         token ${bytes} not null, block_number bigint not null, transaction_hash ${bytes},
         payer ${bytes}, primary key (address, chain_id, token))`,
-    // Finds the transfers to clear after a reorganization.
+    // For reorganizations: finds the transfers to remove.
     sql`create index misdirected_block on misdirected (chain_id, block_number)`,
   ];
 }
 
-/** Statements for events about chains other than the intent's chain. */
+/** Tables for events about chains other than the intent's. */
 export function elsewhereStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
@@ -226,22 +224,22 @@ export function elsewhereStatements(dialect: Dialect): TableStatement[] {
         chain_id bigint not null, other_chain_id bigint not null, marked_block bigint not null,
         due_block bigint not null, marks bigint not null,
         primary key (account_id, address, other_chain_id))`,
-    // With the first index, the observer of the intent's chain finds due rows. With the second, the
-    // executor of the other chain finds rows that wait for blocks of that chain.
+    // The observer of the intent's chain uses the first index to find due rows. The executor of the
+    // other chain uses the second to find rows that wait for its blocks.
     sql`create index watches_elsewhere_due
         on watches_elsewhere (other_chain_id, chain_id, due_block, account_id, address)`,
     sql`create index watches_elsewhere_block on watches_elsewhere (other_chain_id, due_block)`,
   ];
 }
 
-/** Statements for the balances that the executor reads on other chains. */
+/** Tables for the balances that the executor reads on other chains. */
 export function balanceStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
     sql`create table balances (address ${bytes} not null, chain_id bigint not null,
         token ${bytes} not null, amount text not null, block_number bigint not null,
         primary key (address, chain_id, token))`,
-    // Finds the balances to delete after a reorganization.
+    // For reorganizations: finds the balances to delete.
     sql`create index balances_block on balances (chain_id, block_number)`,
   ];
 }

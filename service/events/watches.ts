@@ -1,5 +1,5 @@
-// Finds the addresses whose status must be read (watches), and saves observations with their
-// events.
+// Finds the addresses that are due for a status read, and saves observations with their events. A
+// watch is an address that is observed for an account.
 
 import { randomBytes } from "node:crypto";
 import type { AddressStatus } from "executable-address/status";
@@ -31,7 +31,7 @@ import { selectConfirmations } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";
 
-/** An account's address whose status must be read. The `terms` are not verified yet. */
+/** An address that is due. The `terms` are not verified yet. */
 export type Watch = {
   accountId: string;
   address: Buffer;
@@ -40,16 +40,16 @@ export type Watch = {
   /** The number of confirmations that the account requires. */
   confirmations: number;
   /**
-   * The newest block of a payment or a receipt that marked the address. 0 if the address was marked
-   * only for other chains.
+   * The newest block for which the address was marked (mark.ts). 0 if it was marked only for other
+   * chains.
    */
   markedBlock: number;
   version: number;
   sequence: number;
-  /** The number of times that the status was read since the last event or mark. */
+  /** The number of status reads since the last event or mark. */
   readings: number;
   known: KnownStatus;
-  /** The due marks for other chains. */
+  /** Due marks for other chains. */
   elsewhere: DueElsewhere[];
 };
 
@@ -63,13 +63,13 @@ export type NewEvent = {
 };
 
 /**
- * Called in the transaction that saves the events, so that no saved event can lack its deliveries.
+ * Called in the transaction that saves the events, so that every saved event gets its deliveries.
  */
 export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
 
 /**
- * Returns false if no watch of this chain can be due now. A watch that still waits for a block
- * counts as possibly due.
+ * Returns false if nothing on this chain is due now. Returns true if an address still waits for a
+ * block.
  */
 export async function mayBeDue(
   db: Kysely<Tables>,
@@ -84,9 +84,8 @@ export async function mayBeDue(
 }
 
 /**
- * Returns whether any watch waits for a block of this chain. A watch of this chain also waits if a
- * payment or return on another chain can be reported, because the event contains a status from this
- * chain.
+ * Returns whether any address waits for a block of this chain. An address with a due mark for
+ * another chain waits too, because its event contains a status from this chain.
  */
 export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const row = await db
@@ -101,8 +100,8 @@ export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promi
 }
 
 /**
- * Returns up to `limit` due watches. Accounts take turns, so that an account with many watches does
- * not delay other accounts.
+ * Returns up to `limit` addresses that are due. Takes them from each account in turn, so that an
+ * account with many addresses does not delay the others.
  */
 export async function findDue(
   db: Kysely<Tables>,
@@ -188,18 +187,18 @@ async function readWatches(
 }
 
 /**
- * `readAgainAtMs` is the time at which to read the status again even without a payment, or null.
+ * `readAgainAtMs` is the time of the next status read if no payment arrives before then, or null.
  */
 type Observation = {
   watch: Watch;
   status: AddressStatus;
   paid: Paid;
-  /** The payments and returns on other chains. Empty unless the watch has a due mark. */
+  /** The payments and returns on other chains. Empty if the address has no due mark. */
   moves: MovesElsewhere;
   readAgainAtMs: number | null;
 };
 
-/** If a reorganization has replaced the block `anchor`, nothing is saved. */
+/** Nothing is saved if a reorganization has replaced the block `anchor`. */
 type Saving = {
   chainId: number;
   anchor: Anchor;
@@ -209,15 +208,15 @@ type Saving = {
 };
 
 /**
- * Saves observations together with their events. Skips a watch if another observation was saved
- * since the watch was read, so that a repeated call reports nothing twice.
+ * Saves observations together with their events. Skips an address if another observation was saved
+ * after it was read, so a repeated call reports nothing twice.
  */
 export function saveObservations(
   db: Kysely<Tables>,
   observations: readonly Observation[],
   saving: Saving,
 ): Promise<NewEvent[]> {
-  // Saves in the order of accounts, so that two observers cannot deadlock.
+  // The order is fixed, so that two observers cannot deadlock.
   const inOrder = observations.toSorted((a, b) => compare(a.watch, b.watch));
   return inGroups(inOrder, statementRows.costly, (some) => saveSome(db, some, saving));
 }
@@ -274,10 +273,7 @@ function saveSome(
   });
 }
 
-/**
- * Returns the events of an observation. Events on the intent's chain come before events on other
- * chains.
- */
+/** Returns the events of an observation. Events about the intent's chain come first. */
 function compareObserved({ watch, status, paid, moves }: Observation) {
   const own = hasReceived(watch, status)
     ? compareStatuses(watch.known, status, paid)
@@ -354,8 +350,8 @@ async function updateWatch(
 }
 
 /**
- * Reserves the next `count` positions for events of the account, and returns the last position. The
- * row stays locked until the commit, so positions are committed in order.
+ * Reserves the next `count` positions for events of the account, and returns the last one. The row
+ * stays locked until the commit, so positions are committed in order.
  */
 async function nextPosition(
   transaction: Transaction<Tables>,
@@ -376,8 +372,9 @@ async function nextPosition(
 }
 
 /**
- * Postpones watches whose status could not be read. Skips a watch if another observation was saved
- * in the meantime, or if the watch was marked again, which resets `readings`.
+ * Postpones the next read of addresses whose status could not be read. Skips an address if another
+ * observation was saved in the meantime. Also skips it if it was marked again, which resets
+ * `readings`.
  */
 export async function postponeWatches(
   db: Kysely<Tables>,
@@ -395,15 +392,15 @@ export async function postponeWatches(
   }
 }
 
-/** All records up to `seq` are closed. If `isEnd` is true, there are no records after `seq`. */
+/** All records up to `seq` are closed. If `isEnd` is true, there are no later records. */
 export type Closed = { seq: number; isEnd: boolean };
 
 /**
- * Searches up to 1,000 records after `seq` for the first open record. A record is closed if its
- * intent is for another chain, or if its address is expired or settled.
+ * Searches up to 1,000 records after `seq` for the first open one. A record is closed if its intent
+ * is for another chain, or if its address is expired or settled.
  *
- * @param expiredSeconds a time of the chain's clock, in Unix seconds; a record counts as expired if
- *   it expires at this time or earlier
+ * @param expiredSeconds a time of the chain's clock, in Unix seconds; records that expire at this
+ *   time or earlier are expired
  */
 export async function passClosed(
   db: Kysely<Tables>,

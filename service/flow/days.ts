@@ -1,4 +1,4 @@
-// Converts times. Sums and limits use UTC hours and days, counted from the Unix epoch.
+// Converts times to days. Days and hours are in UTC, counted from the Unix epoch.
 
 export const daySeconds = 86_400;
 export const hourMs = 3_600_000;

@@ -1,25 +1,23 @@
-// Splits long lists into groups, so that other work can run between the groups. Sorts the items of
+// Splits long lists into groups, so that other work can run in between. Also sorts the items of
 // several owners fairly.
 
 /**
- * The maximum number of rows in one statement or one short commit, because other statements have to
- * wait for it. On SQLite, all statements wait, except those of create requests and lookups. On
- * PostgreSQL, a statement waits only if it needs the same rows. Limits that have other reasons are
+ * The maximum number of rows per statement or short transaction, because other statements may have
+ * to wait for it. On SQLite, all statements wait, except for create requests and lookups. On
+ * PostgreSQL, a statement waits only if it needs the same rows. Limits for other reasons are
  * defined where they are used.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */
   short: 100,
-  /**
-   * Rows that are in several indexes, that take several statements, or that each add several rows.
-   */
+  /** Rows that are in several indexes, or need several statements or additional rows. */
   costly: 50,
-  /** Rows of an index that a search scans but mostly does not return. */
+  /** Index rows that a search scans but mostly skips. */
   walked: 1_000,
   /**
-   * Rows that contain an encoded intent (its terms) of up to 24,576 bytes. On PostgreSQL, reading
-   * 300 such rows takes 1.6 times as long in groups of 25 as in groups of 50. On SQLite, groups of
-   * 25, 50, and 100 rows take the same time.
+   * Rows with an encoded intent (its terms) of up to 24,576 bytes. On PostgreSQL, reading 300 such
+   * rows takes 1.6 times as long in groups of 25 as in groups of 50. On SQLite, the size of the
+   * groups makes no difference.
    */
   withTerms: 50,
 } as const;
@@ -29,7 +27,7 @@ export function* groupsOf<Item>(items: readonly Item[], size: number): Generator
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }
 
-/** Calls `read` for one group after the other, and returns all results in the order of `items`. */
+/** Calls `read` for one group after another, and returns all results in order. */
 export async function inGroups<Item, Found>(
   items: readonly Item[],
   size: number,
@@ -41,12 +39,11 @@ export async function inGroups<Item, Found>(
 }
 
 /**
- * Returns the first item of each owner, then the second item of each owner, and so on. So an owner
- * with many items does not delay the first items of other owners.
+ * Sorts the items so that each owner's first item comes first, then each owner's second item, and
+ * so on. An owner with many items does not delay the others.
  *
  * @param ownerOf returns the owner of an item
- * @param among compares the first items of all owners with each other, then the second items, and
- *   so on; by default, they keep the order of `items`
+ * @param among sorts the items that have the same rank; by default, they keep their order
  */
 export function roundRobin<Item>(
   items: readonly Item[],
@@ -62,7 +59,7 @@ export function roundRobin<Item>(
   return turns.toSorted((a, b) => a.turn - b.turn || among(a.item, b.item)).map(({ item }) => item);
 }
 
-/** The maximum number of rows that one call of {@link prune} deletes. */
+/** The maximum number of rows per call of {@link prune}. */
 const rowsMax = 10_000;
 
 export type OldRows = {
@@ -72,7 +69,7 @@ export type OldRows = {
 };
 
 /**
- * Deletes old rows, such as events, in small groups, so that no other statement waits long.
+ * Deletes old rows in small groups, so that other statements do not wait long.
  *
  * @returns the number of deleted rows, at most 10,000
  */

@@ -1,20 +1,18 @@
-// Limits the number of log lines, because an outage would otherwise log a line for each request.
+// Limits the number of log lines. During an outage, every request could otherwise log a line.
 
 const everyMs = 60_000;
-/** The maximum number of kinds with a separate limit. All further kinds share one limit. */
+/** After this number of kinds, all other kinds share one limit. */
 const kindsMax = 100;
 
-/**
- * Returns `text` with numbers and hex replaced by `#`, so that messages of the same kind are equal.
- */
+/** Replaces numbers and hex by `#`, so that messages of the same kind are equal. */
 export const messageKind = (text: string): string =>
   text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200);
 
 /**
- * Returns a function that calls `log` at most once a minute for each kind of event. `log` receives
- * the number of events that were skipped since the last line of that kind.
+ * Returns a function that calls `log` at most once a minute for each kind of message. `log`
+ * receives the number of messages of that kind that were skipped before.
  *
- * @param nowMs never goes back
+ * @param nowMs a monotonic clock
  */
 export function limitLogs(nowMs: () => number = () => performance.now()) {
   const kinds = new Map<string, { loggedAt: number; leftOut: number }>();

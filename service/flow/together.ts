@@ -1,6 +1,6 @@
-// Shares work between requests. Requests that arrive in the same turn of the event loop form a
-// group, and a group shares one commit, one round trip, or one message. Requests for the same
-// result share one answer.
+// Lets simultaneous requests share work. Requests that arrive in the same turn of the event loop
+// form a group, which needs only one commit, round trip, or message. Requests for the same result
+// share one answer.
 
 import { LRUCache } from "lru-cache";
 
@@ -17,22 +17,20 @@ export type Together<Item, Answer> = {
 };
 
 type TogetherOptions = {
-  /** The maximum number of items in a group. */
   sizeMax: number;
   /**
-   * The maximum number of groups that run simultaneously; 1 by default. Items that arrive while
-   * this number of groups is running form the next group.
+   * The maximum number of groups that run simultaneously; 1 by default. Items that arrive in the
+   * meantime form the next group.
    */
   runningMax?: number;
 };
 
 /**
- * Collects items until the event loop has read the data of all sockets, or until there are
- * `sizeMax` items. Then runs the items as one group. Uses no timer, so a single item is not
- * delayed.
+ * Collects items and runs them as one group: when the event loop has read the data of all sockets,
+ * or when there are `sizeMax` items. A single item is not delayed, because no timer is used.
  *
- * @param run returns the answers in the order of its items; an Error as an answer fails only its
- *   item, and a rejection fails every item of the group
+ * @param run returns the answers in the order of its items; an Error as an answer rejects only its
+ *   item, and a rejection rejects all items of the group
  */
 export function together<Item, Answer>(
   run: (items: Item[]) => (Answer | Error)[] | Promise<(Answer | Error)[]>,
@@ -87,11 +85,11 @@ export function together<Item, Answer>(
 }
 
 /**
- * Does the same as {@link together}, but forms a separate group for each value of `keyOf`. All
- * groups run simultaneously.
+ * Like {@link together}, but with a separate group for each value of `keyOf`. The groups run
+ * simultaneously.
  *
- * @param run returns the answers in the order of its items; a rejection fails only the items of the
- *   same key
+ * @param run returns the answers in the order of its items; a rejection rejects only the items with
+ *   the same key
  */
 export function togetherBy<Item, Answer>(
   keyOf: (item: Item) => string,
@@ -111,8 +109,8 @@ export function togetherBy<Item, Answer>(
 }
 
 /**
- * Returns a function that calls `read` when it is first called, and then returns the cached result.
- * A failure is cached too.
+ * Returns a function that calls `read` once, and always returns its result. A failure is cached
+ * too.
  */
 export function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let reading: Promise<Value> | undefined;

@@ -1,9 +1,6 @@
 // Functions for waiting: for a free slot, until a timeout, or before a retry.
 
-/**
- * Returns a function that runs tasks in the order in which it is called, at most `max` tasks
- * simultaneously.
- */
+/** Returns a function that runs tasks in order, and at most `max` tasks simultaneously. */
 export function openGate(max: number) {
   let running = 0;
   const waiting: (() => void)[] = [];
@@ -21,8 +18,8 @@ export function openGate(max: number) {
 }
 
 /**
- * Runs `read` after the earlier reads in the queue. Returns undefined if the client has
- * disconnected. The queue of HTTP requests (http/lists/turn.ts) throws a refusal with 429 or 503 if
+ * Runs `read` when the reads before it have finished. Returns undefined if the client has
+ * disconnected. In HTTP requests (http/lists/turn.ts), throws an error with status 429 or 503 if
  * the account reads too much.
  */
 export type ReadQueue = <Done>(read: () => Promise<Done>) => Promise<Done | undefined>;
@@ -30,9 +27,9 @@ export type ReadQueue = <Done>(read: () => Promise<Done>) => Promise<Done | unde
 export const withoutQueue: ReadQueue = (read) => read();
 
 /**
- * Returns the result of `promise` if it settles within `ms` milliseconds, and otherwise throws.
+ * Returns the result of `promise`, or throws if it takes longer than `ms` milliseconds.
  *
- * @param late returns the error to throw if the time is over; the work of `promise` continues
+ * @param late returns the error to throw; `promise` is not canceled
  */
 export function within<Done>(ms: number, promise: Promise<Done>, late: () => Error): Promise<Done> {
   let timer: NodeJS.Timeout | undefined;
@@ -43,8 +40,8 @@ export function within<Done>(ms: number, promise: Promise<Done>, late: () => Err
 }
 
 /**
- * Returns the time to wait after attempt number `attempt`. The first attempt has number 1. The wait
- * doubles with each attempt, from `first` up to `longest`. All times have the same unit.
+ * Returns how long to wait after attempt number `attempt`, which starts at 1. The time doubles with
+ * each attempt, from `first` up to `longest`. All times have the same unit.
  */
 export const backoff = (attempt: number, first: number, longest: number): number =>
   Math.min(longest, first * 2 ** Math.min(attempt - 1, 30));

@@ -1,7 +1,7 @@
-// Stores the anchors of a chain. An anchor is a block, with its hash, up to which the chain was
-// read. The newest 256 anchors are kept. After a reorganization, a turn finds the newest anchor
-// that is still in the chain, and undoes all facts from blocks above it. It then continues to read
-// a few blocks below that anchor.
+// Stores the anchors of a chain. An anchor is the number and hash of a block up to which the chain
+// was read. The newest 256 anchors are kept. After a reorganization, the chain's loop finds the
+// newest anchor that is still in the chain, and removes all data from later blocks. Then it
+// continues to read, starting a few blocks below that anchor.
 
 import type { Hex } from "executable-address";
 import { findFirstBlock } from "executable-address/status";
@@ -13,7 +13,7 @@ import type { Anchor, FollowMemory, Turn } from "./parts.ts";
 
 const storedAnchorsMax = 256;
 
-/** Returns the newest anchor, or the newest anchor below `before`. */
+/** Returns the newest anchor, or the newest one below block `before`. */
 export async function findAnchor(
   db: Kysely<Tables>,
   chainId: number,
@@ -30,14 +30,11 @@ export async function findAnchor(
   return row && { number: row.number, hash: row.hash as Hex };
 }
 
-/** Returns SQL for the number of the newest anchor of a chain, or null if it has none. */
+/** Returns SQL for the number of the chain's newest anchor, or null if there is none. */
 export const newestAnchorOf = (chainId: RawBuilder<unknown>) =>
   sql<number | null>`(select max(number) from anchors where anchors.chain_id = ${chainId})`;
 
-/**
- * Saves an anchor. A different hash for the same number replaces the earlier hash. The call is
- * idempotent.
- */
+/** Saves an anchor. It replaces an anchor with the same number. The call is idempotent. */
 export async function saveAnchor(
   db: Kysely<Tables>,
   chainId: number,
@@ -65,8 +62,8 @@ export async function saveAnchor(
 }
 
 /**
- * Returns whether the anchor is still stored, and locks its row until the end of the transaction,
- * so that the anchor cannot be removed. The lock is a write, which works on both SQLite and
+ * Returns whether the anchor is still stored. Locks its row until the end of the transaction, so
+ * that it cannot be deleted. The lock is an update, because that works on both SQLite and
  * PostgreSQL.
  */
 export async function lockAnchor(
@@ -97,29 +94,29 @@ export async function forgetAnchorsAbove(
 }
 
 /**
- * If there is no anchor, reading starts at a block that is this much older than the oldest record.
- * Payments from before a record's creation are not searched for, but the clocks of the host and the
- * chain can differ.
+ * Without an anchor, the loop starts at a block that is this much older than the oldest record. No
+ * payment is expected before a record's creation, but the clocks of the host and the chain can
+ * differ.
  */
 const startMarginSeconds = 3600;
 /**
- * If the chain no longer contains any anchor, reading starts this number of blocks below the oldest
- * anchor.
+ * If no anchor is in the chain anymore, the loop continues this number of blocks below the oldest
+ * one.
  */
 const deepReorgBlocks = 256;
 
-/** The position from which a turn continues to read. */
+/** Where an iteration of the loop continues to read. */
 export type Position = {
   /** The next block to read. */
   next: number;
-  /** The number of the newest anchor, or of the block before `next` if there is no anchor. */
+  /** The newest anchor's number. If there is no anchor, the number of the block before `next`. */
   cursor: number;
 };
 
 /**
- * Undoes facts from replaced blocks, and finds the position from which to read.
+ * Removes data from replaced blocks, and finds the position from which to read.
  *
- * @returns the position, and by how many blocks the newest anchor was above the head (negative if
+ * @returns the position, and how far the newest anchor was above the head, in blocks (negative if
  *   it was below)
  */
 export async function findPosition(
@@ -153,13 +150,13 @@ export async function findPosition(
   return { next, cursor, aheadBlocks };
 }
 
-/** Undoes the facts from blocks above `number`, which may have been replaced. */
+/** Removes the data from blocks above `number`, which may have been replaced. */
 async function goBackTo({ store, memory, report }: Turn, number: number): Promise<void> {
   await store.undoAbove(number);
   memory.heavyBlock = Math.min(memory.heavyBlock, number);
   for (const [name, end] of memory.shown) if (end.number > number) memory.shown.delete(name);
   for (const [hash, { blockNumber }] of memory.savedLogs) {
-    // If the block becomes part of the chain again, its payments must be saved again.
+    // The block can become part of the chain again. Then its payments must be saved again.
     if (blockNumber > number) memory.savedLogs.delete(hash);
   }
   report({ kind: "reorg", fromBlock: number + 1 });
@@ -168,8 +165,8 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
 const linksMax = 64;
 
 /**
- * Stores the hashes of the head and its parent. Deletes all other stored hashes if it is not
- * certain that they belong to the same chain.
+ * Remembers the hashes of the head and its parent. Forgets all others if they may belong to another
+ * chain.
  */
 export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
   const { number, hash, parentHash } = view.head;
@@ -181,7 +178,7 @@ export async function noteLinks({ view, memory: { links } }: Turn): Promise<void
 }
 
 /**
- * Returns whether the head is the second block after a stored block. Reads the block between them
+ * Returns whether the head is the second block after a remembered one. Reads the block in between
  * to compare its parent.
  */
 async function isSecondNext({ head, read }: View, links: FollowMemory["links"]): Promise<boolean> {
@@ -193,7 +190,7 @@ async function isSecondNext({ head, read }: View, links: FollowMemory["links"]):
   return block.hash === parentHash && block.parentHash === known;
 }
 
-/** Returns whether the block is an ancestor of the view's head. */
+/** Returns whether the block is in the current chain. */
 export async function isAncestor(
   { view, memory }: Turn,
   { number, hash }: Anchor,
@@ -206,8 +203,8 @@ export async function isAncestor(
 }
 
 /**
- * Returns the block at which to start if there is no anchor: a block from before the creation of
- * the oldest record, or a block near the head if there are no records.
+ * Returns where to start if there is no anchor: before the creation of the oldest record, or near
+ * the head if there are no records.
  */
 async function startBlock({ store, tuning, view }: Turn, target: number): Promise<number> {
   const oldest = await store.findOldestCreation();

@@ -1,19 +1,19 @@
-// Requests the transfers of listed tokens in a range of blocks from one endpoint.
+// Requests token transfers in a range of blocks from one endpoint.
 //
-// A query has one of two forms. The first form requests all transfers of the listed tokens. The
-// second form requests only transfers to the service's addresses (the recipients). A busy chain has
-// hundreds of transfers of a listed token in each block, so the second form costs fewer bytes if
-// there are few addresses, and the first form if there are many. The endpoint gets the cheaper form
-// first, and the other form if it refuses. A single block can also be read in other ways.
+// There are two forms of the query: all transfers of the listed tokens, or only transfers to this
+// service's addresses (the recipients). A busy chain has hundreds of token transfers in each block.
+// So the query with recipients uses less bandwidth if there are few addresses, and the other one if
+// there are many. The cheaper form is used first, and the other one if the endpoint refuses it. A
+// single block can also be read in other ways.
 //
 // Both forms find the same payments. The list of recipients is read after the head is known, and
-// records are never deleted. So the list contains each address whose balance was checked in an
-// earlier turn. If a record is created while logs are read, its balance is checked later, at this
+// records are never deleted. So the list contains every address whose balance was read in an
+// earlier iteration. If a record is created while logs are read, its balance is read later, at this
 // head or a higher one.
 //
-// The same query also requests look-alikes of the listed tokens. If an endpoint refuses this query,
-// but answers the query without look-alikes, the look-alikes are omitted for a while. So a flood of
-// transfers of a look-alike does not delay payments.
+// The query also includes look-alikes of the listed tokens. If an endpoint refuses it, but answers
+// without the look-alikes, they are omitted for a while. So a flood of look-alike transfers does
+// not delay payments.
 
 import type { Hex } from "executable-address";
 import { topicOf, toQuantity, transferOf, transferTopic } from "executable-address/status";
@@ -40,11 +40,14 @@ import type { EndpointClient } from "../chain/rpc/view.ts";
 import type { Anchor, FollowMemory, Payment, Range, Turn } from "./parts.ts";
 
 /**
- * `end`: the last block of the range. `isHeavy`: the endpoint refused the usual query, and returned
- * the single block in another way. `refused`: the endpoint answers other calls, but not this query.
- * `isSlow`: the endpoint did not answer the query in time. `isLimited`: the endpoint requires fewer
- * calls. `statedBlocks`: the number of blocks that the endpoint says it allows. `absent`: the
- * endpoint does not answer any call, or does not have the blocks.
+ * `shown`: the endpoint returned the logs. `end` is the last block of the range. `isHeavy` means
+ * that the endpoint refused the usual query, but returned the single block in another way.
+ *
+ * `refused`: the endpoint answers other calls, but not this query. `isSlow` means that it did not
+ * answer in time, and `isLimited` that it demands fewer calls. `statedBlocks` is the number of
+ * blocks that it says it allows.
+ *
+ * `absent`: the endpoint answers no call, or does not have the blocks.
  */
 export type LogsAnswer =
   | { kind: "shown"; end: Anchor; transfers: Payment[]; isHeavy: boolean }
@@ -63,9 +66,9 @@ const absent: LogsAnswer = { kind: "absent" };
 const unanswered = "answers, but not this, or not in time";
 
 /**
- * Reads the transfers of a range, including look-alikes. If the endpoint refuses a query for all
- * tokens, requests the listed tokens and the look-alikes in separate queries. If the endpoint
- * refuses only the look-alikes, later turns omit them for a while.
+ * Reads the transfers of a range, including look-alikes. If the endpoint refuses one query for all
+ * tokens, the listed tokens and the look-alikes are requested separately. If it refuses only the
+ * look-alikes, they are omitted in the next iterations.
  */
 export async function readLogs(
   client: EndpointClient,
@@ -88,7 +91,7 @@ export async function readLogs(
   return listed;
 }
 
-/** Returns the tokens to request from the endpoint in this turn. */
+/** Returns the tokens to request from the endpoint now. */
 function chooseTokens(
   { record }: EndpointClient,
   turn: Pick<Turn, "chain" | "memory">,
@@ -99,8 +102,8 @@ function chooseTokens(
 }
 
 /**
- * Returns two lists. `wanted`: the listed tokens, and the tokens that open addresses request.
- * `lookalikes`: the look-alikes that no open address requests.
+ * `wanted` are the listed tokens and the tokens that open addresses request. `lookalikes` are the
+ * look-alikes that no open address requests.
  */
 function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
   const { tokens } = memory.delisted;
@@ -111,9 +114,9 @@ function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
 }
 
 /**
- * Requests transfers of `tokens` in the cheaper form, or in the other form if the endpoint refuses.
- * If an endpoint refuses a query with recipients and accepts one without, it gets no query with
- * recipients again.
+ * Requests transfers in the cheaper form, or in the other one if the endpoint refuses it. An
+ * endpoint that refuses recipients but accepts the query without them gets no query with recipients
+ * again.
  */
 async function readTokens(
   client: EndpointClient,
@@ -140,10 +143,10 @@ async function readTokens(
 }
 
 /**
- * Requests the transfers of a range in one form. The hash of the range's last block must be the
- * same before and after the query, because an endpoint that is behind returns an empty list for
- * blocks that it does not have. The hash of the head is not requested from an endpoint that has
- * just shown the head, because later turns read this block again.
+ * Requests the transfers of a range in one form. An endpoint that is behind returns no logs for
+ * blocks that it does not have. So the hash of the last block is requested before and after the
+ * logs, and must be the same. If the last block is the head, and the endpoint has just returned it,
+ * the hash is not requested, because this block is read again later.
  */
 function readInForm(
   form: Form,
@@ -184,8 +187,8 @@ function refusalOf(error: CallError, { from, to }: Range): LogsAnswer {
 
 /**
  * Requests the transfers above `anchor` from a quorum of endpoints, with one query per endpoint,
- * and returns all transfers that any of them shows. Asks the first endpoint whether the anchor is
- * still in the chain.
+ * and returns every transfer that any of them returns. The first endpoint is also asked whether the
+ * anchor is still in the chain.
  *
  * @returns undefined if the anchor is not in the chain, or if an endpoint does not answer or
  *   refuses the query
@@ -217,8 +220,7 @@ export async function transfersSince(
 }
 
 /**
- * Reads one block, with one query per token. If the endpoint refuses these queries, reads the
- * block's receipts.
+ * Reads one block with a query per token, or from its receipts if the endpoint refuses that too.
  */
 async function readBlock(
   client: EndpointClient,
@@ -244,9 +246,7 @@ async function readBlock(
   return refusal;
 }
 
-/**
- * Runs a query. The answer is `absent` if the endpoint does not respond or does not have the block.
- */
+/** Runs a query. Returns `absent` if the endpoint does not respond or does not have the block. */
 async function query(
   client: EndpointClient,
   calls: Call[],
@@ -277,16 +277,16 @@ const logsCall = ({ from, to }: Range, tokens: readonly Hex[], form?: Form): Cal
   ],
 });
 
-/** Returns the logs of a list of receipts, or the list itself if it contains logs. */
+/** Returns the logs of a list of receipts. If the list already contains logs, returns it. */
 function logsIn(result: unknown): unknown[] {
   if (!Array.isArray(result)) throw unlike("a list of logs", result);
   return result.flatMap((entry) => (Array.isArray(entry?.logs) ? entry.logs : [entry]));
 }
 
 /**
- * Returns the payments among `logs`, and the number of transfers. Logs that do not have the form of
- * a token transfer are not payments. A transfer of a look-alike that is too small to be returned is
- * not a payment, unless an open address requests the token.
+ * Returns the payments among `logs`, and the number of transfers. Logs that are not token transfers
+ * are ignored. A small transfer of a look-alike is not a payment, unless an open address requests
+ * the token.
  */
 function transfersIn(
   logs: unknown,
@@ -322,28 +322,26 @@ function transfersIn(
   return { count, transfers };
 }
 
-/**
- * The form of a query: the recipients that it names, or undefined for a query without recipients.
- */
+/** The recipients of a query, or undefined for a query for all transfers. */
 type Form = readonly Hex[] | undefined;
 
-/** The approximate number of bytes of a recipient in a request, and of a log in a response. */
+/** The approximate size of a recipient in a request, and of a log in a response, in bytes. */
 const bytes = { recipient: 69, log: 630 };
 /**
- * If a range is refused, it is assumed to contain this number of logs, which is a common limit of
+ * If a range is refused, it is assumed to have this number of logs, which is a common limit of
  * providers.
  */
 const refusedLogs = 10_000;
 /**
- * A query with recipients does not measure the number of transfers per block. So each such query
- * multiplies the last measured number by this factor. After many queries, the form without
+ * A query with recipients does not show how many transfers a block has. So after each such query,
+ * the last known number is multiplied by this factor. After many queries, the form without
  * recipients seems cheaper, and the number is measured again.
  */
 const logsPerBlockDecay = 0.995;
 
 /**
- * Adds the addresses of unread records to the list of recipients. Stops when the list has one
- * address more than a query can contain.
+ * Adds the addresses of new records to the list of recipients. Stops when the list has one address
+ * more than a query can contain.
  */
 export async function noteRecipients({ store, tuning, memory }: ListOf): Promise<void> {
   const { recipients } = memory;
@@ -356,15 +354,15 @@ export async function noteRecipients({ store, tuning, memory }: ListOf): Promise
 }
 
 /**
- * The maximum number of unlisted tokens that are requested. It is limited because the size of a
- * query is limited.
+ * The maximum number of unlisted tokens that are requested, because queries must not become too
+ * long.
  */
 const delistedMax = 32;
 
 /**
  * Finds tokens that open addresses request, but that the operator does not list, or lists only as
- * look-alikes. The first turn reads all records before it reads a block. Later turns read only new
- * records.
+ * look-alikes. The first iteration reads all records before it reads a block. Later iterations read
+ * only new records.
  */
 export async function noteDelisted({ chain, store, memory }: Turn): Promise<void> {
   const { delisted } = memory;
@@ -385,7 +383,7 @@ type ListOf = {
   memory: FollowMemory;
 };
 
-/** Returns the forms of a query for an endpoint. The form with fewer bytes comes first. */
+/** Returns the forms of a query for an endpoint, the cheaper one first. */
 function formsFor(
   { memory, tuning }: Omit<ListOf, "store">,
   { logs }: Pick<EndpointRecord, "logs">,
@@ -398,7 +396,7 @@ function formsFor(
   return list.length * bytes.recipient < answered ? [list, undefined] : [undefined, list];
 }
 
-/** @param logs the number of logs that an endpoint returned; undefined if it refused the query */
+/** @param logs the number of returned logs; undefined if the endpoint refused the query */
 function noteLogs(memory: FollowMemory, form: Form, range: Range, logs: number | undefined) {
   if (form) memory.logsPerBlock *= logsPerBlockDecay;
   else memory.logsPerBlock = (logs ?? refusedLogs) / blocksOf(range);

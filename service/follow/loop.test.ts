@@ -6,7 +6,9 @@ import { openChainLoop } from "./loop.ts";
 
 const pollMs = 1_000;
 
-/** Starts the loop of a chain whose node always fails, so that only `noteBlock` reports heads. */
+/**
+ * Starts a chain's loop. Its node always fails, so the loop gets new blocks only from `noteBlock`.
+ */
 function openLoop() {
   let requests = 0;
   const heads = openHeads(() => {
@@ -20,7 +22,7 @@ function openLoop() {
   return { loop: openChainLoop(heads, pollMs), noteBlock, countRequests: () => requests };
 }
 
-/** Returns a subscriber that counts its runs. Each run ends when `finish` is called. */
+/** Returns a subscriber that counts its calls. Each call lasts until `finish` is called. */
 function heldRun() {
   let finish = () => {};
   const counted = { runs: 0, finish: () => finish() };

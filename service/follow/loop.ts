@@ -1,13 +1,13 @@
-// The loop of one chain in one process. All work that depends on the chain's newest block runs in
-// the turns of this loop. A turn starts when a new block is seen, and again when the executor has
-// saved the payments up to that block. A turn also starts at every poll, because some work becomes
-// due at a certain time, and a chain may produce no blocks.
+// Runs the work of one chain in one process: everything that depends on the chain's newest block.
+// An iteration of the loop (a turn) starts when there is a new block, and again when the executor
+// has saved the payments up to that block. It also starts after each poll interval, because some
+// work is due at a certain time, and a chain may produce no blocks.
 //
-// In a process with an executor, the executor's passes record the heads that they read, and this
-// loop requests no heads. The loop requests heads only if the passes have recorded none for two
-// polls: during a long pass, while another process has the chain's lease, or while the chain sleeps
-// because no address is open (executor/rest.ts). In a process without an executor, the loop
-// requests every head itself.
+// In a process with an executor, the executor reads the newest blocks, and this loop requests none.
+// The loop requests a block only if the executor has read none for two poll intervals: because it
+// is busy, because another process has the chain's lease, or because no address is open and it
+// polls less often (executor/rest.ts). In a process without an executor, the loop requests every
+// block.
 
 import { AsyncResource } from "node:async_hooks";
 import type { BlockReference } from "executable-address/status";
@@ -15,23 +15,23 @@ import type { Heads } from "../chain/rpc/heads.ts";
 
 export type ChainLoop = {
   /**
-   * Runs `run` now and in each turn, but never twice simultaneously. If a turn starts while `run`
-   * is in progress, `run` is called again afterwards. `run` must not reject.
+   * Calls `run` now and in each iteration, but never while it is still running. If an iteration
+   * starts in the meantime, calls `run` again afterwards. `run` must not reject.
    *
-   * @returns a function that ends the subscription, and resolves after the current run has ended
+   * @returns a function that ends the subscription, and resolves when the current call has finished
    */
   subscribe(run: () => Promise<void>): () => Promise<void>;
-  /** Starts a turn now. Called after each sweep (sweep.ts), which may have saved payments. */
+  /** Starts an iteration now. Called after each sweep (sweep.ts), which may have saved payments. */
   startTurn(): void;
   /**
-   * Returns the newest block. Requests the block only if the next block is expected by now.
+   * Returns the newest block. Requests it only if the next block is expected by now.
    *
    * @throws {ChainUnavailable}
    */
   readHead(): Promise<BlockReference>;
 };
 
-/** @param pollMs the maximum time between two turns */
+/** @param pollMs the maximum time between two iterations */
 export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
   const starts = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;
@@ -48,8 +48,8 @@ export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
         timer = setTimeout(startTurn, pollMs).unref();
       }
       const runs = openRuns(run);
-      // An HTTP request that reads a head can start a turn. Without this binding, the turn would be
-      // part of the request's trace.
+      // An HTTP request that reads the newest block can start an iteration. Without this, the
+      // iteration would belong to the request's trace.
       const start = AsyncResource.bind(runs.start);
       starts.add(start);
       start();
@@ -66,7 +66,7 @@ export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
   };
 }
 
-/** Runs one subscriber. The subscriber's runs never overlap. */
+/** Runs one subscriber, never twice at the same time. */
 function openRuns(run: () => Promise<void>) {
   let isDue = false;
   let isEnded = false;

@@ -1,5 +1,5 @@
-// The types of a turn of a chain's loop: the store of payments and anchors, the settings, and the
-// loop's memory between turns. The memory can be lost at any time.
+// The types of the chain's loop: its database access, its settings, and its memory between
+// iterations. The memory can be lost at any time. A turn is one iteration of the loop.
 
 import type { Hex } from "executable-address";
 import type { View } from "../chain/rpc/view.ts";
@@ -8,13 +8,13 @@ import type { RequestedTokens } from "../store/find-records.ts";
 /** A block by number and hash. */
 export type Anchor = { number: number; hash: Hex };
 
-/** A range of blocks, both ends inclusive. `to` is infinite for a range up to the newest block. */
+/** Both ends are inclusive. `to` is infinite for a range up to the newest block. */
 export type Range = { from: number; to: number };
 
 /** A payment to `address`. */
 export type Touched = { address: Hex; blockNumber: number };
 
-/** A payment that a token's log shows. `amount` is decimal, in base units. All hex is lowercase. */
+/** A payment from a token's log. `amount` is decimal, in base units. All hex is lowercase. */
 export type Payment = Touched & {
   blockHash: Hex;
   transactionHash: Hex;
@@ -32,25 +32,25 @@ export type FollowEvent =
   | { kind: "gap"; blockNumber: number; message: string };
 
 export type FollowTuning = {
-  /** The maximum number of blocks per call. */
+  /** The maximum number of blocks per query. */
   rangeBlocksMax: number;
-  /** The maximum number of calls for ranges per turn. */
+  /** The maximum number of ranges per iteration. */
   rangesPerPass: number;
   /**
-   * The number of blocks below the cursor that each turn reads again, because an endpoint may have
+   * The number of blocks below the newest anchor that are read again, because an endpoint may have
    * indexed their logs late.
    */
   resweepBlocks: number;
   /**
-   * The maximum number of addresses in a query for transfers to recipients. Nodes accept 1,000
-   * topics. 0 disables such queries.
+   * The maximum number of recipients in a query. Nodes accept 1,000 topics. With 0, there are no
+   * queries with recipients.
    */
   recipientsMax: number;
 };
 
 /**
- * The store of payments and anchors. A call fails if another process has the chain's lease. A call
- * can commit several times, and the tables are consistent after each commit.
+ * Access to the database. A call fails if another process has the chain's lease. A call can commit
+ * several times, and the tables are consistent after each commit.
  */
 type FollowStore = {
   /** Returns which of `addresses` have a record. */
@@ -58,20 +58,20 @@ type FollowStore = {
   /** Returns up to `limit` records after `seq`. If `seq` is 0, starts with the first record. */
   findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
   /**
-   * Reads records after `seq`. Returns the tokens that the open records of the chain request, in
-   * lowercase, and the last `seq` that was read. `isEnd`: whether no record is left.
+   * Reads the next records after `seq`. Returns the tokens that the chain's open records request,
+   * in lowercase, and the last `seq` that was read. `isEnd`: whether no record is left.
    */
   findRequestedTokens(seq: number): Promise<RequestedTokens>;
   /** Returns the time when the oldest record was created, in Unix seconds. */
   findOldestCreation(): Promise<number | undefined>;
-  /** Returns the newest anchor, or the newest anchor below `before`. */
+  /** Returns the newest anchor, or the newest one below block `before`. */
   findAnchor(before?: number): Promise<Anchor | undefined>;
   /**
-   * Saves payments, and the anchor in the same commit as the last payment.
+   * Saves payments. The anchor is saved in the same transaction as the last payment.
    *
-   * @param isGap whether too few endpoints show the logs up to the anchor, so that the balances of
-   *   all records must be read
-   * @param agreed payments, saved now or earlier, that a quorum of endpoints has shown by now
+   * @param isGap whether logs up to the anchor may be missing, because too few endpoints returned
+   *   them; the balances of all records must then be read
+   * @param agreed payments, saved now or earlier, that a quorum of endpoints has now returned
    */
   save(
     anchor: Anchor | undefined,
@@ -79,27 +79,24 @@ type FollowStore = {
     isGap: boolean,
     agreed: readonly Payment[],
   ): Promise<void>;
-  /** Makes addresses due before their payments are saved. */
+  /** Schedules balance reads of addresses before their payments are saved. */
   wake(addresses: readonly Hex[]): Promise<void>;
-  /**
-   * Undoes everything that depends on blocks above `number`, and deletes the anchors of these
-   * blocks.
-   */
+  /** Removes all data that depends on blocks above `number`, including anchors. */
   undoAbove(number: number): Promise<void>;
 };
 
-/** One turn of a chain's loop, which reads the chain up to the head of `view`. */
+/** One iteration of a chain's loop. It reads the chain up to the newest block of `view`. */
 export type Turn = {
   chain: {
     chainId: number;
     /** The listed tokens, in lowercase. */
     tokens: readonly Hex[];
     /**
-     * The minimum amount of a transfer, in base units, by look-alike in lowercase. Smaller
+     * By look-alike in lowercase, the minimum amount of a transfer, in base units. Smaller
      * transfers are ignored.
      */
     lookalikes: ReadonlyMap<Hex, bigint>;
-    /** The number of blocks that must follow a payment before it counts. */
+    /** The number of later blocks after which a payment counts. */
     paymentConfirmations: number;
   };
   view: View;
@@ -110,48 +107,48 @@ export type Turn = {
 };
 
 export type FollowMemory = {
-  /** The number of the turn. */
+  /** The number of the current iteration. */
   turn: number;
   /** The hash of the head up to which all blocks were read. */
   readHead: Hex | undefined;
-  /** The newest block that was read ahead, before the history below it (sweep.ts). */
+  /** The newest block that was read although older blocks are unread (sweep.ts). */
   tip: number;
-  /** A block whose logs no endpoint returns, and the number of turns in which it was requested. */
+  /**
+   * A block whose logs no endpoint returns, and the number of iterations in which it was requested.
+   */
   refused: { number: number; turns: number } | undefined;
   /**
-   * The newest block whose logs the usual query did not return. Later turns do not read blocks up
-   * to this block again.
+   * The newest block for which the usual query failed. Blocks up to this one are not read again.
    */
   heavyBlock: number;
   /**
-   * The block up to which each endpoint has returned all logs since the cursor, by endpoint name.
+   * The last block up to which an endpoint has returned all logs since the newest anchor, by
+   * endpoint name.
    */
   shown: Map<string, Anchor>;
   /**
-   * The hashes of the head and of blocks below it, by number. They were read from consecutive heads
-   * and their parent hashes.
+   * The hashes of the newest blocks by number, from the heads that were read and their parent
+   * hashes.
    */
   links: Map<number, Hex>;
   /**
-   * The logs of saved payments, by block hash. Blocks are read several times, but each payment is
-   * saved only once.
+   * By block hash, the logs of payments that were saved. Blocks are read several times, but a
+   * payment is saved only once.
    */
   savedLogs: Map<Hex, { blockNumber: number; logs: Set<string> }>;
   /**
-   * Saved payments that fewer than a quorum of endpoints have shown, by block hash and log, with
-   * the names of these endpoints.
+   * Saved payments that less than a quorum of endpoints has returned, by block hash and log.
+   * `shownBy` contains the names of these endpoints.
    */
   unagreed: Map<string, { payment: Payment; shownBy: Set<string> }>;
-  /**
-   * The addresses of the records up to `seq`, or only the first addresses if there are too many.
-   */
+  /** The addresses of the records up to `seq`. If there are too many, only the first ones. */
   recipients: { seq: number; list: Hex[] };
   /**
-   * Tokens that open records up to `seq` request, but that the operator does not list. Their
-   * transfers are requested in the same way as transfers of listed tokens.
+   * Tokens that open records up to `seq` request, but that the operator does not list. They are
+   * requested like listed tokens.
    */
   delisted: { seq: number; tokens: Hex[] };
-  /** The estimated number of transfers of listed tokens and look-alikes in a block. */
+  /** The estimated number of transfers of listed tokens and look-alikes per block. */
   logsPerBlock: number;
 };
 

@@ -1,6 +1,6 @@
-// Reads the logs of one range of blocks from as many endpoints as a turn needs. Decides what their
-// refusals mean: whether the range must be read again in smaller parts, and which endpoints to ask
-// next time. sweep.ts decides which ranges to read, and logs.ts writes the queries of one endpoint.
+// Reads the logs of one range of blocks from as many endpoints as necessary. Decides what a refusal
+// means: whether the range must be read again in smaller parts, and which endpoints to ask next
+// time. sweep.ts decides which ranges to read, and logs.ts writes the query for one endpoint.
 
 import type { Hex } from "executable-address";
 import {
@@ -18,15 +18,13 @@ export type Shown = Extract<LogsAnswer, { kind: "shown" }> & { client: EndpointC
 type Refused = Extract<LogsAnswer, { kind: "refused" }> & { client: EndpointClient };
 type RangeAnswer = LogsAnswer & { client: EndpointClient };
 
-/**
- * The answers for a range. `refusal` is defined if the range must be read again in smaller parts.
- */
+/** The result for a range. `refusal` is set if the range must be read again in smaller parts. */
 export type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
 /**
- * Reads a range from `count` endpoints, or from fewer endpoints if the others do not return it.
+ * Reads a range from `count` endpoints, or from fewer if the others do not return it.
  *
- * @throws {ChainUnavailable} if no endpoint answers, or if two endpoints show different blocks
+ * @throws {ChainUnavailable} if no endpoint answers, or if two endpoints have different blocks
  */
 export async function readRange(turn: Turn, range: Range, count: number): Promise<RangeReading> {
   const answers = await requestRange(turn, range, count);
@@ -45,8 +43,8 @@ export async function readRange(turn: Turn, range: Range, count: number): Promis
 }
 
 /**
- * Asks endpoints one after another until `count` endpoints have shown the range with the same last
- * block. Records the results.
+ * Asks one endpoint after another until `count` endpoints have returned the range with the same
+ * last block.
  */
 async function requestRange(turn: Turn, range: Range, count: number): Promise<RangeAnswer[]> {
   const { memory, tuning } = turn;
@@ -63,7 +61,7 @@ async function requestRange(turn: Turn, range: Range, count: number): Promise<Ra
   return acceptAgreed(answers, count);
 }
 
-/** Returns the hash of the last block, if `count` endpoints show the same hash. */
+/** Returns the last block's hash, if `count` endpoints returned the same one. */
 function findAgreedHash(answers: readonly RangeAnswer[], count: number): Hex | undefined {
   const shown = answers.filter((each): each is Shown => each.kind === "shown");
   const byHash = Map.groupBy(shown, ({ end }) => end.hash);
@@ -71,8 +69,8 @@ function findAgreedHash(answers: readonly RangeAnswer[], count: number): Hex | u
 }
 
 /**
- * If `count` endpoints show the same chain, ignores endpoints that show a different chain. So a
- * single endpoint that returns false blocks does not stop the reading.
+ * If `count` endpoints returned the same last block, ignores endpoints that returned another one.
+ * So a single endpoint that returns wrong blocks cannot stop the loop.
  */
 function acceptAgreed(answers: RangeAnswer[], count: number): RangeAnswer[] {
   const agreed = findAgreedHash(answers, count);
@@ -95,12 +93,12 @@ function assertOneEnd(shown: readonly Shown[]): void {
 }
 
 /**
- * Returns whether a range that some endpoints showed and others refused must be read again in
- * smaller parts. This is not necessary if a quorum of other endpoints can still show the range. If
- * the endpoints that refused the range also refuse single blocks, smaller parts would be harmful,
- * because each block would become a gap.
+ * Returns whether the range must be read again in smaller parts, after some endpoints returned it
+ * and others refused it. That is not necessary if a quorum of other endpoints is left. It would be
+ * harmful if the refusing endpoints also refuse single blocks, because each block would then count
+ * as unreadable (a gap).
  *
- * @param failed the number of endpoints that did not show the range
+ * @param failed the number of endpoints that did not return the range
  */
 async function mustReadSmaller(
   turn: Turn,
@@ -116,9 +114,8 @@ async function mustReadSmaller(
 }
 
 /**
- * Returns whether each of the `refused` endpoints also refuses a query for only the last block, so
- * that a smaller range would not help. In this case, these endpoints are not asked for logs for a
- * while.
+ * Returns whether all `refused` endpoints also refuse a single block, so that a smaller range does
+ * not help. If so, they are not asked for logs for a while.
  */
 async function refuseSingleBlock(
   turn: Turn,
@@ -134,8 +131,9 @@ async function refuseSingleBlock(
 }
 
 /**
- * Returns the endpoints to ask. The endpoints that have shown the fewest blocks come first.
- * Endpoints that allow fewer blocks than the range come last, because they would refuse the call.
+ * Returns the endpoints to ask. They are sorted by the number of blocks that they have returned,
+ * the fewest first. Endpoints that allow fewer blocks than the range come last, because they would
+ * refuse it.
  */
 function orderEndpoints(turn: Turn, blocks: number): EndpointClient[] {
   const isNarrow = ({ record }: EndpointClient) => Number(record.logs.rangeBlocks < blocks);
@@ -143,8 +141,8 @@ function orderEndpoints(turn: Turn, blocks: number): EndpointClient[] {
 }
 
 /**
- * Returns the endpoints that were not recently slow and did not recently refuse all logs. If there
- * are none, returns all endpoints.
+ * Returns the endpoints that were not slow recently and did not refuse all logs recently, or all
+ * endpoints if there are none.
  */
 function findWilling(turn: Turn): EndpointClient[] {
   const { memory, view } = turn;
@@ -160,7 +158,7 @@ const isSlow = ({ memory }: Turn, { record }: EndpointClient): boolean =>
 const isRefusing = ({ memory }: Turn, { record }: EndpointClient): boolean =>
   (record.logs.refusing?.untilTurn ?? 0) > memory.turn;
 
-/** Returns the number of blocks that a quorum of endpoints allows in one query. */
+/** Returns how many blocks a quorum of endpoints allows in one query. */
 export function computeRangeBlocks(turn: Turn): number {
   const limits = findWilling(turn).map(({ record }) => record.logs.rangeBlocks);
   limits.sort((a, b) => b - a);
@@ -168,10 +166,10 @@ export function computeRangeBlocks(turn: Turn): number {
 }
 
 /**
- * Reduces the range limit of every endpoint that did not show the range. The new limit is the
- * number of blocks that the refusal states, or about half of the range if the refusal states none.
+ * Reduces the range limit of every endpoint that did not return the range: to the number of blocks
+ * that the refusal states, or to about half of the range.
  *
- * @returns whether the turn can continue: false if an endpoint is slow or requires fewer calls
+ * @returns whether to continue: false if an endpoint is slow or demands fewer calls
  */
 export function shrinkRange(
   turn: Turn,
@@ -188,8 +186,8 @@ export function shrinkRange(
 }
 
 /**
- * Returns the names and messages of the endpoints that refuse all logs, if the other endpoints are
- * fewer than a quorum.
+ * If endpoints refuse all logs, and fewer than a quorum of other endpoints is left, returns the
+ * names and messages of the endpoints that refuse.
  */
 export function explainNoQuorum(turn: Turn): string | undefined {
   const { view } = turn;

@@ -1,4 +1,4 @@
-// Tests a chain's loop with endpoints that refuse logs or return wrong answers.
+// Tests how the loop reads logs if endpoints refuse or return wrong answers.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -12,7 +12,7 @@ import { sweep } from "./sweep.ts";
 
 const token: Hex = `0x${"70".repeat(20)}`;
 const lookalike: Hex = `0x${"71".repeat(20)}`;
-/** A look-alike. Transfers of less than 50 units are ignored. */
+/** A look-alike. Transfers below 50 units are ignored. */
 const lookalikes = new Map([[lookalike, 50n]]);
 const wordOf = (amount: bigint): Hex => `0x${amount.toString(16).padStart(64, "0")}`;
 const hashOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
@@ -30,7 +30,7 @@ const transferLog = (number: number) => ({
   ...{ blockNumber: toQuantity(number), blockHash: hashOf(number), transactionHash: hashOf(1) },
 });
 
-/** Returns a turn at block 100 whose cursor is block 10. */
+/** Returns an iteration at block 100. The newest anchor is block 10. */
 function turnOf(
   answers: readonly ((call: Call) => Answer)[],
   kept: unknown[] = [],
@@ -124,7 +124,9 @@ describe("sweep", () => {
     });
   }
 
-  /** Returns an endpoint that allows `blocksMax` blocks per query. `asked` gets each range. */
+  /**
+   * Returns an endpoint that allows `blocksMax` blocks per query. It adds each range to `asked`.
+   */
   const limitedTo = (blocksMax: number, asked: [number, number][], logs: unknown[] = []) => {
     return ({ method, params }: Call): Answer => {
       if (method !== "eth_getLogs") return blockAt(Number(params[0]));
@@ -202,7 +204,7 @@ describe("sweep", () => {
     assert.deepEqual(asked, [[11, 99]]);
   });
 
-  /** Runs one turn with two endpoints and 29 unread blocks. Returns the saved anchors. */
+  /** Runs one iteration with 29 unread blocks. Returns the saved anchors. */
   const catchUp = async (rangeBlocks: number) => {
     const kept: [Anchor][] = [];
     const turn = turnOf([limitedTo(200, []), limitedTo(200, [])], kept);
@@ -330,8 +332,7 @@ describe("sweep with look-alikes whose logs exceed one query", () => {
   };
   const tooMany = { code: -32005, message: "query returned more than 10000 results" };
   /**
-   * An endpoint that refuses queries for which `isRefused` returns true, and returns the
-   * look-alike's transfers for other queries.
+   * Refuses a query if `isRefused` returns true. Otherwise, returns transfers of the look-alike.
    */
   const endpoint =
     (isRefused: (tokens: string[], blocks: number) => boolean) =>
@@ -402,7 +403,6 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
     topics: [transferTopic, topicOf(vault), topicOf(vault)],
     ...{ blockNumber: toQuantity(99), blockHash: hashOf(99), transactionHash: hashOf(7) },
   });
-  /** Runs several turns at one head. Returns the amounts of saved and of agreed payments. */
   const sweepTurns = async (shown: [() => bigint[], () => bigint[]], turns: number) => {
     const kept: Parameters<Turn["store"]["save"]>[] = [];
     const turn = turnOf(

@@ -1,19 +1,18 @@
-// Finds payments. A turn reads the Transfer logs of listed tokens in the blocks above the cursor,
-// which is the newest saved anchor. If a recipient is one of the service's addresses, the turn
-// saves the payment and makes the address due, so that the address's balance is read. Only balances
-// decide what happens next, so a false log causes only an unnecessary read. But a missing log would
-// hide a payment. So if there are at least two endpoints, the cursor moves past a block only after
-// two endpoints have returned the block's logs.
+// Finds payments in the transfer logs of tokens. An iteration of the chain's loop reads the blocks
+// above the cursor, which is the newest anchor. If a transfer goes to one of this service's
+// addresses, the payment is saved, and the address's balance is read later. Everything else depends
+// only on balances. So an invented log causes only an unnecessary read, but a missing log would
+// hide a payment. Therefore the cursor moves past a block only after two endpoints have returned
+// the block's logs, if there are two.
 //
-// A provider's limits never stop the reading. If an endpoint refuses a range, the range is
-// requested in smaller parts, and each part is saved. A block becomes a gap if no endpoint returns
-// its logs in any way, or if one endpoint returns them and the others refuse. The cursor then moves
-// past the block, and the balances of all records are read.
+// A provider's limits never stop the loop. If an endpoint refuses a range, the range is requested
+// in smaller parts, and each part is saved. A block is a gap if no endpoint returns its logs in any
+// way, or if one endpoint returns them and the others refuse. The cursor then moves past the block,
+// and the balances of all records are read.
 //
-// If one query cannot contain all blocks above the cursor, a turn reads the newest blocks first, so
-// that a new payment does not wait until the history below is read. The logs of these blocks only
-// make addresses due. The cursor does not move, and the blocks are read again when the history
-// reaches them.
+// If there are more unread blocks than one query can contain, the newest blocks are read first, so
+// that a new payment does not have to wait for the older blocks. Their logs only schedule balance
+// reads. The cursor does not move, and the blocks are read again later.
 
 import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
 import { findPosition, isAncestor, noteLinks, type Position } from "./anchors.ts";
@@ -28,33 +27,33 @@ import {
 } from "./range.ts";
 
 /**
- * An anchor that only one endpoint has shown is saved only for a gap, or if it is more than this
- * number of blocks below the newest block that the turn can read.
+ * If only one endpoint has returned the blocks up to an anchor, the anchor is saved only for a gap,
+ * or if it is more than this number of blocks below the newest block that can be read.
  */
 const uncorroboratedBlocksMax = 256;
 /**
- * If at most this number of blocks is unread, and one query can contain them, each turn reads them
- * from a single endpoint.
+ * If at most this number of blocks is unread, and one query can contain them, each iteration asks
+ * only one endpoint.
  */
 const tipBlocksMax = 32;
 /**
- * If the head is at most this number of blocks below the newest anchor, the endpoints are behind.
- * If it is further below, the chain was reset or the anchor was wrong.
+ * If the newest anchor is at most this number of blocks above the head, the endpoints are behind.
+ * If it is higher, the chain was reset, or the anchor was wrong.
  */
 const lagBlocksMax = 64;
 /**
- * The maximum number of queries for the newest blocks in one turn. After them, the turn reads the
- * history below.
+ * In one iteration, the newest blocks are read with at most this number of queries. Then the older
+ * blocks are read.
  */
 const tipRangesMax = 3;
-/** After this number of turns in which no endpoint shows a block, the block becomes a gap. */
+/** A block becomes a gap if no endpoint has returned it in this number of iterations. */
 const refusalsMax = 3;
 
 /**
- * Reads the logs up to the newest block that is deep enough to count, and saves the payments.
+ * Reads the logs up to the newest block that has enough confirmations, and saves the payments.
  *
  * @returns the last block that was read, and whether the head is below a block that was read in an
- *   earlier turn
+ *   earlier iteration
  */
 export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean }> {
   const { chain, memory, view, tuning } = turn;
@@ -69,14 +68,12 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   if (!(await readTip(turn, cursor, target))) return { upTo: cursor, isOld: false };
   const steps: Steps = {
     target,
-    // If the cursor is near the head, the turn asks only the endpoint that has shown the fewest
-    // blocks. After a few turns, two endpoints have shown each block. If the cursor is further
-    // below, the turn asks a quorum, because the cursor would otherwise move more slowly than the
-    // head.
+    // Near the head, only the endpoint that has returned the fewest blocks is asked. So after a few
+    // iterations, two endpoints have returned each block. Further below, a quorum is asked, because
+    // the cursor would otherwise be slower than the chain.
     count: target - cursor <= Math.min(tipBlocksMax, computeRangeBlocks(turn)) ? 1 : view.quorum,
-    // If the head is below the newest anchor, either the endpoints are behind or the chain was
-    // rolled back. In the second case, the anchors above the head are wrong, and a new anchor could
-    // hide that.
+    // If the newest anchor is above the head, either the endpoints are behind or the chain was
+    // reset. After a reset, the anchors above the head are wrong, and a new anchor could hide that.
     savesAnchors: aheadBlocks <= 0,
   };
   for (let ranges = 0; ranges < tuning.rangesPerPass && position.next <= target; ranges++) {
@@ -87,14 +84,14 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   return { upTo: position.next - 1, isOld: aheadBlocks > 0 && aheadBlocks <= lagBlocksMax };
 }
 
-/** `count`: the number of endpoints that must show a range. */
+/** `count`: how many endpoints must return a range. */
 type Steps = { target: number; count: number; savesAnchors: boolean };
 
 /**
- * Reads the next range, saves its payments, and moves the position. If the range is refused, the
- * next call requests a smaller range.
+ * Reads the next range, saves its payments, and updates the position. If the range is refused, the
+ * next call requests a smaller one.
  *
- * @returns whether the turn can continue
+ * @returns whether the iteration can continue
  */
 async function readNext(turn: Turn, position: Position, steps: Steps): Promise<boolean> {
   const { target, count } = steps;
@@ -107,7 +104,7 @@ async function readNext(turn: Turn, position: Position, steps: Steps): Promise<b
     return shrinkRange(turn, reading, range);
   }
   if (refusal && range.to <= cursor) {
-    // An earlier turn read this block.
+    // This block was already read earlier.
     position.next = range.to + 1;
     return true;
   }
@@ -117,10 +114,10 @@ async function readNext(turn: Turn, position: Position, steps: Steps): Promise<b
 }
 
 /**
- * Saves the transfers of a range, and an anchor if the range was read reliably, and moves the
- * position past the range.
+ * Saves the transfers of a range and updates the position. Also saves an anchor if the range was
+ * read reliably.
  *
- * @param refused the message of a refusal because of which the range becomes a gap
+ * @param refused set if the range is a gap: the message of the refusal
  */
 async function movePast(
   turn: Turn,
@@ -144,11 +141,11 @@ async function movePast(
 }
 
 /**
- * Reads the newest blocks if one query cannot contain all blocks above the cursor. The newest
- * blocks are the blocks since the last turn, and a few blocks below them, because an endpoint may
- * have indexed their logs late.
+ * Reads the newest blocks first, if there are more unread blocks than one query can contain. They
+ * are the blocks since the last iteration and a few below them, because an endpoint may have
+ * indexed their logs late.
  *
- * @returns false if the turn must end, because an endpoint is slow or requires fewer calls
+ * @returns false if the iteration must end, because an endpoint is slow or demands fewer calls
  */
 async function readTip(turn: Turn, cursor: number, target: number): Promise<boolean> {
   const { memory, store, tuning, view } = turn;
@@ -165,8 +162,8 @@ async function readTip(turn: Turn, cursor: number, target: number): Promise<bool
     const known = await store.matchAddresses([...paid]);
     if (known.length > 0) await store.wake(known);
     if (reading.refusal) {
-      // If endpoints refuse even a single block, it becomes a gap later, when the history reaches
-      // it.
+      // If even a single block is refused, it becomes a gap later, when the older blocks below it
+      // have been read.
       return range.from === to || shrinkRange(turn, reading, range);
     }
     to = range.from - 1;
@@ -176,9 +173,8 @@ async function readTip(turn: Turn, cursor: number, target: number): Promise<bool
 }
 
 /**
- * Counts a refusal of the block, and returns whether the block becomes a gap. A block becomes a gap
- * after refusals in several turns. It becomes a gap immediately if one endpoint shows it, or if the
- * block below is a gap.
+ * Counts the refusals of a block. Returns whether the block is now a gap: after refusals in several
+ * iterations, or immediately if one endpoint returned it or the block below is a gap.
  */
 function isGapDue({ memory }: Turn, shown: readonly Shown[], number: number): boolean {
   const before = memory.refused;
@@ -194,15 +190,15 @@ async function readAnchor({ view }: Turn, number: number): Promise<Anchor> {
   return { number, hash: blockOf(resultOf(answer)).hash };
 }
 
-/** Records that an endpoint has shown all blocks from the cursor up to `end`. */
+/** Records that an endpoint has returned all blocks from the cursor up to `end`. */
 function noteShown({ memory }: Turn, name: string, { from }: Range, end: Anchor, cursor: number) {
   const before = Math.max(cursor, memory.shown.get(name)?.number ?? cursor);
   if (from <= before + 1) memory.shown.set(name, end);
 }
 
 /**
- * Returns the newest block up to which a quorum has shown all logs, or undefined if that block is
- * not above the cursor.
+ * Returns the newest block up to which a quorum has returned all logs, or undefined if it is not
+ * above the cursor.
  */
 async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | undefined> {
   const { memory, view } = turn;
@@ -217,8 +213,8 @@ async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | un
 }
 
 /**
- * Saves the anchor, and the transfers whose recipients are addresses of the store. Also
- * reports to the store which transfers a quorum of endpoints has shown.
+ * Saves the anchor, and the transfers to this service's addresses. Also reports which transfers a
+ * quorum of endpoints has returned.
  */
 async function saveTransfers(
   turn: Turn,
@@ -259,8 +255,8 @@ async function saveTransfers(
 }
 
 /**
- * Returns the key of a payment. The key includes the transfer, because a false log with the index
- * of a real log must not hide the real log.
+ * Returns the key of a payment. It includes the transfer, so that an invented log cannot hide a
+ * real log with the same index.
  */
 const toKey = ({ logIndex, address, token, payer, amount, transactionHash }: Payment) =>
   `${logIndex} ${address} ${token} ${payer} ${amount} ${transactionHash}`;

@@ -1,11 +1,11 @@
-// The table of the blocks up to which each chain was read.
+// The table of anchors: blocks up to which a chain was read.
 
 import { sql } from "kysely";
 import type { TableStatement } from "../store/dialect.ts";
 
 declare module "../store/tables.ts" {
   interface Tables {
-    /** The newest 256 blocks up to which a chain was read. */
+    /** The newest 256 anchors of each chain. */
     anchors: { chain_id: number; number: number; hash: string };
   }
 }

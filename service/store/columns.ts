@@ -1,6 +1,6 @@
-// Derives a record's columns for lists, totals, and searches. The store extracts them from the
-// terms when it saves a record. Only this file relies on the positions of fields in encoded terms.
-// A record is verified only by its terms, never by these columns.
+// Derives a record's columns for lists, totals, and searches from its terms (the encoded intent).
+// No other file relies on the position of a field in the terms. These columns are never used to
+// verify a record.
 
 import { collectorAddress, decodeTerms, InvalidError, requestedAmount } from "executable-address";
 
@@ -13,8 +13,8 @@ export type RecordColumns = {
 };
 
 /**
- * Extracts the columns from the terms. All terms begin with the same eight words of 32 bytes
- * (spec/terms.md): 0x20 ‖ token ‖ amount ‖ calls ‖ expiration ‖ recovery ‖ salt ‖ chainId.
+ * Extracts the columns. All terms begin with the same eight words of 32 bytes (spec/terms.md): 0x20
+ * ‖ token ‖ amount ‖ calls ‖ expiration ‖ recovery ‖ salt ‖ chainId.
  *
  * @throws {RangeError} if the terms are shorter than these words
  */
@@ -31,10 +31,10 @@ export function deriveColumns(terms: Uint8Array): RecordColumns {
 const collector = Buffer.from(collectorAddress.slice(2), "hex");
 
 /**
- * Returns the amount that a payer is asked to pay, in base units. This amount differs from `amount`
- * only if the intent has a tolerance, which is rare. Such an intent calls the Collector, so terms
- * are decoded only if they contain the Collector's address. If the terms are corrupt, returns
- * `amount`.
+ * Returns the amount that a payer is asked to pay, in base units. It differs from `amount` only if
+ * the intent accepts a range of amounts (a tolerance), which is rare. Such an intent calls the
+ * Collector, so terms are decoded only if they contain the Collector's address. If the terms are
+ * corrupt, returns `amount`.
  */
 export function deriveRequested({ terms, amount }: { terms: Uint8Array; amount: string }): string {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);
@@ -48,7 +48,7 @@ export function deriveRequested({ terms, amount }: { terms: Uint8Array; amount: 
 }
 
 /**
- * Converts a reference to the letter case that searches use. The service does this itself, because
- * SQLite and PostgreSQL convert some letters differently.
+ * Converts a reference to lower case for searches. SQLite and PostgreSQL convert some letters
+ * differently, so the databases do not do this.
  */
 export const foldReference = (reference: string): string => reference.toLowerCase();

@@ -1,5 +1,5 @@
-// Defines the type of operators' commands. Each folder defines its commands in admin.ts.
-// service/admin.ts runs a command on the server's store, even while the server runs.
+// Defines what an operator's command is. Each folder defines its commands in admin.ts.
+// service/admin.ts runs a command on the server's database, even while the server runs.
 
 import { parseArgs } from "node:util";
 import type { Store } from "./store.ts";
@@ -7,18 +7,18 @@ import type { Store } from "./store.ts";
 export type Command = Words & (OnStore | Alone);
 
 type Words = {
-  /** The name of the command as an operator types it, such as `account create`. */
+  /** The command as an operator types it, such as `account create`. */
   words: string;
   /**
-   * The options of the form `--name VALUE`. The key is the option's name without dashes, and the
-   * value is its placeholder in the usage text.
+   * The options of the form `--name VALUE`. A key is the option's name, and its value is the
+   * placeholder in the usage text.
    */
   options?: Record<string, string>;
-  /** The names of options that can be omitted. */
+  /** Options that can be omitted. */
   optional?: string[];
-  /** The names of options that can be repeated or omitted. */
+  /** Options that can be repeated or omitted. */
   repeatable?: string[];
-  /** Names of options without a value, such as `dry-run`. */
+  /** Options without a value, such as `dry-run`. */
   flags?: string[];
   /**
    * The placeholder for arguments without a name, such as `ORIGIN...`. If absent, the command
@@ -26,16 +26,16 @@ type Words = {
    */
   rest?: string;
   /**
-   * Whether the command creates a missing SQLite database. Without this, the command is refused if
-   * there is no database.
+   * Whether the command creates a missing SQLite database. By default, it fails if there is no
+   * database.
    */
   makesDatabase?: true;
 };
 
 /**
- * A command that needs the store. `run` returns the output, which is printed as JSON. If the output
- * is an async iterable of texts, these texts are printed instead. If the command fails, `run`
- * throws an error whose message is a sentence for the operator.
+ * A command that uses the database. `run` returns the output, which is printed as JSON, or as text
+ * if it is an async iterable. If the command fails, `run` throws an error whose message is written
+ * for the operator.
  */
 type OnStore = {
   opensNoStore?: never;
@@ -52,13 +52,13 @@ export type CommandContext = {
   /** The URL at which browsers reach the service, without a trailing slash. */
   publicUrl: string;
   dataDirectory: string;
-  /** The path of the chains file (`CHAINS_FILE`). A command that needs this file has to read it. */
+  /** The path of the chains file (`CHAINS_FILE`). The file is not read yet. */
   chainsFile: string;
 };
 
 /**
- * The parsed arguments of a command. `options` contains at least the required options. `lists`
- * contains the values of each repeatable option.
+ * The parsed arguments of a command. `options` contains at least the required ones. `lists`
+ * contains the values of repeatable options.
  */
 export type Given = {
   options: Record<string, string>;
@@ -68,10 +68,10 @@ export type Given = {
 };
 
 /**
- * Finds the command in `words` and parses its arguments.
+ * Finds the command and parses its arguments.
  *
- * @throws an error that contains the usage of the command, or of all commands if the command is
- *   unknown
+ * @throws an error that contains the usage of the command, or of all commands if there is no such
+ *   command
  */
 export function findCommand(
   commands: readonly Command[],

@@ -1,27 +1,25 @@
 // Copies a server's SQLite file to an empty PostgreSQL database, which several servers can share.
-// Verifies every record, copies all tables in one transaction, and then reads every record from
-// PostgreSQL and verifies it again.
+// Verifies every record before and after the copy. All tables are copied in one transaction.
 
 import type Database from "better-sqlite3";
 import { type Kysely, sql } from "kysely";
 import { connect } from "./sqlite/connect.ts";
 import { type Store, termsByAddress } from "./store.ts";
 
-/** PostgreSQL accepts 65,535 parameters per statement. */
+/** PostgreSQL accepts up to 65,535 parameters per statement. */
 const parametersMax = 30_000;
 
-/** The number of records that are verified together. */
 const batchSize = 1000;
 
 /**
- * `rows` contains the number of copied rows of each table. `recordsProved` is the number of records
- * that were verified in the copy.
+ * `rows` are the numbers of copied rows by table. `recordsProved` is the number of records that
+ * were verified in the copy.
  */
 export type Copied = { rows: Record<string, number>; recordsProved: number };
 
 /**
- * @param file the path of a SQLite store that no server has open
- * @param target a PostgreSQL store without any data
+ * @param file the path of a SQLite database that no server uses
+ * @param target an empty PostgreSQL database
  * @param prove throws an error if the terms do not derive the address (20 bytes)
  * @throws if the versions differ, if `target` has data, or if a record does not match its address
  */
@@ -69,8 +67,8 @@ async function requireSameVersion(source: Database.Database, { db }: Store): Pro
 }
 
 /**
- * Returns the names of the tables to copy. A table comes after all tables to which its foreign keys
- * refer. Omits `migrations`, because the target already has its own rows in this table.
+ * Returns the tables to copy. A table comes after the tables to which its foreign keys refer.
+ * `migrations` is omitted, because the target has its own rows there.
  */
 function tablesOf(source: Database.Database): string[] {
   const left = source

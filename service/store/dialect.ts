@@ -1,4 +1,4 @@
-// The two SQL dialects of the service, and the only column type in which they differ.
+// The two SQL dialects, and the only column type that differs between them.
 
 import type { RawBuilder } from "kysely";
 

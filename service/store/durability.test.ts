@@ -1,4 +1,4 @@
-// Tests what happens to an acknowledged record if the process dies, if the disk is full, or if
+// Tests that acknowledged records survive if the process is killed, if the disk is full, or if
 // PostgreSQL stops waiting for its standby.
 
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ import { isLong } from "../../scripts/long.ts";
 import { openStore } from "../roles/open-store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 
-/** The number of times that a writing process is killed on each database. */
+/** How many times a writing process is killed, for each database. */
 const rounds = Number(process.env.DURABILITY_ROUNDS ?? (isLong ? 20 : 2));
 const directory = mkdtempSync(join(tmpdir(), "durability-"));
 let postgres: TestPostgres;
@@ -30,7 +30,6 @@ after(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Returns a record that is derived from its number. */
 function rowOf(number: number) {
   const terms = Buffer.concat([
     Buffer.alloc(256),
@@ -41,8 +40,8 @@ function rowOf(number: number) {
 }
 
 /**
- * Starts a process that saves records, beginning with number `first`, with 32 saves at a time. The
- * process prints the number of each acknowledged record.
+ * Starts a process that saves records, 32 at a time, from number `first` on. It prints the number
+ * of each acknowledged record.
  */
 function startWriter(config: object, first: number): ChildProcess {
   const script = `
@@ -162,7 +161,7 @@ describe("a store that cannot write durably", () => {
       await store.check().catch((error) => failures.push(error.name + ": " + error.message));
       console.log(JSON.stringify(failures));
       process.exit();`;
-    // This limits the size of files to 1 MiB, so that writes fail as on a full disk.
+    // Limits files to 1 MiB, so that writes fail as on a full disk.
     const limited = 'ulimit -f 1024; exec "$0" --input-type=module -e "$1"';
     const child = spawn("bash", ["-c", limited, process.execPath, script], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -170,8 +169,7 @@ describe("a store that cannot write durably", () => {
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) lines.push(line);
     const failures = JSON.parse(lines.pop()!) as string[];
-    // All saves of the failed commit are rejected together. After that, all queued and later saves
-    // are rejected.
+    // The failed commit rejects all of its saves. Then all queued and later saves are rejected.
     assert.ok(failures.length >= 4);
     for (const failure of failures) assert.match(failure, /^UnavailableError: /);
     const [first, last] = [failures[0]!, failures.at(-1)!];
@@ -247,8 +245,7 @@ describe("a store that cannot write durably", () => {
       (await operator.query(`select pg_cancel_backend(pid) ${waiting}`)).rowCount ?? 0;
     let tried = 0;
     let cancelled = 0;
-    // The first saves may still succeed, because some server processes have not read the new
-    // setting yet.
+    // The first saves may still succeed, until all server processes have read the new setting.
     while (cancelled === 0) {
       let isSettled = false;
       const settle = () => {
@@ -278,7 +275,7 @@ describe("a store that cannot write durably", () => {
     const isSaved = assert.rejects(store.saveRecord(rowOf(1)), unavailable(/^PostgreSQL: /));
     const ours = "from pg_stat_activity where application_name = 'executable-address'";
     const waiting = `select pid ${ours} and wait_event_type = 'Lock'`;
-    // Within a transaction, PostgreSQL caches `pg_stat_activity` after the first query.
+    // PostgreSQL caches `pg_stat_activity` for the rest of the transaction.
     const clear = () => operator.query("select pg_stat_clear_snapshot()");
     while ((await operator.query(waiting)).rowCount === 0) await clear();
     await operator.query(`select pg_terminate_backend(pid) ${ours}`);
@@ -297,7 +294,7 @@ describe("a store that cannot write durably", () => {
         transaction,
       );
       await sql`select pg_terminate_backend(${rows[0]!.pid})`.execute(store.db);
-      // The connection ends while it runs no statement. Its error event must not end the process.
+      // The connection breaks while it is idle. Its error event must not end the process.
       await sql`select pg_sleep(0.1)`.execute(store.db);
       await transaction.selectFrom("accounts").selectAll().execute();
     });

@@ -1,5 +1,5 @@
-// Finds records by address, or in the order in which they became visible. Folders whose own tables
-// refer to addresses use these functions.
+// Finds records by address, or in the order in which they became visible. For folders whose own
+// tables refer to addresses.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -8,21 +8,19 @@ import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * The maximum number of addresses per statement. It is limited on SQLite because other statements
- * wait for this statement, and on PostgreSQL because a statement with 10,000 addresses would scan
- * all records.
+ * The maximum number of addresses per statement. On SQLite, other statements have to wait for this
+ * one. On PostgreSQL, a statement with 10,000 addresses would scan all records.
  */
 const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, number>;
 /**
- * The maximum number of addresses that are sorted at a time, so that other work can run in between.
- * A block of a busy chain can have tens of thousands of recipients.
+ * Addresses are sorted in groups of at most this size, so that other work can run in between. A
+ * block of a busy chain can have tens of thousands of recipients.
  */
 const sortedMax = 4_000;
 
 /**
- * Returns the `addresses` that have a record. Searches the index once for each address. In both
- * dialects, the statement has one parameter that contains all addresses, so its text does not
- * depend on their number.
+ * Returns the `addresses` that have a record. The index is searched once for each address. The
+ * statement has one parameter for all addresses, so its text does not depend on their number.
  *
  * @param addresses in lowercase, without repetitions
  */
@@ -31,22 +29,20 @@ export function matchAddresses(
   dialect: Dialect,
   addresses: readonly Hex[],
 ): Promise<Hex[]> {
-  // The addresses are sorted like the index, because neighbors in the index are often on the same
-  // page.
+  // Sorted like the index, because neighboring entries of the index are often on the same page.
   return inGroups(addresses, sortedMax, (some) => matchSorted(db, dialect, some.sort()));
 }
 
 function matchSorted(db: Kysely<Tables>, dialect: Dialect, sorted: readonly Hex[]): Promise<Hex[]> {
   return inGroups(sorted, probesMax[dialect], async (some) => {
-    // With `cross join`, SQLite searches the records for each address. Otherwise, it might scan all
-    // records.
+    // With `cross join`, SQLite looks up each address. Otherwise, it might scan all records.
     const { rows } = await sql<{ address: Buffer }>`select r.address
       from ${writeSet(dialect, some)} cross join records r where r.address = wanted.a`.execute(db);
     return rows.map((row) => toHex(row.address));
   });
 }
 
-/** Returns SQL of a table `wanted`, which contains the addresses in its only column `a`. */
+/** Returns SQL for a table `wanted`. Its only column `a` contains the addresses. */
 function writeSet(dialect: Dialect, addresses: readonly Hex[]): RawBuilder<unknown> {
   return dialect === "postgres"
     ? sql`unnest(${toBuffers(addresses)}::bytea[]) as wanted(a)`
@@ -61,8 +57,8 @@ function writeJson(addresses: readonly Hex[]): string {
 }
 
 /**
- * The account that created an address first. The intent expires after `expirationSeconds`, which is
- * in Unix seconds.
+ * The first account that created an address. The intent expires after `expirationSeconds` (Unix
+ * seconds).
  */
 export type FirstCreator = {
   address: Hex;
@@ -71,7 +67,7 @@ export type FirstCreator = {
   expirationSeconds: number;
 };
 
-/** The `terms` are not verified yet. {@link decodeRecord} verifies them. */
+/** {@link decodeRecord} verifies the `terms`. */
 export type UnverifiedRecord = FirstCreator & { terms: Uint8Array };
 
 /** Finds the records of `addresses` (lowercase), in any order. */
@@ -90,7 +86,7 @@ export async function findRecords(
 }
 
 /**
- * Finds the account that first created each of the `addresses` (lowercase). Returns a map by
+ * Finds the first account that created each of the `addresses` (lowercase). Returns a map by
  * address.
  */
 export async function findCreators(
@@ -139,8 +135,8 @@ export async function findOfOtherChains(
 }
 
 /**
- * Finds the requested token and amount of each of the `addresses` whose intent is for `chainId`.
- * Returns a map by lowercase address.
+ * Returns the requested token and amount by lowercase address, for the `addresses` whose intent is
+ * for `chainId`.
  */
 export async function findRequested(
   db: Kysely<Tables>,
@@ -162,10 +158,11 @@ export async function findRequested(
 export type Created = { seq: number; address: Hex; chainId: number; createdAt: number };
 
 /**
- * Finds up to `limit` records after `seq`, in the order in which they became visible. If `seq` is
+ * Returns up to `limit` records after `seq`, in the order in which they became visible. If `seq` is
  * 0, starts with the first record. A reader that continues from the last `seq` reads each record
- * exactly once. On PostgreSQL, inserts get their `seq` while they hold a lock (save-functions.ts).
- * Otherwise, a record could be committed after a record with a higher `seq` was read.
+ * exactly once. This is true on PostgreSQL because inserts get their `seq` under a lock
+ * (save-functions.ts). Without the lock, a record could be committed after a record with a higher
+ * `seq` was read.
  */
 export async function findCreated(
   db: Kysely<Tables>,
@@ -195,7 +192,7 @@ export async function findNewestSeq(db: Kysely<Tables>): Promise<number> {
 
 /**
  * Returns SQL that selects `seq`, `account_id`, and `address` of the chain's records that expire
- * after `expiredSeconds`. Selects records after `seq`, up to and including `end`.
+ * after `expiredSeconds`. Their `seq` is above `seq` and at most `end`.
  */
 export const unexpired = (chainId: number, seq: number, end: number, expiredSeconds: number) =>
   sql`select seq, account_id, address from records
@@ -206,7 +203,7 @@ export type RequestedTokens = { tokens: Hex[]; seq: number; isEnd: boolean };
 
 /**
  * Finds the tokens that intents on the chain request, in lowercase. Reads at most 1,000 records
- * after `seq`, and skips intents that expire at `expiredSeconds` or earlier.
+ * after `seq`. Skips intents that expire at `expiredSeconds` or earlier.
  */
 export async function findRequestedTokens(
   db: Kysely<Tables>,
@@ -230,8 +227,7 @@ export async function findRequestedTokens(
 }
 
 /**
- * Returns the time at which the first record was created, in Unix seconds, or undefined if there
- * are no records.
+ * Returns when the first record was created, in Unix seconds, or undefined if there are no records.
  */
 export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
   const [first] = await findCreated(db, 0, 1);

@@ -1,8 +1,8 @@
 // Creates the tables that this version needs. Several servers can do this simultaneously.
 //
 // Each folder with tables declares them in its tables.ts. The statements there never change,
-// because databases have been created with them. To change a table, add a migration. If a database
-// was created with different statements, the service does not start.
+// because existing databases were created with them. To change a table, add a migration. The
+// service refuses to start on a database that was created with other statements.
 
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,16 +11,16 @@ import type { Dialect, TableStatement } from "./dialect.ts";
 import { saveFunctions } from "./save-functions.ts";
 import { statements, type Tables } from "./tables.ts";
 
-/** The statements that create the tables of each folder, in the order in which they run. */
+/** The statements that create the tables of each folder, in order. */
 export type Rooms = Record<string, { statements(dialect: Dialect): TableStatement[] }>;
 
 /**
- * Runs each migration that has not run yet, in its own transaction. Creates the store's own tables
- * before the tables of `rooms`. Each transaction first inserts the name of its migration, which
- * acts as a lock: a second server waits until the first server has committed, and then finds that
- * the migration has run.
+ * Runs each migration that has not run yet, in its own transaction. Creates the tables of this
+ * folder before the tables of `rooms`. Each transaction first inserts the migration's name. If two
+ * servers start, the second waits there until the first has committed, and then sees that the
+ * migration has run.
  *
- * @throws if a different version of the service created the tables
+ * @throws if another version of the service created the tables
  */
 export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms): Promise<void> {
   await createMigrationsTable(db);
@@ -52,9 +52,8 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
 }
 
 /**
- * The maximum time for which a migration waits for a lock. While it waits, all later statements on
- * the same table wait too, and the statements of a running service fail after 3 s. So a migration
- * waits for only a second, and tries again after a pause.
+ * How long a migration waits for a lock before it pauses and tries again. While it waits, all later
+ * statements on the same table wait too, and the statements of a running service fail after 3 s.
  */
 const lockMsMax = 1_000;
 const pauseMs = 2_000;
@@ -72,8 +71,8 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
     dialect === "postgres" ? sql`set local lock_timeout = ${sql.lit(ms)}`.execute(db) : undefined;
   try {
     await db.transaction().execute(async (transaction) => {
-      // If another server is running this migration, the insert waits for it without a limit,
-      // because a migration can take long.
+      // Another server may be running this migration, which can take long. So the insert waits
+      // without a limit.
       await limitLockWait(transaction, 0);
       const inserted = await transaction
         .insertInto("migrations")
@@ -95,8 +94,8 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
 const lockNotAvailable = "55P03";
 
 /**
- * Returns a digest of a migration's statements in both dialects. The digest is part of the
- * migration's name, so an edited migration gets a new name.
+ * Returns a digest of a migration's statements in both dialects. It is part of the migration's
+ * name, so an edited migration gets another name.
  */
 function digestStatements(
   db: Kysely<Tables>,
@@ -110,7 +109,7 @@ function digestStatements(
 async function createMigrationsTable(db: Kysely<Tables>): Promise<void> {
   const create = sql`create table if not exists migrations
     (name text primary key not null, applied_at bigint not null)`;
-  // If two servers create the table simultaneously, one of the statements can fail on PostgreSQL.
-  // The second attempt then finds the table.
+  // On PostgreSQL, one statement can fail if two servers create the table simultaneously. The
+  // second attempt then succeeds.
   await create.execute(db).catch(() => create.execute(db));
 }

@@ -1,12 +1,11 @@
-// Finds the accounts that created an address (its owners), and their references for the address.
-// The record of an address contains the first owner, and a separate table contains later owners.
-// Only the store uses these tables directly. Other folders include the SQL from this file in their
-// own statements, to join their own tables with these tables.
+// Finds the accounts that created an address (its owners), and their references for it. The first
+// owner is a column of the address's record. Later owners are in a separate table. Only this folder
+// uses these tables directly. Other folders use the SQL from this file to join their own tables.
 //
-// References, such as order numbers, are visible only to the account that set them. References that
-// pages set with a client ID are separate from references that servers set with an API key. A
-// client ID is public, so a visitor's reference must not be mistaken for a reference from the
-// account's server. A reference is saved together with its record (save-functions.ts,
+// A reference, such as an order number, is visible only to the account that set it. References that
+// a page set with a client ID are separate from references that a server set with an API key. A
+// client ID is public, so a visitor's reference must not be mistaken for one from the account's
+// server. A reference is saved together with its record (save-functions.ts,
 // sqlite/write-worker.ts).
 
 import { fromHex, type Hex, toHex } from "executable-address";
@@ -16,36 +15,36 @@ import type { Tables } from "./tables.ts";
 type Sql = RawBuilder<unknown>;
 
 /**
- * Returns SQL that joins the record of an address as `r`. If the account is a later owner of the
- * address, its row in `later_owners` is joined as `l`.
+ * Returns SQL that joins an address's record as `r`. If the account is a later owner, its row in
+ * `later_owners` is joined as `l`.
  *
- * @param account SQL of the ID of an account that created the address
+ * @param account SQL for the ID of an account that created the address
  */
 export const joinRecord = (account: Sql, address: Sql) =>
   sql`join records r on r.address = ${address}
     left join later_owners l on l.account_id = ${account} and l.address = ${address}`;
 
-/** Returns SQL of all records as `r`, joined with the account's rows in `later_owners` as `l`. */
+/** Returns SQL for all records as `r`. The account's rows in `later_owners` are joined as `l`. */
 export const recordsFor = (account: Sql) => sql`records r
     left join later_owners l on l.account_id = ${account} and l.address = r.address`;
 
 /**
- * Returns SQL of the time at which the account created the address. The query must contain {@link
- * joinRecord}.
+ * Returns SQL for the time at which the account created the address. The query must contain
+ * {@link joinRecord}.
  */
 export const createdAt = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.created_at else l.created_at end`;
 
 /**
- * Returns SQL that is 1 if a client ID created the address. The query must contain {@link
- * joinRecord}.
+ * Returns SQL that is 1 if the account created the address with its client ID. The query must
+ * contain {@link joinRecord}.
  */
 const madeByClientId = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.by_client_id else l.by_client_id end`;
 
 /**
- * The view of all owners. It has one row for each account and address, with `account_id`,
- * `address`, and `created_at`.
+ * The view of all owners: a row for each account and address, with `account_id`, `address`, and
+ * `created_at`.
  */
 export const owners = sql`owners`;
 
@@ -57,9 +56,8 @@ const isAmong = (chainId: number, addresses: readonly Hex[], intentChain: Intent
     and r.chain_id ${sql.raw(intentChain === "this" ? "=" : "<>")} ${chainId}`;
 
 /**
- * Returns SQL that selects the first owner of each of the `addresses`, with the intent's `token`
- * and `chain_id`. `intentChain` selects addresses whose intents are for `chainId` or for other
- * chains.
+ * Returns SQL that selects the first owner of each address, with the intent's `token` and
+ * `chain_id`. `intentChain` selects addresses whose intents are for `chainId`, or for other chains.
  */
 export const firstOwners = (
   chainId: number,
@@ -69,10 +67,7 @@ export const firstOwners = (
   sql`select r.account_id, r.address, r.created_at, r.token, r.chain_id from records r
     where ${isAmong(chainId, addresses, intentChain)}`;
 
-/**
- * Returns the `addresses` that have later owners. `intentChain` selects addresses as in
- * {@link firstOwners}.
- */
+/** Returns the `addresses` that have later owners. `intentChain` is as in {@link firstOwners}. */
 export async function findShared(
   db: Kysely<Tables>,
   chainId: number,
@@ -86,7 +81,7 @@ export async function findShared(
 }
 
 /**
- * Returns SQL that selects up to `most` later owners of an address, earliest first, with the
+ * Returns SQL that selects up to `most` later owners of an address, the earliest first, with the
  * columns of {@link firstOwners}.
  */
 export const laterOwners = (address: Hex, most: number) =>
@@ -99,8 +94,8 @@ export const laterOwners = (address: Hex, most: number) =>
 export type CreatedBy = "api_key" | "client_id";
 
 /**
- * An account's reference for an address. It is `reference` if an API key set it, and
- * `claimedReference` if a client ID set it. The other field is null.
+ * An account's reference for an address: `reference` if an API key set it, or `claimedReference` if
+ * a client ID set it. The other field is null.
  */
 export type Named = {
   reference: string | null;
@@ -108,34 +103,31 @@ export type Named = {
   createdBy: CreatedBy;
 };
 
-/** Converts a row of a query that contains {@link joinReference} and {@link byClientId}. */
+/** The query must contain {@link joinReference} and {@link byClientId}. */
 export function readNamed(row: { reference: string | null; by_client_id: number | null }): Named {
   return row.by_client_id === 1
     ? { reference: null, claimedReference: row.reference, createdBy: "client_id" }
     : { reference: row.reference, claimedReference: null, createdBy: "api_key" };
 }
 
-/**
- * The table of all references, with the columns `account_id`, `address`, `reference`, and
- * `created_at`.
- */
+/** All references, with the columns `account_id`, `address`, `reference`, and `created_at`. */
 export const references = sql`address_references`;
 
-/** Returns SQL that joins the account's reference for an address as `n`, if there is one. */
+/** Returns SQL that joins the account's reference for an address, if there is one, as `n`. */
 export const joinReference = (account: Sql, address: Sql) =>
   sql`left join address_references n on n.account_id = ${account} and n.address = ${address}`;
 
 /**
- * Returns SQL that is 1 if a client ID set the account's reference for the address. If there is no
- * reference, it is 1 if a client ID created the address.
+ * Returns SQL that is 1 if a client ID set the account's reference for the address, or, if there is
+ * no reference, created the address.
  *
- * @param account SQL of the account's ID; the query must contain {@link joinRecord} and
+ * @param account SQL for the account's ID; the query must contain {@link joinRecord} and
  *   {@link joinReference}
  */
 export const byClientId = (account: Sql) =>
   sql<number>`coalesce(n.by_client_id, ${madeByClientId(account)})`;
 
-/** Finds the first address (20 bytes) for which the account set this reference with an API key. */
+/** Finds the first address (20 bytes) for which an API key of the account set this reference. */
 export async function findHolder(
   db: Kysely<Tables>,
   accountId: string,
@@ -147,8 +139,7 @@ export async function findHolder(
     .where("account_id", "=", accountId)
     .where("reference", "=", reference)
     .where("by_client_id", "=", 0)
-    // SQLite uses the partial unique index only if the condition contains a literal 0, not a
-    // parameter.
+    // SQLite uses the partial unique index only for a literal 0, not for a parameter.
     .where(sql<boolean>`is_again = 0`)
     .executeTakeFirst();
   return holder && Buffer.from(holder.address);

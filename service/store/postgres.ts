@@ -1,14 +1,14 @@
-// The store in PostgreSQL, which several servers share.
+// The PostgreSQL database, which several servers share.
 //
-// Lookups that arrive together share a round trip, which is a query with `= any(…)`. Create
-// requests that arrive together share a call of `save_records` or `save_named_records`, which is a
-// transaction with a single statement. Both have a separate connection pool, so that lists and
-// background work cannot use up their connections.
+// Simultaneous lookups share one query with `= any(…)`. Simultaneous create requests share one call
+// of `save_records` or `save_named_records`, which is a transaction with a single statement.
+// Lookups and create requests have their own connection pool, so that lists and background work
+// cannot use up their connections.
 //
-// PostgreSQL can be stuck because of a lock, a disk, or a network that drops packets. So each wait
-// is limited by both the client and the server. After the client's limit, the request fails. After
-// the server's limit, PostgreSQL ends the statement or the transaction, which would otherwise keep
-// its locks after the client has disconnected.
+// PostgreSQL can be stuck because of a lock, a disk, or a network that drops packets. So both the
+// client and the server limit each wait. After the client's limit, the request fails. After the
+// server's limit, PostgreSQL ends the statement or the transaction. Otherwise, it would keep its
+// locks after the client has disconnected.
 
 import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
@@ -34,64 +34,48 @@ import type { Tables } from "./tables.ts";
 /** The maximum number of records per statement. */
 const groupSizeMax = 512;
 /**
- * The maximum number of keys per read, and the maximum number of simultaneous reads per query. Both
- * are small, so that the service can process one result while PostgreSQL executes the next read.
+ * The maximum number of keys per query, and of simultaneous queries of a kind. Both are small, so
+ * that one result can be processed while PostgreSQL executes the next query.
  */
 const readSizeMax = 32;
 const readsRunningMax = 2;
-/** The maximum number of connections for create requests, lookups, credentials, and rate limits. */
+/** For create requests, lookups, credentials, and rate limits. */
 const hotConnectionsMax = 6;
-/**
- * The maximum number of connections for all other work, such as lists, the executor, and webhooks.
- */
+/** For all other work, such as lists, the executor, and webhooks. */
 const connectionsMax = 8;
 const connectMsMax = 3_000;
-/**
- * The maximum duration of a statement, and the maximum time between two statements of a
- * transaction.
- */
+/** The maximum duration of a statement, and of a transaction's pause between two statements. */
 const statementMsMax = 10_000;
 /**
- * The maximum duration of a migration's statement. The creation of an index on a large table takes
- * longer than other statements.
+ * The maximum duration of a migration's statement, for example to create an index on a large table.
  */
 const migrationMsMax = 3_600_000;
-/**
- * The client's limit is this much longer than the server's limit, so that the client receives the
- * server's error.
- */
+/** How much longer the client waits than the server, so that it receives the server's error. */
 const errorMsMax = 500;
 /**
- * The maximum time for which a statement waits for a lock. After this time, PostgreSQL cancels the
- * statement, and its transaction saves nothing.
+ * The maximum time for which a statement waits for a lock. Then PostgreSQL cancels the statement,
+ * and its transaction saves nothing.
  */
 const lockMsMax = 3_000;
 /**
- * The maximum time until a create request or a lookup is answered, including the wait for the
- * previous group. After this time, the request fails, but its statement is not canceled, because it
- * would be unknown whether the statement was committed.
+ * The maximum duration of a create request or a lookup, including the wait for the previous group.
+ * Then the request fails, but its statement is not canceled, because it would be unknown whether it
+ * was committed.
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
-/**
- * The SQLSTATE codes of the errors `lock_not_available` and `query_canceled`, which the two time
- * limits cause.
- */
+/** SQLSTATE codes that the two limits cause: `lock_not_available` and `query_canceled`. */
 const timeouts = new Set(["55P03", "57014"]);
 
-/**
- * Opens the store.
- *
- * @param url `postgres://…`; the role must be able to create tables
- */
+/** @param url `postgres://…`; the role must be able to create tables */
 export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
   await migrateOnce(url, rooms);
   const pool = connect(url, { connectionsMax: hotConnectionsMax });
   const otherPool = connect(url, { connectionsMax });
   const db = openKysely(otherPool);
 
-  // Records with a reference are saved separately from records without one. So a lock on the table
-  // of references does not delay records without a reference.
+  // Records without a reference are saved separately, so that a lock on the table of references
+  // does not delay them.
   const savePlain = together(recordWriter(pool, savePlainGroup), { sizeMax: groupSizeMax });
   const saveNamed = together(recordWriter(pool, saveNamedGroup), { sizeMax: groupSizeMax });
   const reads: Together<Uint8Array, unknown[]>[] = [];
@@ -120,15 +104,13 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     async close() {
       await Promise.all([savePlain, saveNamed, ...reads].map((group) => group.idle()));
       await Promise.all([db.destroy(), pool.end()]);
-      // Kysely ends its pool only if it has run a statement.
+      // Kysely ends its pool only if it has used it.
       if (!otherPool.ending) await otherPool.end();
     },
   };
 }
 
-/**
- * Runs the migrations on a separate connection, because their statements may take up to an hour.
- */
+/** Runs the migrations on their own connection, because a statement may take up to an hour. */
 async function migrateOnce(url: string, rooms: Rooms): Promise<void> {
   const pool = connect(url, { connectionsMax: 1, msMax: migrationMsMax });
   const db = openKysely(pool);
@@ -165,8 +147,8 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
     connectionTimeoutMillis: connectMsMax,
     query_timeout: msMax + errorMsMax,
     application_name: "executable-address",
-    // With this setting, PostgreSQL sends no messages below the level of a warning. So a message
-    // during a write means that the write may not be durable.
+    // PostgreSQL then sends only warnings and errors. A warning during a write means that the write
+    // may not be durable.
     options:
       `-c client_min_messages=warning -c lock_timeout=${lockMsMax} -c statement_timeout=${msMax} ` +
       `-c idle_in_transaction_session_timeout=${statementMsMax}`,
@@ -176,9 +158,9 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
         oid === int8Oid ? Number : pg.types.getTypeParser(oid, format)) as never,
     },
   });
-  // If a connection breaks, its queries fail, and the pool replaces it. The listeners do nothing,
-  // but an error event without a listener would end the process. The pool emits the errors of idle
-  // clients only, so each client also needs a listener.
+  // When a connection breaks, its queries fail, and the pool replaces it. The listeners do nothing,
+  // but Node ends the process if an error event has no listener. The pool emits errors of idle
+  // clients only, so each client needs a listener too.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -186,8 +168,8 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
 
 /**
  * Returns a connection whose queries throw {@link UnavailableError} if PostgreSQL does not respond.
- * A connection without a response is closed, because PostgreSQL may still be busy with its
- * statement. No rollback is sent, because it would have to wait equally long.
+ * The connection is then closed without a rollback, because PostgreSQL may still be busy with the
+ * statement, and the rollback would have to wait too.
  */
 async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await available(pool.connect());
@@ -205,7 +187,7 @@ async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
       return available(Promise.reject(error));
     }
   };
-  // Kysely's type of `query` also has a form for cursors, which the service does not use.
+  // In Kysely's type, `query` can also take a cursor, which the service does not use.
   const typed = query as unknown as PostgresPoolClient["query"];
   return { query: typed, release: () => client.release(fault !== undefined) };
 }
@@ -277,11 +259,11 @@ type Exceptional = {
 };
 
 /**
- * Calls a function of save-functions.ts with one statement, which is one transaction and one round
+ * Calls a function of save-functions.ts with one statement, which is a transaction and a round
  * trip.
  *
  * @throws {UnavailableError} if the call failed, or if PostgreSQL stopped waiting for its standby,
- *   because the standby may then not have the rows
+ *   which may then not have the rows
  */
 async function save(
   pool: pg.Pool,
@@ -307,8 +289,8 @@ async function save(
 }
 
 /**
- * Limits the duration of a query to the time limit of the requests that wait for it. pg supports
- * this option, but its types do not include it.
+ * Limits the duration of a query to that of the requests that wait for it. pg supports this option,
+ * but its types do not include it.
  */
 const limited = <Query extends object>(query: Query) => ({ ...query, query_timeout: answerMsMax });
 
@@ -334,8 +316,8 @@ const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
   );
 
 /**
- * Converts any failure of a query to an UnavailableError, because the outcome of the query is
- * unknown and the service must not acknowledge it.
+ * Converts any failure of a query to an UnavailableError. The outcome is then unknown, so the
+ * service must not acknowledge it.
  */
 async function available<Result>(query: Promise<Result>): Promise<Result> {
   try {

@@ -1,6 +1,6 @@
-// Decodes, verifies, and serializes records. All code that reads records uses this file. A record
-// is used only if its terms are canonical and derive the address under which they are stored. A
-// create request and a lookup return the same JSON text, byte for byte.
+// Decodes, verifies, and serializes records. All reads of records use this file. A record is used
+// only if its terms are canonical and derive its address. A create request and a lookup return the
+// same JSON text, byte for byte.
 
 import {
   decodeTerms,
@@ -14,15 +14,15 @@ import { createKeccak } from "hash-wasm";
 import { deriveColumns } from "./columns.ts";
 import { CorruptError, type Store } from "./store.ts";
 
-/** If `keccak` is omitted, the library's own implementation is used. */
+/** `keccak` is the library's implementation by default. */
 export type DecodeParts = { factory: Hex; keccak?: Keccak };
 
 /**
  * Verifies a record, and returns its intent.
  *
- * @param address the address under which the terms are stored, 20 bytes
- * @throws {CorruptError} if the terms are not canonical or derive a different address; its `cause`
- *   is the reason
+ * @param address the address of the record, 20 bytes
+ * @throws {CorruptError} if the terms are not canonical or derive another address; its `cause` is
+ *   the reason
  */
 export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): Intent {
   try {
@@ -41,20 +41,17 @@ export function notServed(address: Uint8Array, cause: unknown): CorruptError {
   return new CorruptError(`the record of 0x${digits} is not served`, { cause });
 }
 
-/**
- * Thrown if the addresses of the records were derived with a factory other than this version's
- * factory.
- */
+/** Thrown if the addresses in the database were derived with the factory of another version. */
 export class OtherFactoryError extends Error {
   override name = "OtherFactoryError";
 }
 
-/** The number of records to check. There are several, because a single record can be corrupt. */
+/** The number of records to check. One is not enough, because it can be corrupt. */
 const samples = 8;
 
 /**
- * Refuses a database whose addresses were derived with another factory. With this version's
- * factory, the terms do not derive these addresses, so every lookup would fail.
+ * Rejects a database whose addresses were derived with another factory. All lookups would fail,
+ * because the records do not derive their addresses with this version's factory.
  *
  * @throws {OtherFactoryError} if there are records, and none of the first few matches this factory
  */
@@ -68,13 +65,13 @@ export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Prom
   );
 }
 
-/** Returns the reason why a record is corrupt, as one line without the address. */
+/** Returns why a record is corrupt, as one line without the address. */
 export const causeOf = ({ cause, message }: CorruptError): string =>
   cause instanceof Error ? cause.message : message;
 
 /**
- * Replaces the stored terms of `address` (20 bytes), which are corrupt. The caller must have
- * verified that the new `terms` derive the address.
+ * Replaces the corrupt terms of `address` (20 bytes). The caller must have verified that the new
+ * `terms` derive the address.
  */
 export async function mendTerms(
   { db }: Pick<Store, "db">,
@@ -91,7 +88,7 @@ export async function mendTerms(
 
 /**
  * @param address 20 bytes
- * @param intent as returned by the library, so that its fields have a fixed order
+ * @param intent from the library, so that its fields have a fixed order
  */
 export function recordJson(
   address: Uint8Array,
@@ -108,7 +105,7 @@ export function recordJson(
 /**
  * Verifies stored terms, and returns the record as JSON.
  *
- * @throws {CorruptError} in the same cases as {@link decodeRecord}
+ * @throws {CorruptError} as in {@link decodeRecord}
  */
 export function storedRecordJson(
   address: Uint8Array,
@@ -120,8 +117,5 @@ export function storedRecordJson(
 
 const hasher = await createKeccak(256);
 
-/**
- * Returns the keccak-256 hash of the bytes. All callers share one hasher, which is safe because
- * each call is synchronous and resets it.
- */
+/** All callers share one hasher. This is safe because each call is synchronous and resets it. */
 export const keccak: Keccak = (bytes) => hasher.init().update(bytes).digest("binary");

@@ -1,27 +1,27 @@
 // Saves records on PostgreSQL, each with its owner and its reference. sqlite/write-worker.ts does
-// the same on SQLite, and store.test.ts runs against both.
+// the same on SQLite, and store.test.ts tests both.
 //
-// PostgreSQL runs the code in this file, as functions. The statements of a function see rows that
-// other servers committed while the function waited for its lock. A plain SQL statement would not
-// see these rows, because it sees the database as of its own start. A transaction with several
-// round trips would block all servers if its own server stopped in the middle.
+// The code is in functions that PostgreSQL runs. The statements of a function see rows that other
+// servers committed while the function waited for its lock. A plain SQL statement sees only rows
+// that were committed before it started. A transaction with several round trips would block all
+// servers if its own server stopped in between.
 
 import { sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
 
-/** The ID of the advisory lock, which only these functions take. */
+/** The ID of the advisory lock. Only these functions use it. */
 const turnLock = 1;
 
 /**
  * Creates the functions `save_records`, for records without a reference, and `save_named_records`.
- * Each function takes the columns of a group of records, and returns a row for each record that was
- * not saved. The row contains the record's position in the group, starting at 1, and the outcome:
+ * Each takes the columns of a group of records, and returns a row for each record that was not
+ * saved. The row contains the record's position in the group, starting at 1, and the outcome:
  * `exists`, `other_terms`, or `held` with the address that has the reference.
  *
- * Both functions hold the same lock until the end of their transaction, so only one group on all
- * servers is saved at a time. When PostgreSQL releases the lock, the group's rows are visible. So a
- * reader that has seen a record's `seq` never misses a record with a lower `seq`. And if two
- * records have the same reference, the second record finds the first.
+ * Both functions hold the same lock until the end of their transaction, so all servers together
+ * save only one group at a time. When the lock is released, the group's rows are visible. So a
+ * reader that has seen a record never misses a record with a lower `seq`. And if two records have
+ * the same reference, the second one finds the first.
  */
 export function saveFunctions(dialect: Dialect): TableStatement[] {
   return dialect === "sqlite" ? [] : [sql.raw(saveRecords), sql.raw(saveNamedRecords)];
@@ -29,8 +29,8 @@ export function saveFunctions(dialect: Dialect): TableStatement[] {
 
 /**
  * Inserts the whole group with one statement. If some addresses already exist, two more statements
- * handle later owners and different terms. With one statement per record, throughput is a sixth
- * lower (bench/http.ts).
+ * handle later owners and other terms. One statement per record would reduce the throughput by a
+ * sixth (bench/http.ts).
  */
 const saveRecords = `
   create function save_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],
@@ -65,9 +65,9 @@ const saveRecords = `
   end $$`;
 
 /**
- * Saves the records one after the other, because two records in a group can have the same
- * reference. Locks the table of references before it takes the advisory lock, so that a wait for
- * this table does not delay `save_records`.
+ * Saves one record after another, because two records of a group can have the same reference. Locks
+ * the table of references before the advisory lock, so that `save_records` does not have to wait
+ * for this table.
  */
 const saveNamedRecords = `
   create function save_named_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],

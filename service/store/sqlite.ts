@@ -1,11 +1,10 @@
-// The store in one SQLite file, which one server uses. Operators' commands can use it at the same
-// time.
+// The SQLite database, which one server uses. Operators' commands can use it at the same time.
 //
-// The main thread reads credentials, and the terms for status requests. There are four other
-// threads, each with its own connection: one commits new records (write-worker.ts), one reads
-// records for lookups (read-worker.ts), one runs Kysely's statements (statement-worker.ts), and one
-// copies the write-ahead log into the file (checkpoint-worker.ts). A thread starts when it is first
-// needed. Only writers wait for each other.
+// The main thread reads credentials, and the terms for status requests. Four other threads have
+// their own connections: one commits new records (write-worker.ts), one reads records for lookups
+// (read-worker.ts), one runs Kysely's statements (statement-worker.ts), and one copies the
+// write-ahead log into the file (checkpoint-worker.ts). A thread starts when it is first needed.
+// Only writers wait for each other.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -34,29 +33,26 @@ import {
 import type { Tables } from "./tables.ts";
 
 /**
- * A group with this number of keys is read immediately. A create request first reads its
- * credential. With small groups, the first create requests reach the writing thread while the main
- * thread still processes other requests. With larger groups, the two threads would wait for each
- * other.
+ * When this number of keys has been collected, they are read immediately. A create request starts
+ * with such a read, of its credential. With small groups, the first requests can continue in the
+ * writing thread while the main thread processes the next ones. With larger groups, the two threads
+ * would wait for each other.
  */
 const keysPerGroupMax = 16;
 /**
- * A group with this number of lookups is sent immediately, so that the reading thread can start
- * while more requests arrive.
+ * When this number of lookups has been collected, they are sent immediately, so that the reading
+ * thread can start while more requests arrive.
  */
 const lookupsPerGroupMax = 32;
 /**
- * The maximum number of groups that the reading thread has received but not answered: the group
- * that it processes, and the next group.
+ * The maximum number of unanswered groups that the reading thread has: the group that it processes,
+ * and the next one.
  */
 const lookupGroupsMax = 2;
 
-/** Returns the path of the SQLite database. */
 export const sqliteFile = (dataDirectory: string): string => join(dataDirectory, "service.db");
 
 /**
- * Opens the store.
- *
  * @param file the path of the database file, which is created if it is missing; its directory must
  *   exist
  * @param checkpoints false for operators' commands, because the server runs the checkpoints
@@ -114,10 +110,7 @@ export async function openSqlite(file: string, rooms: Rooms, checkpoints = true)
   };
 }
 
-/**
- * Runs the migrations in the main thread. They may block it, because it does not answer requests
- * yet.
- */
+/** Runs the migrations in the main thread, which does not answer requests yet. */
 async function migrateFile(file: string, rooms: Rooms): Promise<void> {
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connect(file) }) });
   await migrate(db, "sqlite", rooms).finally(() => db.destroy());
@@ -143,8 +136,8 @@ type RecordReader = {
 };
 
 /**
- * Opens the reading thread, which receives addresses in groups. With this thread, the service
- * answers an eighth more lookups per second (bench/http.ts), and a slow disk delays only lookups.
+ * Opens the reading thread, which gets groups of addresses. With this thread, the service answers
+ * an eighth more lookups per second (bench/http.ts), and a slow disk delays only lookups.
  */
 export function recordReader(file: string): RecordReader {
   const module = new URL("./sqlite/read-worker.ts", import.meta.url);
@@ -178,23 +171,22 @@ export function recordReader(file: string): RecordReader {
 
 type RecordWriter = {
   /**
-   * Resolves after the outcome is durable.
+   * Resolves when the outcome is durable.
    * @throws {UnavailableError}
    * @throws {CorruptError}
    */
   save(row: NewRecord): Promise<SaveOutcome>;
-  /** Makes all saves fail from now on, including pending saves. */
+  /** Makes all pending and later saves fail. */
   stopAcknowledging(error: unknown): void;
-  /** @throws {UnavailableError} after a fault that requires a restart */
+  /** @throws {UnavailableError} after a failure that requires a restart */
   assertAcknowledging(): void;
   /** Stops the thread after it has answered all pending saves. */
   stop(): Promise<void>;
 };
 
 /**
- * Opens the writing thread, which receives records in groups. Several groups can be pending, and
- * their outcomes arrive in the order of the groups. The thread commits the groups that wait in its
- * queue in one transaction.
+ * Opens the writing thread, which gets groups of records. Groups that wait in its queue are
+ * committed in one transaction. The outcomes arrive in the order of the groups.
  */
 function recordWriter(file: string): RecordWriter {
   let failure: unknown;
@@ -228,7 +220,7 @@ function recordWriter(file: string): RecordWriter {
     return readOutcomes(rows, await thread.ask(rows));
   };
   const save = together<NewRecord, SaveOutcome>(send, {
-    // A group of this size is sent immediately, so that the writing thread can start while more
+    // Groups of this size are sent immediately, so that the writing thread can start while more
     // requests arrive.
     sizeMax: savesPerCommit,
     runningMax: Number.POSITIVE_INFINITY,
@@ -248,7 +240,7 @@ function recordWriter(file: string): RecordWriter {
 const unavailable = (message: string, cause: unknown) => new UnavailableError(message, { cause });
 
 /**
- * Returns whether writes must stop until a restart, after which the file is read again. After a
+ * Returns whether writes must stop until the service is restarted and reads the file again. After a
  * failed fsync, the kernel may report the next fsync as successful although pages were lost. A full
  * disk is not fatal, because SQLite can roll the transaction back.
  */

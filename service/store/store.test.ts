@@ -1,4 +1,4 @@
-// Runs the same tests for every store. If you add a guarantee to store.ts, add its test here.
+// Tests every store. If you add a guarantee to store.ts, test it here.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -42,8 +42,8 @@ const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[
 };
 
 /**
- * The names of earlier versions' migrations. They must not change, because databases have been
- * created with them.
+ * The names of migrations of earlier versions. They must not change, because existing databases
+ * contain them.
  */
 const earlierMigrations = [
   "accounts-2c77eb16",
@@ -60,7 +60,8 @@ function row(accountId = "acc_1"): NewRecord {
 }
 
 /**
- * Waits until `count` statements in this database wait for a lock, or until `isOver` returns true.
+ * Waits until `count` statements in this database are waiting for a lock, or until `isOver` returns
+ * true.
  */
 async function waiting({ db }: Store, count: number, isOver = () => false): Promise<void> {
   while (!isOver()) {
@@ -411,8 +412,8 @@ test("a reader with a cursor misses no record that PostgreSQL commits later", as
   const from = await findNewestSeq(one.db);
   const rows = [row(), row(), row()].sort((a, b) => Buffer.compare(a.address, b.address));
   const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];
-  // The save of `first` and `held` takes a `seq` for `first`, and then waits until this transaction
-  // releases the address of `held`.
+  // The save of `first` and `held` first takes a `seq` for `first`. Then it waits until this
+  // transaction releases the address of `held`.
   const blocker = await one.db.startTransaction().execute();
   const { chainId, expiresAt, ...columns } = deriveColumns(held.terms);
   const more = { account_id: "acc_1", chain_id: chainId, created_at: 1, expires_at: expiresAt };

@@ -1,4 +1,4 @@
-// The interface of the stores, with the guarantees that every store gives. store.test.ts tests
+// The interface of the two databases (stores), and what every store guarantees. store.test.ts tests
 // these guarantees.
 
 import type { Kysely } from "kysely";
@@ -6,7 +6,7 @@ import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * A record to save for an account. `address` has 20 bytes, `terms` are encoded by the library, and
+ * A record to save for an account. `address` has 20 bytes, the library has encoded `terms`, and
  * `createdAtMs` is in Unix milliseconds.
  */
 export type NewRecord = {
@@ -14,79 +14,77 @@ export type NewRecord = {
   terms: Uint8Array;
   accountId: string;
   /**
-   * Whether the request used the account's client ID. The executor has a separate budget for
-   * addresses that client IDs created.
+   * Whether the request used the account's client ID. The executor has a separate budget for such
+   * addresses.
    */
   isClientId?: boolean;
   createdAtMs: number;
   /** The account's reference for the address. */
   reference?: string | undefined;
-  /** Whether to save the reference even if another address of the account already has it. */
+  /** Whether to save the reference even if the account already uses it for another address. */
   isAgain?: boolean;
 };
 
 /**
- * The outcome of a save. If it is not `saved`, nothing was stored:
+ * The outcome of a save. Unless it is `saved`, nothing was stored.
  *
- * - `usedBy`: the reference already belongs to this other address (20 bytes) of the account, and
- *   was set with the same kind of credential
+ * - `usedBy`: the account already uses the reference for this other address (20 bytes), where the
+ *   same kind of credential set it
  * - `exists`: a client ID tried to set a reference, but the account had already created the address
- *   without this reference. A client ID is public, so it can set a reference only when it creates
- *   the address.
+ *   without it. A client ID is public, so it can set a reference only when it creates the address.
  */
 export type SaveOutcome = "saved" | "exists" | { usedBy: Uint8Array };
 
-/** Any store saves up to this number of simultaneous records with one commit. */
+/** Every store can save this number of simultaneous records with one commit. */
 export const savesPerCommit = 16;
 
 export type Store = {
   dialect: Dialect;
 
   /**
-   * Saves the record, its owner, and its reference. Resolves only after all three are durable.
-   * Calls that arrive together share a commit, and if the commit fails, all these calls fail. The
-   * call is idempotent: a repeated call changes neither the intent of the address nor the time at
-   * which the account first created it. An API key replaces the address's earlier reference, if
-   * there is one.
+   * Saves the record, its owner, and its reference. Resolves only when all three are durable.
+   * Simultaneous calls share a commit, and fail together. The call is idempotent: a repeated call
+   * changes neither the intent nor the time at which the account first created the address. An API
+   * key replaces the account's earlier reference for the address.
    * @throws {UnavailableError} if it is unknown whether the commit is durable
-   * @throws {CorruptError} if the database has different terms for this address
+   * @throws {CorruptError} if the database has other terms for this address
    */
   saveRecord(row: NewRecord): Promise<SaveOutcome>;
 
   /**
-   * Returns the terms of an address (20 bytes), without verifying them. The caller must verify that
+   * Returns the terms of an address (20 bytes). They are not verified: the caller must check that
    * they derive the address.
-   * @throws {UnavailableError} if the store does not answer
+   * @throws {UnavailableError} if the database does not answer
    */
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
 
   /**
    * Verifies the record of an address (20 bytes), and returns it as the JSON text that the create
    * request returned.
-   * @throws {UnavailableError} if the store does not answer
+   * @throws {UnavailableError} if the database does not answer
    * @throws {CorruptError} if the stored terms do not derive the address
    */
   findRecord(address: Uint8Array): Promise<string | undefined>;
 
   /**
-   * Returns a function that finds the rows of a key. Calls in the same turn of the event loop share
-   * a transaction on SQLite, and a round trip on PostgreSQL. Each call reads the primary database,
-   * never a cache.
+   * Returns a function that finds rows by a key. Simultaneous calls share a transaction on SQLite,
+   * and a round trip on PostgreSQL. Rows are always read from the primary database, never from a
+   * cache.
    */
   readerOf<Row>(query: KeyedQuery): KeyedReader<Row>;
 
   /**
-   * Runs a prepared statement and returns its rows. Each connection prepares the statement only
-   * once, by its name. Exists only on PostgreSQL.
+   * Runs a prepared statement and returns its rows. A connection prepares each statement only once,
+   * by its name. Only on PostgreSQL.
    * @throws {UnavailableError}
    */
   prepared?: (statement: Prepared) => Promise<unknown[]>;
 
-  /** Runs all other statements, which are written with Kysely. */
+  /** For all other statements. */
   db: Kysely<Tables>;
 
   /**
-   * Resolves if the store can be read and still acknowledges writes.
+   * Resolves if the database can be read and can still acknowledge writes.
    * @throws {UnavailableError}
    */
   check(): Promise<void>;
@@ -95,13 +93,13 @@ export type Store = {
   close(): Promise<void>;
 };
 
-/** Two statements with the same `name` must have the same `text`. */
+/** A `name` must always have the same `text`. */
 type Prepared = { name: string; text: string; values: unknown[] };
 
 /**
- * A query that finds rows by a key, in both dialects. The parameter of `sqlite` is a single key.
- * The parameter of `postgres` is an array of keys, as in `any($1::bytea[])`, and each row must
- * contain its key as the column `key`.
+ * A query for rows with a key, in both dialects. The parameter of `sqlite` is one key. The
+ * parameter of `postgres` is an array of keys, as in `any($1::bytea[])`, and each row must contain
+ * its key as the column `key`.
  */
 export type KeyedQuery = { name: string; sqlite: string; postgres: string };
 
@@ -109,19 +107,19 @@ export type KeyedQuery = { name: string; sqlite: string; postgres: string };
 export type KeyedReader<Row> = (key: Uint8Array) => Promise<Row[]>;
 
 /**
- * Thrown if the database failed or did not respond. The outcome is then unknown, and the caller can
- * try again later.
+ * Thrown if the database failed or did not respond. The outcome is unknown. The caller can try
+ * again later.
  */
 export class UnavailableError extends Error {
   override name = "UnavailableError";
 }
 
-/** Thrown if stored data is inconsistent. A retry does not help. */
+/** Thrown if stored data is inconsistent. Trying again does not help. */
 export class CorruptError extends Error {
   override name = "CorruptError";
 }
 
-/** The query of both stores for the terms of a record. */
+/** Finds the terms of a record. */
 export const termsByAddress: KeyedQuery = {
   name: "find-terms",
   sqlite: "select terms from records where address = ?",

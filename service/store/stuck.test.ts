@@ -1,5 +1,5 @@
-// Tests the store while PostgreSQL is stuck: while a table is locked, or while the server accepts
-// statements but does not respond.
+// Tests what happens while PostgreSQL is stuck: while a table is locked, or while the server
+// accepts statements but does not respond.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -13,9 +13,7 @@ import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { openPostgres } from "./postgres.ts";
 import type { Store } from "./store.ts";
 
-/**
- * The maximum time until a call fails: the store's limit of 5 s, plus a margin for a busy machine.
- */
+/** The limit of a call, 5 s, and a margin for a busy machine. */
 const answerMsMax = 7_000;
 
 let postgres: TestPostgres;
@@ -35,7 +33,6 @@ function newRow(number: number) {
 
 const unavailable = { name: "UnavailableError", message: /^PostgreSQL: / };
 
-/** Asserts that `act` fails with an UnavailableError within 7 s. */
 async function assertRefused(act: Promise<unknown>): Promise<void> {
   const beganMs = performance.now();
   await assert.rejects(act, unavailable);
@@ -44,7 +41,7 @@ async function assertRefused(act: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Asserts that saves and lookups fail within 7 s, even if they have to wait for the previous group.
+ * Asserts that saves and lookups fail within 7 s, even if they first wait for the previous group.
  */
 async function assertAllRefused(store: Store): Promise<void> {
   const reads = Array.from({ length: 3 }, () => assertRefused(store.findTerms(newRow(1).address)));
@@ -131,8 +128,7 @@ describe("UnavailableError within seconds", { concurrency: true }, () => {
       await Promise.all(creates);
     }
     await refused;
-    // If these saves waited for the lock, directly or behind the other save, each would take
-    // seconds.
+    // If these saves waited for the lock, even indirectly, each would take seconds.
     assert.ok(saved > 5, `${saved} creates while another waited`);
     await operator.query("rollback");
     assert.equal(await store.findTerms(named.address), undefined);
@@ -217,7 +213,7 @@ describe("while other work uses PostgreSQL", { concurrency: true }, () => {
 
   test("a migration may take longer than a statement, and a second server waits", async (t) => {
     const databaseUrl = await postgres.newDatabase();
-    // This takes longer than the limit of other statements, which is 10 s.
+    // Longer than the limit for other statements, which is 10 s.
     const rooms = { slow: { statements: () => [sql`select pg_sleep(12)`] } };
     const stores = await Promise.all([
       openPostgres(databaseUrl, rooms),
@@ -231,8 +227,8 @@ describe("while other work uses PostgreSQL", { concurrency: true }, () => {
 });
 
 /**
- * Opens a proxy to PostgreSQL that the test can stall. While it is stalled, connections stay open,
- * but it forwards no data.
+ * Opens a proxy to PostgreSQL. While the test stalls it, connections stay open, but no data is
+ * forwarded.
  */
 async function openLine(databaseUrl: string) {
   const target = new URL(databaseUrl);

@@ -1,21 +1,18 @@
-// The store's own tables: records, their owners, and their references. Each other folder that has
-// tables declares them in its own tables.ts, which extends `Tables`. Times are Unix milliseconds.
+// The tables of records, their owners, and their references. Each other folder declares its tables
+// in its own tables.ts, which extends `Tables`. Times are Unix milliseconds.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "./dialect.ts";
 
-/** The types of all tables, for Kysely. */
+/** The columns of all tables, for Kysely. */
 export interface Tables {
-  /**
-   * The migrations that have run, and their times. A migration's name contains a digest of its
-   * statements.
-   */
+  /** The migrations that have run. A migration's name contains a digest of its statements. */
   migrations: { name: string; applied_at: number };
   /**
-   * `seq` numbers the records in the order in which they become visible. `address` has 20 bytes.
+   * `seq` numbers the records in the order in which they became visible. `address` has 20 bytes.
    * The columns from `chain_id` to `expires_at` are derived from `terms` (columns.ts). `account_id`
-   * is the account that created the address first, `created_at` is the time at which it did, and
-   * `by_client_id` is 1 if it used its client ID, which is public.
+   * is the first account that created the address, and `created_at` is when it did. `by_client_id`
+   * is 1 if it used its client ID, which is public.
    */
   records: {
     seq: Generated<number>;
@@ -29,21 +26,14 @@ export interface Tables {
     created_at: number;
     by_client_id: Generated<number>;
   };
-  /**
-   * The later owners of an address, which are the accounts that created it after another account
-   * had.
-   */
+  /** Accounts that created an address after another account had. */
   later_owners: Owner & { by_client_id: number };
-  /**
-   * A view of first and later owners: all accounts that created an address, each with the time at
-   * which it first did.
-   */
+  /** A view of all accounts that created an address, each with the time at which it first did. */
   owners: Owner;
   /**
-   * The references of accounts for their addresses, at most one per account and address.
-   * `created_at` is the time at which the account created the address. `is_again` is 1 if the
-   * account intentionally used a reference that another address already had. `folded` is the
-   * reference in the letter case that searches use.
+   * At most one reference per account and address. `created_at` is when the account created the
+   * address. `is_again` is 1 if the account intentionally used the same reference for another
+   * address before. `folded` is the reference in lower case, for searches.
    */
   address_references: {
     account_id: string;
@@ -65,10 +55,10 @@ export function statements(dialect: Dialect): TableStatement[] {
   );
   return [
     // Rows are appended, and no index contains the terms, so only index entries are written at
-    // random positions. Each index costs a page write for nearly every row. To avoid another index,
-    // the first owner is a column and not a separate table. There is no foreign key, because
-    // accounts are never deleted. The terms are the last column, because columns after a long value
-    // are slow to read.
+    // random positions. Each index costs a page write for nearly every row. So the first owner is a
+    // column and not a separate table, which would need another index. There is no foreign key,
+    // because accounts are never deleted. The terms are the last column, because columns after a
+    // long value are slow to read.
     sql`create table records (seq ${seq} primary key not null, address ${bytes} not null unique,
         chain_id bigint not null, token ${bytes} not null, amount text not null,
         expires_at bigint not null, account_id text not null, created_at bigint not null,
@@ -80,15 +70,15 @@ export function statements(dialect: Dialect): TableStatement[] {
     sql`create index later_owners_newest on later_owners (account_id, created_at, address)`,
     sql`create view owners as select account_id, address, created_at from records
         union all select account_id, address, created_at from later_owners`,
-    // Finds the later owners of an address that was paid.
+    // Finds the later owners of a paid address.
     sql`create index later_owners_address on later_owners (address, created_at)`,
   ];
 }
 
 /**
- * Creates the table of references. The migration of the events folder runs these statements. They
- * cannot move to another migration, because a migration's name depends on its statements, and
- * existing databases contain these names.
+ * Creates the table of references. These statements are part of the migration of the events folder.
+ * They cannot move to another migration, because existing databases contain the names of
+ * migrations, which depend on their statements.
  */
 export function referenceStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");

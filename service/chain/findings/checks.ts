@@ -1,6 +1,6 @@
-// Checks an intent before anyone pays its address. Simulates the intent as if its address were
-// paid, and makes further calls to find problems with the token and the contracts. Each finding has
-// a path in the intent and a suggested change. spec/service.md, "Check", lists the kinds.
+// Checks an intent before anyone pays its address. Simulates the execution as if the address were
+// paid, and looks for problems with the token and the contracts. Each finding has a path in the
+// intent and a suggested change. spec/service.md, "Check", lists the kinds of findings.
 
 import { type Hex, isAddress } from "executable-address";
 import type { Finding, Note, Simulation } from "executable-address/client";
@@ -45,18 +45,16 @@ export function openChecks(chain: CheckedChain): CheckSubject {
     ).catch(unread);
 }
 
-/**
- * `others`: the other chains on which mistaken payments are returned to the same recovery address.
- */
+/** `others`: chains on which somebody could pay the address by mistake. */
 export type CheckedChain = SimulatedChain &
   Depths &
   Ceiling & { others?: () => readonly OtherChain[] };
 
 /**
- * Finds likely mistakes in an intent. Needs eth_simulateV1 to find allowances and fees.
- * "Check" in spec/decisions.md gives the number of calls to the node.
+ * Finds likely mistakes in an intent. Allowances and token fees are found only on nodes with
+ * eth_simulateV1. spec/decisions.md, "Check", gives the number of calls to the node.
  *
- * @param simulation the simulation of `subject`; all reads are at its block
+ * @param simulation the simulated execution of `subject`; all data is read at its block
  * @throws {ChainUnavailable} if the chain cannot be read
  */
 async function findFindings(
@@ -111,7 +109,7 @@ async function findFindings(
     ...findLeftOver(simulation, subject),
     ...allowances,
     ...recovery.findings,
-    // If the calls fail for some senders, gas estimates may fail for the same reason. So gas
+    // If the calls fail for some senders, the estimate may fail for the same reason, so gas
     // findings are omitted.
     ...(later.some(({ code }) => code === "depends_on_executor") ? [] : gas),
   ];
@@ -119,8 +117,9 @@ async function findFindings(
 }
 
 /**
- * Returns state overrides that give the address the amount plus one base unit. token.ts uses the
- * extra unit to test a return. If the address is funded already, returns no overrides.
+ * Returns state overrides that give the address the requested amount plus one base unit. token.ts
+ * uses the extra unit to simulate a transfer. Returns no overrides if the address is already
+ * funded.
  */
 async function assumeFunding(
   chain: CheckedChain,
@@ -134,12 +133,12 @@ async function assumeFunding(
   return assumed && { state: assumed, balance: amount + 1n };
 }
 
-/** The maximum number of addresses for which a check asks the token whether they are blocked. */
+/** A check asks the token about at most this number of addresses. */
 const blockedMax = 4;
 
 /**
- * If a call fails, or if the money could not be returned, asks the token whether it blocks one of
- * the addresses involved.
+ * If a call fails, or if the money could not be sent back, asks the token whether it has blocked
+ * one of the addresses.
  */
 async function findBlockedPlaces(
   { rpc }: CheckedChain,

@@ -1,7 +1,7 @@
-// Finds facts about the contracts that an intent names. A contract's code shows whether the
-// contract is a proxy, and whether it could ever move a token. Some contracts can change their
-// behavior before the address is paid. A check cannot rule out such a change, and the intent is not
-// at fault. So the check reports a note instead of a finding.
+// Reads properties of the contracts in an intent: whether they are proxies, whether they are
+// paused, and whether they could ever move a token. A proxy can change its behavior before the
+// address is paid. A check cannot rule this out, and it is not a mistake in the intent. So it is
+// reported as a note and not as a finding.
 
 import type { Hex } from "executable-address";
 import type { Note } from "executable-address/client";
@@ -12,7 +12,7 @@ import { askAt, encodeViewCall } from "../rpc/chain-rpc.ts";
 import { hexData } from "../rpc/json-rpc.ts";
 import { askAll } from "./questions.ts";
 
-/** The code of each requested address; `0x` if the address has no code. */
+/** The code by address; `0x` if an address has no code. */
 export type Codes = ReadonlyMap<Hex, Hex>;
 
 export async function readCodes(
@@ -31,8 +31,8 @@ export async function readCodes(
 export const isDelegating = (code: Hex): boolean => code.length === 48 && code.startsWith("0xef01");
 
 /**
- * The slots in which proxies store their implementation: two of EIP-1967, and an older slot of
- * OpenZeppelin.
+ * The slots in which proxies store the address of their implementation: two from EIP-1967, and one
+ * from older OpenZeppelin versions.
  */
 const proxySlots = [
   "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc",
@@ -40,22 +40,21 @@ const proxySlots = [
   "7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3",
 ];
 
-/** Returns whether the code belongs to a proxy, whose implementation can be replaced. */
+/** Returns whether the contract is a proxy, whose implementation can be replaced. */
 export const isProxy = (code: Hex): boolean => proxySlots.some((slot) => code.includes(slot));
 
 const opcode = { calldatacopy: 0x37, push1: 0x60, push32: 0x7f, call: 0xf1 } as const;
 /**
- * With CALLCODE or DELEGATECALL, a contract runs foreign code as its own, so the contract can do
- * anything.
+ * CALLCODE and DELEGATECALL run another contract's code, which can do anything in the caller's
+ * name.
  */
 const foreign: ReadonlySet<number> = new Set([0xf2, 0xf4]);
 /** `transfer(address,uint256)`, `approve(address,uint256)` */
 const moving: ReadonlySet<string> = new Set(["a9059cbb", "095ea7b3"]);
 
 /**
- * Returns whether the code could transfer tokens. Such code makes calls. In addition, it contains
- * the selector of a function that moves tokens, or it forwards its caller's calldata. The result
- * can be a false positive.
+ * Returns whether the code could move tokens: it makes calls, and it either contains the selector
+ * of a token function or forwards its caller's calldata. The result may be a false positive.
  */
 export function canMoveTokens(code: Hex): boolean {
   const bytes = withoutMetadata(Buffer.from(code.slice(2), "hex"));
@@ -81,10 +80,7 @@ function withoutMetadata(bytes: Buffer): Buffer {
   return start > 0 && [0xa1, 0xa2, 0xa3].includes(bytes[start]!) ? bytes.subarray(0, start) : bytes;
 }
 
-/**
- * Whether each contract with a `paused()` function is paused now. A contract without that function
- * has no entry.
- */
+/** By contract, whether it is paused now. Contracts without a `paused()` function have no entry. */
 export type Pausable = ReadonlyMap<Hex, boolean>;
 
 export async function askPaused(

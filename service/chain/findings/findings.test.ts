@@ -1,5 +1,5 @@
-// Tests every kind of finding on a chain, with an intent that contains the mistake (the trap) and a
-// similar intent without it. The similar intent must also execute after a usual payment.
+// Tests every kind of finding on a chain. Each test checks an intent with the mistake (the trap)
+// and a similar intent without it (the twin). The twin must also execute after a normal payment.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -63,7 +63,7 @@ const transfer = (token: Hex, to = shop, of = amount): Call => ({
   args: [to, of],
 });
 
-/** Makes a record. By default, its call pays `amount` to the shop. */
+/** By default, the intent's call pays `amount` to the shop. */
 const record = (change: Partial<Intent> = {}) =>
   world.newRecord({
     ...{ amount, calls: [transfer(change.token ?? world.token, shop, change.amount ?? amount)] },
@@ -90,7 +90,7 @@ async function payAndExecute({ address, intent, ...rest }: AddressRecord) {
 }
 
 /**
- * Deploys code that sends its whole balance to `receiver`: PUSH0 4 times, SELFBALANCE, PUSH20 the
+ * Deploys code that sends its whole balance to `receiver`. PUSH0 4 times, SELFBALANCE, PUSH20 the
  * receiver, GAS, CALL.
  */
 async function giver(receiver: Hex): Promise<Hex> {
@@ -101,7 +101,7 @@ async function giver(receiver: Hex): Promise<Hex> {
 
 let creations = 0n;
 /**
- * Returns a call of the deployer, and the contract that the call creates. The last 36 bytes of the
+ * Returns a call that deploys a contract, and the contract's address. The last 36 bytes of the
  * calldata are the init code, and the contract's code is one STOP.
  */
 async function creation(): Promise<{ create: Call; created: Hex }> {
@@ -203,7 +203,7 @@ const pairs: Pair[] = [
     code: "other_tokens_left",
     at: "calls",
     async trap() {
-      // The same code as `giver`, but with CALLER instead of a pushed address.
+      // Bytecode of `giver`, with CALLER as the receiver.
       const target = await world.withCode("0x5f5f5f5f47335af100");
       await world.client.setBalance({ address: target, value: 7n });
       return record({ calls: [transfer(world.token), visit(target)] });
@@ -244,7 +244,8 @@ const pairs: Pair[] = [
     code: "recovery_is_token",
     at: "recovery",
     trap: async () => record({ recovery: await odd("NoZeroApproveToken") }),
-    // Returns 31 bytes for every call, accepts coin, and could run other code.
+    // Bytecode that returns 31 bytes for every call and accepts coin. It also contains a
+    // DELEGATECALL, which never runs.
     twin: async () => record({ recovery: await world.withCode("0x601f5ff3f4") }),
   },
   {
@@ -320,7 +321,7 @@ const pairs: Pair[] = [
   {
     code: "depends_on_executor",
     at: "calls",
-    // Reverts only if ORIGIN is zero, as in a simulation without a sender.
+    // Bytecode that reverts if ORIGIN is zero, as in a simulation without a sender.
     trap: async () => visiting(await world.withCode("0x32600557005b5f5ffd")),
     twin: async () => visiting(await world.withCode("0x3250")),
   },
@@ -329,13 +330,12 @@ const pairs: Pair[] = [
 const visiting = (target: Hex) => record({ calls: [transfer(world.token), visit(target)] });
 
 /**
- * Makes a record whose call succeeds only for this number of seconds. The intent expires in an
- * hour.
+ * Makes a record whose call reverts after this number of seconds. The intent expires in an hour.
  */
 async function closing(seconds: number) {
   const { timestamp } = await world.client.getBlock();
-  // TIMESTAMP, PUSH8 the end, LT, PUSH1 the offset of JUMPDEST, JUMPI, STOP, JUMPDEST, and a
-  // revert.
+  // Bytecode: TIMESTAMP, PUSH8 the end, LT, PUSH1 the offset of JUMPDEST, JUMPI, STOP, JUMPDEST,
+  // and a revert.
   const end = toHex(timestamp + BigInt(seconds), { size: 8 });
   return visiting(await world.withCode(concat(["0x4267", end, "0x10600f57005b5f5ffd"])));
 }
@@ -376,8 +376,8 @@ async function blocked(
 
 describe("findings of a check", () => {
   test("every kind of finding is tested in this file, except three", () => {
-    // http/create/check.test.ts tests the finding that needs the store. recovery.test.ts tests the
-    // findings that need a second chain or many transactions.
+    // Findings that other files test. http/create/check.test.ts tests the finding that needs the
+    // database. recovery.test.ts tests the findings that need a second chain or many transactions.
     const apart = [
       "condition_of_other_chain",
       "recovery_without_code_on",

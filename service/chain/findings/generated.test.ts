@@ -1,6 +1,6 @@
-// Tests that generated intents without a finding execute after a usual payment, with ordinary and
-// unusual tokens. CHECKS=1000 runs the full measurement. A different SEED generates different
-// intents.
+// Tests that random intents execute after a normal payment if the check finds nothing. The intents
+// use ordinary and unusual tokens. CHECKS=1000 runs the full measurement, and another SEED
+// generates other intents.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -19,7 +19,7 @@ const count = Number(process.env.CHECKS ?? 60);
 const seed = Number(process.env.SEED ?? 1);
 const shareMin = 0.995;
 
-/** Returns Mulberry32 random numbers, which are the same for the same seed. */
+/** Returns a Mulberry32 random number generator. The numbers depend only on the seed. */
 function numbersFrom(start: number): () => number {
   let state = start;
   return () => {
@@ -75,7 +75,10 @@ describe("generated intents", () => {
 
   const onShop = (text: string, ...args: string[]): Call => world.onShop(text, ...args);
 
-  /** Generates calls that spend `amount` in most cases, and otherwise an amount close to it. */
+  /**
+   * Returns random calls. In most cases they spend exactly `amount`, and otherwise slightly more or
+   * less.
+   */
   function callsFor(token: Hex, amount: bigint): Call[] {
     const spent = chance(0.9) ? amount : amount + some(3n) - 1n;
     const first = chance(0.5) ? spent : some(spent);

@@ -1,7 +1,7 @@
-// Finds executions that can fail later. The calls succeed now, but would fail at the expiration
-// time, with a different sender, or with less gas. Also finds calls that need more gas than the
-// executor allows, calls that do less work if they get less gas, and addresses that expire before a
-// payment can become final.
+// Finds executions that succeed now but could fail later: at the expiration time, if another
+// account sends them, or with less gas. Also finds calls whose work depends on the gas limit or
+// that need more gas than the executor allows, and addresses that expire before a payment can
+// become final.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
@@ -16,9 +16,9 @@ import { callGas } from "../simulation/meter.ts";
 import { explainFailure } from "../simulation/revert.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
 
-/** Two accounts without known keys. */
+/** Nobody knows the keys of these accounts. */
 const executors: readonly [Hex, Hex] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
-/** Returns a gas limit: twice the gas of the simulated run, plus the base cost of a transaction. */
+/** Returns twice the gas that the simulation used, plus the base cost of a transaction. */
 const tightGas = ({ gasUsed }: Simulation) => (gasUsed === null ? callGas : 2 * gasUsed + 100_000);
 
 /** @param simulation a simulation that succeeded at `block` */
@@ -49,12 +49,12 @@ export async function findLater(
   return [{ path: ["expirationTimestamp"], code: "fails_at_expiry", message, cure }];
 }
 
-/** `time`: the block's timestamp in Unix seconds, which some nodes can override. */
+/** `time` replaces the block's timestamp (Unix seconds), if the node supports this. */
 type How = { readonly from: Hex; readonly gas: number; readonly time?: number };
 
 /**
- * Returns the reason for the failure. Returns undefined if the execution succeeds or the node does
- * not give a reason.
+ * Returns the revert reason. Returns undefined if the execution succeeds or the node gives no
+ * reason.
  */
 async function readFailure(
   { rpc, factory }: SimulatedChain,
@@ -75,18 +75,18 @@ async function readFailure(
   }
 }
 
-/** The largest gas limit with which the executor simulates an execution. */
+/** The executor's gas limit for a simulated execution. */
 export type Ceiling = { executionGasMax: number };
 
 /**
- * The share of the executor's largest gas limit that an intent may need. The rest is a margin,
- * because the chain's state can differ when the address is paid.
+ * An intent may need at most this share of the executor's gas limit. The rest is a margin, because
+ * the chain's state can change before the address is paid.
  */
 const ceilingShare = 0.95;
 
 /**
- * Finds calls that need more gas than the executor allows, and calls that do less work if they get
- * less gas. Requests the same estimate as the executor.
+ * Finds calls that need more gas than the executor allows, and calls whose work depends on the gas
+ * limit. Estimates the gas in the same way as the executor.
  */
 export async function findGas(
   chain: SimulatedChain & Ceiling,
@@ -119,8 +119,8 @@ export async function findGas(
 }
 
 /**
- * Returns the node's estimate of the lowest limit, up to `gas`, with which the execution succeeds.
- * Returns undefined if the node does not return an estimate.
+ * Returns the lowest gas limit, up to `gas`, with which the execution succeeds. The node estimates
+ * it. Returns undefined if the node gives no estimate.
  */
 async function estimateAt(
   { rpc, factory }: SimulatedChain,
@@ -142,16 +142,16 @@ async function estimateAt(
 }
 
 /**
- * `paymentConfirmations`: the number of blocks that must follow a payment before the executor acts
- * on it. `confirmations`: the number of blocks that must follow an execution before it is final.
+ * `paymentConfirmations`: the number of later blocks that the executor waits for before it acts on
+ * a payment. `confirmations`: the number of later blocks after which an execution is final.
  */
 export type Depths = { paymentConfirmations: number; confirmations: number };
 
-/** The number of blocks over which a chain's block time is measured. */
+/** The block time is the average over this number of blocks. */
 const blocksMeasured = 100;
 /**
- * The maximum block time. No listed chain is slower. Without this limit, a chain that was halted
- * would appear to be slow.
+ * No listed chain has slower blocks. Without this limit, a chain that was halted for a while would
+ * appear slow.
  */
 const blockSecondsMax = 30;
 
@@ -162,7 +162,7 @@ export async function findNearExpiry(
   { paymentConfirmations, confirmations }: Depths,
 ): Promise<Finding[]> {
   const leftSeconds = intent.expirationTimestamp - block.timestamp;
-  // The two additional blocks contain the payment and the execution.
+  // Plus one block for the payment, and one for the execution.
   const blocks = paymentConfirmations + confirmations + 2;
   if (leftSeconds > blocks * blockSecondsMax) return [];
   const seconds = Math.ceil(blocks * (await readSecondsPerBlock(rpc, block)));
@@ -175,7 +175,7 @@ export async function findNearExpiry(
   return [{ path: ["expirationTimestamp"], code: "expires_too_near", message, cure }];
 }
 
-/** Returns the seconds per block. */
+/** Returns the average number of seconds between blocks. */
 async function readSecondsPerBlock(rpc: ChainRpc, block: BlockReference): Promise<number> {
   const measured = Math.min(blocksMeasured, block.number);
   if (measured === 0) return blockSecondsMax;

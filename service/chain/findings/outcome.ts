@@ -1,6 +1,6 @@
-// Finds failing calls, and problems that remain after successful calls: money at the address, money
-// that nobody could move again, and allowances. If money arrives at the address later, the spender
-// of an allowance can take it before it is returned.
+// Finds calls that fail, and problems that remain after successful calls: money that stays at the
+// address, money that nobody could move again, and remaining allowances. With an allowance, the
+// spender could take money that arrives later, before it is sent back.
 
 import {
   collectorAddress,
@@ -52,8 +52,8 @@ export function findFailure(
 }
 
 /**
- * Finds money that would remain at the address: unspent units of the intent's token, and other
- * tokens that the calls transfer to the address.
+ * Finds money that would stay at the address: a part of the requested amount that the calls do not
+ * spend, and other tokens that the calls send to the address.
  */
 export function findLeftOver(
   simulation: Simulation,
@@ -87,15 +87,15 @@ export function findLeftOver(
   return findings;
 }
 
-/** An account that receives a token. `path` is the part of the intent that names the account. */
+/** An account that receives a token. `path` is where the intent names it. */
 type Receiver = { readonly account: Hex; readonly path: Path };
 
 const transferring = /^(transfer|safeTransfer|mint)\(address \w+, uint256 \w+\)$/;
 const pulling = /^(transferFrom|safeTransferFrom)\(address \w+, address \w+, uint256 \w+\)$/;
 
 /**
- * Returns the accounts that a call names as receivers, the accounts whose balance grows in the
- * simulation, and `recovery`.
+ * Returns the accounts that receive tokens: receivers in the calls, accounts whose balance grows in
+ * the simulation, and `recovery`.
  */
 export function receiversOf(
   { address, intent }: StatusSubject,
@@ -127,14 +127,14 @@ function placeOf(account: Hex, { calls }: Intent): Path {
 }
 
 const burnt: ReadonlySet<Hex> = new Set<Hex>(["0x000000000000000000000000000000000000dEaD"]);
-/** The zero address and all current precompiles are below this address. */
+/** Lower addresses are the zero address and precompiles. */
 const ordinaryMin = 1n << 16n;
 
 /**
- * Finds money that nobody could move again. Its receiver is an address without an owner, or a
- * contract that receives a plain transfer but cannot transfer tokens.
+ * Finds money that nobody could move again. It would go to an address without an owner, or to a
+ * contract that cannot transfer tokens.
  *
- * @param codes the codes of the receivers
+ * @param codes the code of each receiver
  */
 export function findLost(
   { intent }: StatusSubject,
@@ -168,7 +168,7 @@ const stuck = {
     "wallet address",
 };
 
-/** @param codes the codes of the targets */
+/** @param codes the code of each call's target */
 export function findWallets({ intent }: StatusSubject, codes: Codes): Finding[] {
   return intent.calls.flatMap(({ target }, index): Finding[] => {
     if (!isDelegating(codes.get(target) ?? "0x")) return [];
@@ -179,10 +179,7 @@ export function findWallets({ intent }: StatusSubject, codes: Codes): Finding[] 
   });
 }
 
-/**
- * An allowance. `at`: the index of the call that sets the allowance; the last such call if there
- * are several.
- */
+/** An allowance. `at` is the index of the last call that sets it. */
 type Given = { at: number; token: Hex; spender: Hex };
 
 const giving = /^(approve|increaseAllowance)\(address \w+, uint256 \w+\)$/;
@@ -199,8 +196,8 @@ function givenIn({ intent }: StatusSubject): Given[] {
 }
 
 /**
- * Finds allowances that remain after the calls. Finds none if the node does not support
- * eth_simulateV1, which is needed to read an allowance after the calls.
+ * Finds allowances that remain after the calls. To read an allowance after the calls, the node must
+ * support eth_simulateV1. Otherwise, the result is empty.
  */
 export async function findAllowances(
   { rpc, factory }: SimulatedChain,

@@ -1,5 +1,6 @@
-// Simulates calls on a node. Uses one eth_simulateV1 request, in which each call runs on the state
-// after the previous call. If the node does not support this method, uses one eth_call per call.
+// Simulates a series of calls on a node. With eth_simulateV1, one request runs all calls in order,
+// and each call sees the changes of the calls before it. On nodes without this method, each call is
+// a separate eth_call.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -8,21 +9,19 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { askAt, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { hexData, isRefusal, revertOf } from "../rpc/json-rpc.ts";
 
-/** `value` in wei; `gas` defaults to {@link questionGas}. */
+/** `value` is in wei. `gas` is {@link questionGas} by default. */
 export type Question = { from?: Hex; to: Hex; data: Hex; value?: bigint; gas?: number };
 
 /** The result of a call; undefined if the node could not run the call. */
 export type Reply = { succeeded: boolean; data: Hex } | undefined;
 
-/**
- * The default gas limit of a call. A transfer of one of Circle's proxied tokens needs 60,000 gas.
- */
+/** A transfer of one of Circle's proxied tokens needs 60,000 gas. */
 const questionGas = 200_000;
 
 type Replies = {
-  /** One result per question, in order. */
+  /** In the order of the questions. */
   replies: Reply[];
-  /** Whether each question ran on the state that the previous questions left. */
+  /** Whether each call saw the changes of the calls before it. */
   isSequence: boolean;
 };
 
@@ -49,7 +48,7 @@ export async function askAll(
     }));
     return { replies, isSequence: true };
   } catch (error) {
-    // Some nodes without the method return a malformed answer instead of an error.
+    // Some nodes without eth_simulateV1 return a malformed answer instead of an error.
     if (!(isRefusal(error) || error instanceof TypeError)) throw error;
   }
   const alone = calls.map((call) => askOne(rpc, block, call, assumed));

@@ -1,6 +1,6 @@
-// Finds a recovery address that its owner may not control on every chain. The factory returns a
-// payment to `recovery` on the chain on which the payment arrived, even if that chain is not the
-// intent's. But a wallet that is a contract may exist only on the intent's chain.
+// Finds a recovery address that its owner may not control on every chain. If somebody pays on the
+// wrong chain, the factory sends the money to `recovery` on that chain. But a smart-contract wallet
+// may exist only on the intent's chain.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -11,24 +11,24 @@ import { askAt } from "../rpc/chain-rpc.ts";
 import { quantity } from "../rpc/json-rpc.ts";
 import { isDelegating } from "./contracts.ts";
 
-/** Another chain on which payers could send money by mistake. */
+/** A chain on which somebody could pay the address by mistake. */
 export type OtherChain = { name: string; rpc: ChainRpc };
 
 type Found = { findings: Finding[]; notes: Note[] };
 
-/** The maximum number of other chains that one check reads, with one call per chain. */
+/** One check reads at most this number of other chains, with one call per chain. */
 const chainsMax = 16;
-/** A chain that does not answer within this time is reported as unmeasured. */
+/** A chain that takes longer is reported as not measured. */
 const waitMs = 2000;
 /**
- * An exchange's hot wallet sends this number of transactions within days, but a personal wallet
- * rarely sends as many.
+ * An exchange's hot wallet sends this number of transactions within days. A personal wallet rarely
+ * sends as many.
  */
 const noncesMin = 10_000;
 
 /**
  * @param code the code of `recovery` on the intent's chain
- * @param others the chains to compare with; at most 16 are read
+ * @param others the other chains; at most 16 are read
  */
 export async function findRecoveryDoubts(
   { rpc, others = [] }: { rpc: ChainRpc; others?: readonly OtherChain[] | undefined },
@@ -36,7 +36,8 @@ export async function findRecoveryDoubts(
   recovery: Hex,
   code: Hex,
 ): Promise<Found> {
-  // An account with a key, even if it delegates to a contract, has the same key on every chain.
+  // The owner of an account with a key has the same account on every chain, even if the account
+  // delegates to a contract.
   if (code === "0x" || isDelegating(code)) {
     return { findings: await findExchange(rpc, block, recovery), notes: [] };
   }

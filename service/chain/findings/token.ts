@@ -1,6 +1,6 @@
-// Finds problems with the intent's token: payments or returns that would fail, and amounts that
-// were probably written for other decimals. Tokens have no standard function that reports their
-// rules, so transfers are simulated.
+// Finds problems with the requested token: payments or returns that would fail, and amounts that
+// were probably meant for other decimals. Tokens have no standard function that describes their
+// rules, so the check simulates transfers.
 
 import { encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -11,7 +11,7 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { encodeViewCall, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
-/** Returns an account for which nobody knows a key. Each address gets a different account. */
+/** Returns an account without a known key. Each address gets its own account. */
 const nobodyOf = (address: Hex) => slice(keccak256(address), 12);
 
 const isDone = (reply: Reply) =>
@@ -26,11 +26,11 @@ export type TokenAnswers = {
   canReturn: boolean | undefined;
   canReturnCoin: boolean | undefined;
   recoveryIsToken: boolean;
-  /** Defined only if the token takes a fee, so that less arrives than was sent. */
+  /** Set only if the token charges a fee on transfers, so that less arrives than was sent. */
   arrives: { sent: bigint; received: bigint } | undefined;
 };
 
-/** @param assumed state overrides, and the `balance` that the address has with them */
+/** @param assumed state overrides, and the `balance` of the address with these overrides */
 export async function askToken(
   rpc: ChainRpc,
   block: BlockReference,
@@ -63,7 +63,7 @@ export async function askToken(
   };
 }
 
-/** @param blocked the paths of the intent's addresses that the token reports as blocked */
+/** @param blocked the paths in the intent at which a blocked address occurs */
 export function findTokenDoubts(
   { intent }: StatusSubject,
   answers: TokenAnswers,
@@ -133,12 +133,12 @@ const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding 
 });
 
 /**
- * The functions that report whether a token blocks an address: Circle's, Tether's, and two other
- * common functions.
+ * Functions that return whether a token blocks an address: Circle's, Tether's, and two other common
+ * ones.
  */
 const blockQuestions = ["isBlacklisted", "isBlackListed", "isBlocked", "isFrozen"];
 
-/** Returns the `accounts` that the token reports as blocked by at least one of these functions. */
+/** Returns the `accounts` that the token blocks according to any of these functions. */
 export async function findBlocked(
   rpc: ChainRpc,
   block: BlockReference,
@@ -156,15 +156,15 @@ export async function findBlocked(
   return new Set(pairs.flatMap(({ account }, at) => (wordOf(replies[at]) === 1n ? [account] : [])));
 }
 
-/** The common decimals of tokens. Zero is included because people write amounts in whole tokens. */
+/** Common numbers of decimals. Zero is included because people write amounts in whole tokens. */
 const usual = [18, 6, 8, 0];
 
 const isOrdinary = (amount: bigint, decimals: number) =>
   amount >= 10n ** BigInt(Math.max(0, decimals - 2)) && amount < 10n ** BigInt(decimals + 7);
 
 /**
- * Returns whether an amount is so small that nobody would pay it, even in a valuable token such as
- * wrapped bitcoin.
+ * Returns whether the amount is so small that nobody would request it, even in a valuable token
+ * such as wrapped bitcoin.
  */
 const isDust = (amount: bigint, decimals: number) =>
   decimals >= 6 && amount < 10n ** BigInt(Math.max(3, decimals - 6));
@@ -172,9 +172,9 @@ const isDust = (amount: bigint, decimals: number) =>
 const isHuge = (amount: bigint, decimals: number) => amount >= 10n ** BigInt(decimals + 10);
 
 /**
- * Finds an amount that was probably written for other decimals. Usual amounts are between a
- * hundredth of a token and ten million tokens. The amount is far outside this range with the
- * token's decimals, but within it with other common decimals.
+ * Finds an amount that was probably meant for other decimals. With the token's decimals, the amount
+ * is far below a hundredth of a token or far above ten million tokens. With other common decimals,
+ * it is in that range.
  */
 export function findWrongDecimals(amountText: string, token: Token): Finding[] {
   const { decimals, symbol } = token;

@@ -1,32 +1,32 @@
-// Measures the interval between the blocks of a chain, to predict when to request the next block,
-// and the lowest timestamp that this block can have.
+// Measures a chain's block interval. Predicts when to request the next block, and the lowest
+// timestamp that the block can have.
 
 type Seen = { number: number; hash: string; timestamp: number; atMs: number };
 
 export type BlockPace = {
-  /** Records a head. Recording the same head again has no effect. */
+  /** Records a new block. The call is idempotent. */
   note(head: Omit<Seen, "atMs">, nowMs: number): void;
-  /** Returns the time at which to request the next block, or 0 if that time cannot be predicted. */
+  /**
+   * Returns when to request the next block, or 0 if this cannot be predicted. It is a time on the
+   * same clock as `nowMs`.
+   */
   expectedMs(): number;
   /**
-   * Returns the lowest timestamp that the next block can have, in Unix seconds, or 0 if no block
-   * was seen.
+   * Returns the lowest possible timestamp of the next block, in Unix seconds, or 0 before the first
+   * recorded block.
    */
   nextSeconds(): number;
 };
 
 /**
- * `spacingsMax`: the number of block intervals that are measured. `unevenMax`: blocks are regular
- * if the longest interval is at most this multiple of the shortest.
+ * The prediction uses the last `spacingsMax` block intervals. It requires that the longest is at
+ * most `unevenMax` times the shortest.
  */
 const spacingsMax = 8;
 const unevenMax = 3;
-/** If blocks are less than this number of poll intervals apart, every poll requests the head. */
+/** There is no prediction if blocks come more often than every third poll. */
 const pollsMin = 3;
-/**
- * The next block is requested this fraction of a poll interval before it is expected, so that it is
- * found soon.
- */
+/** The next block is requested earlier than predicted, by this fraction of the poll interval. */
 const earlier = 0.1;
 
 export function openBlockPace(pollMs: number): BlockPace {
@@ -37,8 +37,8 @@ export function openBlockPace(pollMs: number): BlockPace {
       if (last?.hash === hash) return;
       const blocks = number - (last?.number ?? number);
       if (last && blocks > 0) {
-        // Measures the interval by the chain's clock and by this host's clock, and uses the shorter
-        // interval.
+        // The interval is measured by the chain's clock and by this host's clock. The shorter
+        // result counts.
         const chainMs = ((timestamp - last.timestamp) * 1000) / blocks;
         const spacingMs = Math.min(chainMs, (nowMs - last.atMs) / blocks + pollMs);
         spacingsMs = [...spacingsMs, spacingMs].slice(-spacingsMax);

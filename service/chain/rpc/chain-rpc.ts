@@ -1,7 +1,7 @@
-// Makes calls to a chain for which the answer of one endpoint is sufficient. Calls each endpoint in
-// turn until one answers. Waits for an endpoint that its provider throttles only if no other
-// endpoint is left. A call at a block names the block by its hash, so a node that does not have the
-// block returns an error.
+// Makes calls to a chain if the answer of a single endpoint is sufficient. Calls the endpoints in
+// order until one answers. Waits for a rate-limited endpoint only if no other endpoint is left. A
+// call at a block names the block by its hash, so a node that does not have the block returns an
+// error.
 
 import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
@@ -27,7 +27,7 @@ import type { Usable } from "./view.ts";
 
 export type ChainRpc = {
   /**
-   * @throws {CallRefused} if a node returned an error and no node returned a result
+   * @throws {CallRefused} if a node returned an error, and no other node returned a result
    * @throws {ChainUnavailable} if no endpoint answered
    */
   request(method: string, params: unknown[]): Promise<unknown>;
@@ -35,11 +35,11 @@ export type ChainRpc = {
 };
 
 const timeoutMs = 10_000;
-/** For this time after a failure, an endpoint is called last. */
+/** After a failure, an endpoint is called last for this time. */
 const standBackMs = 15_000;
 
 /**
- * @param urls tried in this order
+ * @param urls in the order in which they are called
  * @param now milliseconds of a monotonic clock
  * @param chain if present, all requests of this process to the same URLs of the chain share their
  *   limits
@@ -74,8 +74,8 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
         recordHealthy(record);
         if ("result" in answer!) return answer.result;
         refusal = answer!.error;
-        // The error is a revert or the result of wrong parameters, so other nodes would return it
-        // too.
+        // Other nodes would return the same error, because it is a revert or a result of wrong
+        // parameters.
         const kind = classifyError(method, refusal);
         if (kind === "reverted" || refusal.code === invalidParameters) break;
       } catch (error) {
@@ -88,24 +88,22 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
   };
 }
 
-/** Makes a call at a block. `at` names the block in a form that the node supports. */
+/** Returns a call at a block. `at` names the block in the form that the node supports. */
 type Question = (at: unknown) => Call;
 
-/** One block of a chain, and a function that calls endpoints at this block. */
+/** A block, and a function that calls endpoints at this block. */
 export type AtBlock = {
   chainId: number;
   timestamp: number;
   /**
    * Returns the answers of each endpoint that was called.
-   * @param isUsable returns whether an answer can be used; if not, another endpoint is called if
-   *   there is one
+   * @param isUsable returns whether an answer can be used; if it returns false, the next endpoint
+   *   is called
    */
   ask(questions: Question[], isUsable: Usable): Promise<Answer[][]>;
 };
 
-/**
- * Calls one endpoint at `block`. If the endpoint refuses a call, the refusal is the call's answer.
- */
+/** Calls one endpoint at `block`. An error from the endpoint is returned as the call's answer. */
 export const oneAt = (
   { chainId, rpc }: { chainId: number; rpc: ChainRpc },
   block: BlockReference,
@@ -127,14 +125,13 @@ async function answerAt(rpc: ChainRpc, block: BlockReference, question: Question
 }
 
 /**
- * The state that a call assumes, by address. `stateDiff` maps a slot to its value, and `balance` is
- * in wei.
+ * State overrides by address. `stateDiff` contains values by storage slot, and `balance` is in wei.
  */
 export type StateOverrides = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance?: Hex }>;
 
 /**
- * Calls a node at `block`, with the state changed by `overrides`.
- * @param call if `to` is absent, the node runs `data` as init code, but creates no contract
+ * Runs a call on a node at `block`, with the state overrides.
+ * @param call if `to` is absent, the node runs `data` as init code and creates no contract
  */
 export async function callAt(
   rpc: ChainRpc,
@@ -151,7 +148,7 @@ export async function callAt(
 }
 
 /**
- * Makes a call at a block. Names the block by its hash (EIP-1898), or by its number if the node
+ * Makes a call at a block. The block is named by its hash (EIP-1898), or by its number if the node
  * does not support hashes.
  */
 export async function askAt(
@@ -172,8 +169,8 @@ export async function askAt(
 }
 
 /**
- * Encodes a call of a contract's function. The text has the same form as in an intent. Unlike in an
- * intent, every address is allowed.
+ * Encodes a contract call. The function has the same notation as in an intent, but every address is
+ * allowed.
  *
  * @param text such as `allowance(address owner, address spender)`
  * @param args as in an intent

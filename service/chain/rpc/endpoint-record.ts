@@ -1,10 +1,10 @@
-// Keeps one record per endpoint, with the endpoint's health, head, score, and refused requests.
-// Only this module writes to a record. The networks, the chain loop, and the executor's jobs read
-// records, and report results to this module. pace.ts contains the rate that the provider allows.
+// Keeps one record per endpoint, with the endpoint's health, newest block, penalty points, and
+// refused requests. Only this module changes a record. The networks, the chain loop, and the
+// executor's jobs read records, and call this module to report what happened. pace.ts contains the
+// rate limits.
 //
-// `FollowMemory.shown` (follow/parts.ts) also has an entry per endpoint, but is not part of its
-// record. It is about the cursor of one chain's loop, and a reorganization resets it with the
-// cursor.
+// `FollowMemory.shown` (follow/parts.ts) is separate, although it also has an entry per endpoint.
+// It belongs to one chain's loop, and a reorganization resets it.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
@@ -17,86 +17,92 @@ export type NetworkEvent =
   | { kind: "rpc_disagreement"; about: "head" | "receipt" | "state"; detail: string };
 
 /**
- * The maximum number of passes that skip an endpoint after a failure. The number starts at 1 and
- * doubles with each failure.
+ * After a failure, an endpoint is skipped for one poll. With each further failure, this number
+ * doubles up to `penaltyMax`.
  */
 const penaltyMax = 16;
-/** An endpoint that does not answer for this time no longer counts for the quorum. */
+/** An endpoint that has not answered for this time no longer counts for the quorum. */
 const outMs = 300_000;
-/** The half-life of a score. */
+/** The half-life of penalty points. */
 const scoreHalfMs = 600_000;
 const points = { failed: 0.5, differs: 1 };
 /**
- * The maximum score. It is low enough that an endpoint is used normally again within an hour after
- * its repair.
+ * The maximum number of penalty points. It is low enough that a repaired endpoint is used normally
+ * again within an hour.
  */
 const scoreMax = 20;
-/** An endpoint must report its chain ID again after this number of views (view.ts). */
+/** The chain ID is read again after an endpoint has been used in this number of views (view.ts). */
 const viewsPerChainCheck = 300;
-/** At each response, `answerMs` falls at most to this share of its value. */
+/** With each response, `answerMs` can fall to this share of its value, but not lower. */
 const answerMsDecay = 0.8;
 
 type Mutable = {
   endpoint: Endpoint;
   penalty: { passes: number; last: number };
-  /** The number of views until the endpoint must report its chain ID again. */
+  /** The number of views until the endpoint's chain ID is read again. */
   chainCheckIn: number;
   /**
-   * The endpoint's newest block, which it has shown since `sinceMs`. `below` is an earlier block
-   * that the endpoint returned.
+   * The endpoint's newest block, and when the endpoint first returned it. `below` is an earlier
+   * block that was also read.
    */
   head: { block: Block; below?: Block; sinceMs: number } | undefined;
-  /** The longest recent response time of a request for the newest block, in milliseconds. */
+  /** The longest recent response time of newest-block requests, in milliseconds. */
   answerMs: number;
-  /** The time of the first failure since the endpoint's last answer. */
+  /**
+   * The time of the first failure since the endpoint's last answer. Undefined if it has not failed
+   * since then.
+   */
   failingSinceMs: number | undefined;
-  /** The time of the last failure; undefined if the endpoint has answered since then. */
+  /**
+   * The time of the last failure. Undefined if the endpoint has answered since then. Only
+   * chain-rpc.ts uses it.
+   */
   failedAtMs: number | undefined;
   isOut: boolean;
-  /** The endpoint's penalty points at the time `sinceMs`. */
+  /** The number of penalty points at the time `sinceMs`. It then decreases with time. */
   score: { points: number; sinceMs: number };
   logs: LogLimits;
   estimates: Estimates;
 };
 
-/** The log queries that an endpoint accepts. The turns are numbered by follow/sweep.ts. */
+/**
+ * The log queries that the endpoint accepts. Iterations of the chain's loop (`turns`) are numbered
+ * by follow/sweep.ts.
+ */
 type LogLimits = {
-  /** Blocks per query. */
+  /** The maximum number of blocks of the next query. */
   rangeBlocks: number;
   /**
-   * The number of blocks in the longest range that the endpoint has returned. Becomes 0 if the
-   * endpoint refuses a range that is not longer.
+   * The longest range, in blocks, for which the endpoint returned logs. 0 if the endpoint has since
+   * refused a range of at most this length.
    */
   shownBlocks: number;
   /**
-   * `growIn` is the number of ranges that must still succeed before a longer range is requested.
-   * The next refusal that shows a limit sets it to `growInNext`.
+   * The number of successful ranges after which a longer range is requested. When a refusal reveals
+   * the endpoint's limit, this is set to `growInNext`.
    */
   growIn: number;
   growInNext: number;
-  /** The endpoint was slow and is skipped until this turn. */
+  /** The endpoint was slow. It is not asked for logs before this iteration. */
   slowUntilTurn: number;
   /**
-   * Defined if the endpoint refuses all logs. The endpoint is skipped for `turns` turns, until
-   * `untilTurn`. `message` is the endpoint's error message.
+   * Set while the endpoint refuses all logs. It is not asked for `turns` iterations, until
+   * iteration `untilTurn`. `message` is its error message.
    */
   refusing: { untilTurn: number; turns: number; message: string } | undefined;
-  /**
-   * Whether the endpoint refuses log queries that name recipients, but accepts queries that name
-   * only tokens.
-   */
+  /** Whether the endpoint accepts log queries only if they do not filter by recipient. */
   isByTokens: boolean;
   /**
-   * The endpoint refused the logs of look-alikes, and is asked for them again from this turn on.
-   * Otherwise 0.
+   * The endpoint refused the logs of look-alikes. It is asked for them again from this iteration
+   * on. 0 if it has not refused them.
    */
   lookalikesFromTurn: number;
 };
 
 /**
- * `form`: the most precise form of estimates that the endpoint accepts. `accountMs`: the average
- * duration of recent simulations for each account. `withoutGasUseUntilMs`: the endpoint does not
- * support eth_simulateV1 and is not asked for it until this time.
+ * `form` is the index of the most precise kind of gas estimate that the endpoint accepts.
+ * `accountMs` is the average duration of recent simulations, by account. `withoutGasUseUntilMs` is
+ * set if the endpoint does not support eth_simulateV1; the method is not used until this time.
  */
 type Estimates = {
   form: number;
@@ -116,8 +122,8 @@ type DeepReadonly<Value> =
 export type EndpointRecord = DeepReadonly<Mutable>;
 
 /**
- * `clock`: milliseconds of a monotonic clock. `sleep`: resolves after `ms` milliseconds of the same
- * clock.
+ * `clock` returns milliseconds of a monotonic clock. `sleep` resolves after `ms` milliseconds of
+ * this clock.
  */
 export type NetworkState = {
   chainId: number;
@@ -157,20 +163,20 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
 
 const write = (record: EndpointRecord): Mutable => record as Mutable;
 
-/** One endpoint's part of a round (round.ts). */
+/** The part of one endpoint in a parallel request to several endpoints (round.ts). */
 export type Inquiry = {
-  /** Returns whether the round has ended, so that the result is not used. */
+  /** Returns whether the request has ended, so that this endpoint's answer is no longer needed. */
   isOver(): boolean;
   /**
-   * Records that the provider throttles the endpoint.
-   * @throws {ChainUnavailable} if the round has ended
+   * Records that the provider rate-limits the endpoint.
+   * @throws {ChainUnavailable} if the answer is no longer needed
    */
   onThrottled?(): void;
 };
 
 /**
- * Calls the endpoint, and returns undefined if the endpoint fails. Records the failure, unless the
- * round to which `inquiry` belongs has ended.
+ * Calls the endpoint. Returns undefined if the call fails, and records the failure unless the
+ * answer is no longer needed (`inquiry`).
  */
 export async function ask(
   state: NetworkState,
@@ -197,7 +203,7 @@ export function recordFailure(state: NetworkState, record: EndpointRecord, messa
   state.report({ kind: "rpc_failed", rpc: own.endpoint.name, message });
 }
 
-/** Records that the endpoint's answer to `method` contradicts a quorum. */
+/** Records that a quorum of endpoints gave another answer for `method`. */
 export function contradict(state: NetworkState, record: EndpointRecord, method: string): void {
   addPoints(state, write(record), points.differs);
   state.report({ kind: "rpc_differs", rpc: record.endpoint.name, method });
@@ -208,11 +214,11 @@ function addPoints({ clock }: NetworkState, record: Mutable, more: number): void
   record.score = { points: Math.min(scoreMax, scoreOf(record, nowMs) + more), sinceMs: nowMs };
 }
 
-/** Returns the endpoint's penalty points now; 0 is the best score. */
+/** Returns the current number of penalty points; 0 is the best score. */
 export const scoreOf = ({ score }: Pick<EndpointRecord, "score">, nowMs: number): number =>
   score.points * 2 ** (-(nowMs - score.sinceMs) / scoreHalfMs);
 
-/** Returns whether the endpoint must report its chain ID in the next view, and counts the view. */
+/** Returns whether to read the endpoint's chain ID in this view. Must be called once per view. */
 export function takeChainCheck(record: EndpointRecord): boolean {
   return write(record).chainCheckIn-- <= 0;
 }
@@ -227,7 +233,9 @@ export function recordChain(state: NetworkState, record: EndpointRecord, found: 
   return false;
 }
 
-/** Returns the time at which the endpoint began to show this head. */
+/**
+ * Records the endpoint's newest block. Returns the time at which the endpoint first returned it.
+ */
 export function recordHead({ clock }: NetworkState, record: EndpointRecord, block: Block): number {
   const own = write(record);
   if (own.head?.block.hash !== block.hash) own.head = { block, sinceMs: clock() };
@@ -243,20 +251,19 @@ export function recordAnswerMs(record: EndpointRecord, tookMs: number): void {
   write(record).answerMs = Math.max(tookMs, record.answerMs * answerMsDecay);
 }
 
-/** Records that the endpoint answered in time. */
 export function recordHealthy(record: EndpointRecord): void {
   Object.assign(write(record), { failingSinceMs: undefined, failedAtMs: undefined, isOut: false });
 }
 
-/** Records the time of a failure. Only chain-rpc.ts, which has no passes, uses this time. */
+/** Only chain-rpc.ts uses this time. */
 export function recordFailedAt(record: EndpointRecord, nowMs: number): void {
   write(record).failedAtMs = nowMs;
 }
 
 /**
- * Returns the endpoints to call in the next pass: endpoints without a current penalty, or all
- * endpoints if each has a penalty. Endpoints that do not respond are skipped, because each call
- * would last until the timeout.
+ * Returns the endpoints to call in the next poll, except endpoints that failed recently. If all
+ * failed recently, returns all. An endpoint that does not respond would delay the poll until its
+ * timeout.
  */
 export function willing({ all }: NetworkState): EndpointRecord[] {
   for (const { penalty } of all.map(write)) {
@@ -268,7 +275,8 @@ export function willing({ all }: NetworkState): EndpointRecord[] {
 }
 
 /**
- * Returns the number of endpoints that have been silent for {@link outMs}, and reports each once.
+ * Returns the number of endpoints that have not answered for {@link outMs}. Reports each endpoint
+ * once.
  */
 export function countOut({ all, clock, report }: NetworkState): number {
   for (const record of all.map(write)) {
@@ -281,28 +289,32 @@ export function countOut({ all, clock, report }: NetworkState): number {
 }
 
 /**
- * A slow endpoint is not asked for logs for this number of turns, unless no other endpoint is left.
+ * After a slow answer, an endpoint is not asked for logs for this number of iterations, unless no
+ * other endpoint is left.
  */
 const slowTurns = 16;
-/** An endpoint that refused look-alikes is not asked for them for this number of turns. */
+/**
+ * After an endpoint refuses the logs of look-alikes, it is not asked for them for this number of
+ * iterations.
+ */
 const lookalikesRestTurns = 16;
 /**
- * The maximum number of turns that skip an endpoint because it refuses all logs. The number starts
- * at 1 and doubles with each refusal.
+ * An endpoint that refuses all logs is not asked for one iteration. With each further refusal, this
+ * number doubles up to `refusingTurnsMax`.
  */
 const refusingTurnsMax = 64;
-/** The factor by which the range grows when a range above the known limit is requested. */
+/** A longer range than before is longer by this factor. */
 const rangeGrowth = 1.1;
 /**
- * A longer range than the known limit is requested only after this number of ranges has succeeded.
- * The number starts at `growInFirst` and doubles with each refusal, up to `growInMax`. So if the
- * limit never changes, about one range in 256 is eventually refused.
+ * When an endpoint's limit is known, a longer range is requested only after `growInFirst`
+ * successful ranges. With each refusal, this number doubles up to `growInMax`. So if the limit
+ * never changes, about one range in 256 is refused.
  */
 const [growInFirst, growInMax] = [16, 256];
 
 /**
- * Records that the endpoint returned the logs of a range. If the range was as long as the known
- * limit, the limit can grow.
+ * Records that the endpoint returned the logs of a range. If the range was as long as currently
+ * allowed, the next one can be longer.
  */
 export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMax: number): void {
   const { logs } = write(record);
@@ -316,8 +328,9 @@ export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMa
 
 /**
  * Records that the endpoint did not return the logs of a range of `blocks` blocks. The next range
- * has at most `statedBlocks` blocks. If the endpoint states no number, the next range is half as
- * long as the refused range, or as long as a longer range that the endpoint returned before.
+ * has at most `statedBlocks` blocks. If the endpoint named no number, the next range is half as
+ * long. If a range of more than half the length has succeeded before, the next range has that
+ * length.
  *
  * @param statedBlocks the number of blocks that the endpoint says it allows, less than `blocks`
  */
@@ -340,14 +353,17 @@ export function recordLogsSlow(record: EndpointRecord, turn: number): void {
   write(record).logs.slowUntilTurn = turn + slowTurns;
 }
 
-/** Records that the endpoint refuses even the logs of a single block. */
+/** Records that the endpoint refuses logs even for a single block. */
 export function recordAllLogsRefused(record: EndpointRecord, turn: number, message: string): void {
   const { logs } = write(record);
   const turns = Math.min((logs.refusing?.turns ?? 0) * 2 || 1, refusingTurnsMax);
   logs.refusing = { turns, untilTurn: turn + turns, message };
 }
 
-/** Records that the endpoint refuses the logs of look-alikes, but not the logs of listed tokens. */
+/**
+ * Records that the endpoint returned the logs of listed tokens, but refused the logs of
+ * look-alikes.
+ */
 export function recordLookalikesRefused(record: EndpointRecord, turn: number): void {
   write(record).logs.lookalikesFromTurn = turn + lookalikesRestTurns;
 }
@@ -357,22 +373,21 @@ export function recordLogsByTokens(record: EndpointRecord): void {
 }
 
 /**
- * Records that the endpoint does not accept a form of estimates, nor any of the earlier, more
- * precise forms.
+ * Records that the endpoint refused this kind of gas estimate. More precise kinds are not requested
+ * either.
  */
 export function recordFormRefused(record: EndpointRecord, form: number): void {
   write(record).estimates.form = form + 1;
 }
 
-/** Records that the endpoint does not support eth_simulateV1. */
 export function recordWithoutGasUse(record: EndpointRecord, untilMs: number): void {
   write(record).estimates.withoutGasUseUntilMs = untilMs;
 }
 
-/** The maximum number of accounts that are stored per endpoint. The oldest is removed first. */
+/** The maximum number of accounts per endpoint. The oldest entry is removed first. */
 const accountsMax = 1000;
 
-/** Records the duration of a simulation; undefined removes the account's entry. */
+/** Records how long a simulation took. Undefined removes the account's entry. */
 export function recordAccountMs(
   record: EndpointRecord,
   accountId: string,

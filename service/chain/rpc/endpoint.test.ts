@@ -32,8 +32,8 @@ describe("a JSON-RPC endpoint over HTTP", () => {
   const calls = ["a", "b", "c"].map((method) => ({ method, params: [] }));
   const echo = ({ id, method }: Call) => ({ jsonrpc: "2.0", id, result: method });
 
-  // Only the silent endpoint has a short timeout, so that the other responses arrive in time even
-  // on a slow machine.
+  // Only the endpoint that does not respond has a short timeout, so that the others can answer in
+  // time even on a slow machine.
   for (const [what, given, message, timeoutMs] of [
     ["an error status", 500, "one answered 500", 60_000],
     ["a limit", 429, /^one allows no more calls for \d+ ms$/, 60_000],
@@ -47,8 +47,8 @@ describe("a JSON-RPC endpoint over HTTP", () => {
   ] as const) {
     test(`${what} fails the request, and the error message omits the URL`, async () => {
       answer = () => given;
-      // Only the rate-limit case has a short `patienceMs`, because the other cases could fail with
-      // the same message on a slow machine.
+      // Only the rate-limit case has a short `patienceMs`. On a slow machine, the other cases could
+      // otherwise fail with the same message.
       const options = { timeoutMs, patienceMs: given === 429 ? 500 : 60_000 };
       await assert.rejects(httpEndpoint("one", url, options).ask(calls), {
         name: "ChainUnavailable",
@@ -155,10 +155,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
 
 type Answering = (calls: readonly { method: string }[]) => Partial<Response> | Answer[];
 
-/**
- * An endpoint with its own clock and a simulated transport. Time passes only while the endpoint
- * sleeps.
- */
+/** An endpoint with a simulated clock and transport. Time passes only while the endpoint sleeps. */
 function onVirtualClock(answer: Answering, callsPerSecond?: number) {
   const clock = { ms: 0, sleeps: [] as number[] };
   const requests: { atMs: number; methods: string[] }[] = [];
@@ -233,7 +230,7 @@ describe("the rate limit of a provider", () => {
       await ask(many(100));
       clock.ms += 990;
     }
-    // No call is sent in the second before the call that is refused.
+    // One second without calls, before the call that is refused.
     clock.ms += 1000;
     isLimited = true;
     await ask([call("eth_call")]);

@@ -1,7 +1,7 @@
 // Sends calls to one JSON-RPC endpoint over HTTP, in batches, and adapts to the provider's limits.
-// If the provider refuses a batch for its size, halves the batch. After a 429 response, waits for
-// the time in its Retry-After header and then sends fewer calls per second. Each call has its own
-// result.
+// If the provider refuses a batch because of its size, sends smaller batches. After a 429 response,
+// waits for the time in its Retry-After header and then sends fewer calls per second. Each call has
+// its own result.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { readRetryAfterSeconds } from "executable-address/client";
@@ -10,12 +10,12 @@ import { classifyError } from "./node-errors.ts";
 import { type Allowance, openPace, type Pace } from "./pace.ts";
 
 export type Endpoint = {
-  /** The name for logs and metrics. It is never a URL, because a URL can contain a key. */
+  /** For logs and metrics. It is never the URL, which can contain a key. */
   name: string;
   /**
    * Returns one answer per call, in order.
-   * @param timeoutMs replaces the endpoint's own timeout of a request
-   * @param onThrottled called before each pause that the provider requires; if it throws, the
+   * @param timeoutMs the timeout of each request; by default, the endpoint's own
+   * @param onThrottled called before each wait that the provider demands; if it throws, the
    *   remaining calls are not sent
    * @throws {ChainUnavailable} if the endpoint could not be reached, or did not answer in time
    */
@@ -25,33 +25,29 @@ export type Endpoint = {
 };
 
 type EndpointOptions = {
-  /** The timeout of one request. */
   timeoutMs: number;
-  /**
-   * The maximum time for all requests of one `ask`, including pauses that the provider requested.
-   */
+  /** The maximum total time of one `ask`, including waits that the provider demands. */
   patienceMs?: number;
 };
 
-/** An endpoint's chain, and the operator's limits for each URL. */
+/** The chain of an endpoint, and the operator's rate limits by URL. */
 export type EndpointChain = {
   chainId: number;
   callsPerSecond?: Readonly<Record<string, number>> | undefined;
 };
 
 /**
- * The maximum number of simultaneous requests of one `ask`. Requests are sent one after another if
- * a request can contain `fewCalls` or more calls.
+ * The maximum number of parallel requests of one `ask`. If a request can contain `fewCalls` or more
+ * calls, requests are sent one after another.
  */
 const lanesMax = 8;
 const fewCalls = 8;
 
 type KnownProvider = { chainId: number; name: string; pace: Pace };
 
-/** The providers by chain and URL. All users of a provider in this process share its limits. */
+/** By chain and URL. All users of a provider in this process share its limits. */
 const providers = new Map<string, KnownProvider>();
 
-/** Returns the limits of each provider of this process. */
 export const readProviders = () =>
   [...providers.values()].map(({ chainId, name, pace }) => ({ chainId, name, ...pace.read() }));
 
@@ -59,7 +55,7 @@ export const readProviders = () =>
  * Opens the endpoint at `url`.
  *
  * @param name the name in logs and metrics
- * @param chain if absent, the endpoint does not share its limits with other users of this URL
+ * @param chain if present, all users of the same URL in this process share the provider's limits
  */
 export function httpEndpoint(
   name: string,
@@ -75,10 +71,10 @@ export function httpEndpoint(
 }
 
 /**
- * Opens the endpoints of a chain. An endpoint's name consists of its position and host, because its
- * path can contain a key.
+ * Opens the endpoints of a chain. An endpoint is named by its position and host, because the path
+ * of its URL can contain a key.
  *
- * @param what a prefix of the names
+ * @param what a prefix for the names
  */
 export const openEndpoints = (
   chain: EndpointChain,
@@ -138,7 +134,7 @@ async function askAll(
   return answers;
 }
 
-/** `isReached`: the endpoint received the request but did not answer in time. */
+/** `isReached`: the endpoint got the request but did not answer in time. */
 function unavailable(name: string, error: unknown): ChainUnavailable {
   if (error instanceof ChainUnavailable) return error;
   const isReached = error instanceof Error && error.name === "TimeoutError";
@@ -146,21 +142,14 @@ function unavailable(name: string, error: unknown): ChainUnavailable {
   return new ChainUnavailable(`${name}: ${message}`, { isReached });
 }
 
-/** An endpoint's name in logs, its connection, and its limits. */
 type Provider = { name: string; transport: Transport; pace: Pace };
 
-/**
- * A call that is not answered yet. Its answer will have the position `index` in the list of
- * answers.
- */
+/** A call without an answer. `index` is its position in the list of answers. */
 type OpenCall = { call: Call; index: number; attempts: number };
 
-/**
- * The maximum number of attempts per call. If the last attempt fails with a temporary error, that
- * error is the call's answer.
- */
+/** If the last attempt also fails with a temporary error, that error is the call's answer. */
 const attemptsMax = 4;
-/** Methods that are not retried, because their callers make a smaller request after a failure. */
+/** Methods that are not retried, because the caller makes a smaller request instead. */
 const triedOnce = new Set(["eth_getLogs", "eth_getBlockReceipts"]);
 
 /**
@@ -198,8 +187,8 @@ async function sendBatch(
 }
 
 /**
- * Reads the response to a batch: answers in any order, possibly to only some of the calls, or one
- * error for the whole batch.
+ * Reads the response to a batch. The answers can be in any order and can be incomplete. A provider
+ * can also return one error for the whole batch.
  */
 function readBatch(
   provider: Provider,
@@ -273,7 +262,7 @@ type Reply = { id: unknown; result: unknown; error: { code: number; message: str
 
 const missing: Answer = { error: { code: 0, message: "no answer" } };
 
-/** Reads the ID of an answer, which some gateways return as a string. */
+/** Some gateways return IDs as strings. */
 function readId(id: unknown): number | undefined {
   if (typeof id === "number") return id;
   return typeof id === "string" && /^\d{1,9}$/.test(id) ? Number(id) : undefined;
@@ -300,14 +289,13 @@ export type Response = {
 
 /**
  * Sends `calls` in one request, with their positions as IDs. Throws if there is no response within
- * `timeoutMs`. Tests that simulate a network replace only this function, so they run all other
- * code.
+ * `timeoutMs`. Tests that simulate a network replace only this function.
  */
 export type Transport = (calls: readonly Call[], timeoutMs: number) => Promise<Response>;
 
 /**
- * Sends the user name and password of `url` in a header (RFC 7617), because `fetch` refuses a URL
- * that contains them.
+ * Sends the user name and password of `url` in a header (RFC 7617), because `fetch` refuses URLs
+ * that contain them.
  */
 function httpTransport(url: string): Transport {
   const bare = new URL(url);
@@ -332,7 +320,7 @@ async function post(
       ...(authorization && { authorization }),
     },
     body: JSON.stringify(body.length === 1 ? body[0] : body),
-    // AbortSignal does not accept fractions of a millisecond, which some clocks return.
+    // Some clocks return fractions of a millisecond, which AbortSignal does not accept.
     signal: AbortSignal.timeout(Math.ceil(timeoutMs)),
   });
   const { status, ok, headers } = response;
@@ -342,10 +330,7 @@ async function post(
   return { status, retryAfter, date, body: undefined };
 }
 
-/**
- * The maximum size of a response. No answer to our batches is larger. Without a limit, one response
- * could use all memory.
- */
+/** No answer to our batches is larger. Without a limit, one response could fill the memory. */
 const responseBytesMax = 32 * 2 ** 20;
 
 async function readText({ body }: globalThis.Response): Promise<string> {

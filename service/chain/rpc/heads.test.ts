@@ -5,7 +5,7 @@ import { openChainLoop } from "../../follow/loop.ts";
 import { headMsMax, openHeads } from "./heads.ts";
 import { CallsSpent } from "./json-rpc.ts";
 
-/** Makes a node with one block. The node counts its requests. `mine` adds a block. */
+/** A node with one block. It counts its requests. `mine` adds a block. */
 function node() {
   const asked = { times: 0 };
   let number = 1;
@@ -28,7 +28,7 @@ function node() {
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "Date"] }));
 afterEach(() => mock.timers.reset());
 
-/** Advances the time, and waits until all triggered work is complete. */
+/** Advances the clock, and waits until all triggered work has finished. */
 async function pass(ms: number): Promise<void> {
   for (let i = 0; i < ms; i += 50) {
     mock.timers.tick(50);
@@ -37,7 +37,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 /**
- * Subscribes to the chain's loop as event streams do, until `stop` is called. `numbers` contains
+ * Subscribes to the chain's loop like an event stream, until `stop` is called. `numbers` contains
  * the block numbers that were read.
  */
 function follower({ heads }: ReturnType<typeof node>) {
@@ -87,8 +87,8 @@ describe("the newest block of a chain", () => {
       await new Promise(setImmediate);
       assert.equal(numbers.at(-1), number);
       assert.equal(await heads.at(async (at) => at.number), number);
-      // At first, the reader requests the head at each poll. When the reader knows the interval
-      // between blocks, it requests the head only when the next block is expected.
+      // The newest block is requested at each poll, until the block interval is known. Then it is
+      // requested only when the next block is expected.
       for (let poll = 0; poll < 12; poll++) {
         await pass(1_200);
         if (number < 10 || poll === 11) heads.note(block());

@@ -1,7 +1,7 @@
-// Shares the newest block of a chain (the head) among all readers in the process. The executor's
-// passes report each block that they see. If a reader needs a newer block, it requests the head,
-// and other readers use the same response. If blocks arrive at regular intervals, the head is
-// requested when the next block is expected. Otherwise, it is requested at each poll.
+// Shares the newest block of a chain among all readers in the process. The executor reports each
+// block that it reads. If a reader needs a newer block, one request serves all readers. If blocks
+// arrive regularly, the request is made when the next block is expected, and otherwise at each
+// poll.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -18,32 +18,28 @@ export type Heads = {
    */
   read(ageMsMax?: number): Promise<BlockReference>;
   /**
-   * Returns the newest block, for a loop that calls this function every `pollMs`. Requests the head
-   * only if the next block is expected by now, and neither an executor's pass nor another reader
-   * has seen that block.
+   * Returns the newest block, for a loop that calls this function every `pollMs`. Requests the
+   * block only if it is expected by now, and no other reader in this process has seen it.
    *
    * @throws {ChainUnavailable}
    */
   readNext(pollMs: number): Promise<BlockReference>;
-  /**
-   * Calls `onOther` whenever the newest block changes. Returns a function that ends the
-   * subscription.
-   */
+  /** Calls `onOther` whenever the newest block changes. Returns a function that unsubscribes. */
   subscribe(onOther: () => void): () => void;
   /** Calls {@link readAtNewest} with this chain's newest block. */
   at<Found>(readAt: (block: BlockReference) => Promise<Found>): Promise<Found>;
-  /** Records the newest block that a loop has just read. */
+  /** Records a newest block that was read elsewhere. */
   note(block: BlockReference): void;
 };
 
 /**
- * The lifetime of a cached head. It limits reads to ten per second, regardless of the number of
- * readers.
+ * A cached block is used for this time. So there are at most ten requests per second, regardless of
+ * the number of readers.
  */
 export const headMsMax = 100;
 /**
- * The loops' usual poll interval, from which {@link openBlockPace} predicts when to request the
- * next block.
+ * The poll interval of the loops. {@link openBlockPace} uses it to predict when to request the next
+ * block.
  */
 const paceMs = 1_000;
 
@@ -64,7 +60,7 @@ export function openHeads(request: Request, now: () => number): Heads {
   };
   const read = (ageMsMax = headMsMax) => {
     if (newest && now() - seen.atMs < ageMsMax) return newest;
-    // The failure is cached, so a failing node receives no more requests than a working node.
+    // Failures are cached too, so that a failing node receives no more requests than a working one.
     if (failed && now() - failed.atMs < Math.min(ageMsMax, headMsMax)) return failed.pending;
     seen.atMs = Number.POSITIVE_INFINITY;
     const pending = readHead(request);
@@ -82,8 +78,8 @@ export function openHeads(request: Request, now: () => number): Heads {
   return {
     read,
     async readNext(pollMs) {
-      // If the executor's passes report the blocks, a report can be up to two polls late, because
-      // passes run on their own schedule.
+      // The executor reads blocks on its own schedule, so it can report a block up to two polls
+      // late.
       const patienceMs = seen.isReported ? 2 * pollMs : 0;
       const isExpected = now() >= pace.expectedMs() + patienceMs;
       return read(isExpected ? pollMs + patienceMs : Number.POSITIVE_INFINITY);
@@ -105,7 +101,7 @@ export function openHeads(request: Request, now: () => number): Heads {
 const attemptsMax = 3;
 
 /**
- * Returns the result of `read` at the newest block. A reorganization can cause any error, so if
+ * Returns the result of `read` at the newest block. A reorganization can cause any error. So if
  * `read` throws and the newest block has changed, calls `read` again at the new block.
  *
  * @param newest returns the newest block
@@ -128,14 +124,14 @@ export async function readAtNewest<Newest, Found>(
   }
 }
 
-/** @throws {ChainUnavailable} if the head is unknown */
+/** @throws {ChainUnavailable} if the newest block cannot be read */
 async function readHead(request: Request): Promise<BlockReference> {
   const head = await findBlockAt({ request }, "latest");
   if (!head) throw new ChainUnavailable("the node has no block");
   return head;
 }
 
-/** Returns the block with this number in the current chain, or undefined if there is none. */
+/** Returns the block with this number of the current chain, or undefined if there is none. */
 export async function findBlockAt(
   { request }: { request: Request },
   number: number | "latest",

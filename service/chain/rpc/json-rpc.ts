@@ -1,17 +1,16 @@
-// JSON-RPC between this service and a chain's endpoints: types of calls and answers, and functions
-// that validate an answer before it is used.
+// JSON-RPC between this service and the endpoints of chains. Answers are validated before they are
+// used.
 
 import type { Hex } from "executable-address";
 import { executionReverted, fromQuantity, lowerHex, toQuantity } from "executable-address/status";
 
 export type Call = { method: string; params: unknown[] };
 
-/** The error that a node returned instead of a result. */
 export type CallError = { code: number; message: string; data?: unknown };
 
 export type Answer = { result: unknown } | { error: CallError };
 
-/** The chain cannot be read now, so its state is unknown. The message contains no URL. */
+/** The chain cannot be read now. The message contains no URL. */
 export class ChainUnavailable extends Error {
   override name = "ChainUnavailable";
   /** A node or gateway refused the call or was too slow. A smaller call may succeed. */
@@ -23,10 +22,10 @@ export class ChainUnavailable extends Error {
   }
 }
 
-/** The limit of calls for this minute is reached. No node was called. */
+/** This minute's limit of calls is used up. No node was called. */
 export class CallsSpent extends ChainUnavailable {}
 
-/** A node returned an error for a call. */
+/** A node answered a call with an error. */
 export class CallRefused extends Error {
   override name = "CallRefused";
   readonly code: number;
@@ -40,22 +39,22 @@ export class CallRefused extends Error {
 }
 
 /**
- * Returns whether a node was reached but did not answer the call. Nodes use many codes and texts
- * for a refusal, and gateways return timeouts, so every error in a response counts as a refusal.
+ * Returns whether the error means that a node or gateway was reached but returned no result. Every
+ * error in a response counts, because nodes use many codes and texts, and gateways report timeouts
+ * as errors.
  */
 export function isRefusal(error: unknown): error is CallRefused | ChainUnavailable {
   return error instanceof CallRefused || (error instanceof ChainUnavailable && error.isReached);
 }
 
 /**
- * The error code with which OpenEthereum and Nethermind report a revert. EIP-1474 defines no such
- * code.
+ * OpenEthereum and Nethermind report a revert with this error code, which EIP-1474 does not define.
  */
 const executionError = -32015;
 
 /**
- * Returns whether the node ran the call and the call reverted. The error's code and data have
- * priority over its text, because a contract chooses the text of its revert reason.
+ * Returns whether the call ran and reverted. The error's code and data decide before its text,
+ * because a contract chooses its revert reason, which nodes put into the text.
  */
 export function isRevert({ code, message, data }: CallError): boolean {
   if (code === executionReverted || code === executionError || isRevertData(data)) return true;
@@ -64,7 +63,7 @@ export function isRevert({ code, message, data }: CallError): boolean {
   );
 }
 
-/** Accepts plain data, data after "Reverted" (Nethermind), and data in an object (Hardhat). */
+/** Nethermind writes "Reverted" before the data, and Hardhat returns the data in an object. */
 function isRevertData(data: unknown): boolean {
   if (typeof data === "string") return /^(reverted )?0x([0-9a-f]{2})+$/i.test(data.trim());
   if (typeof data !== "object" || data === null) return false;
@@ -72,7 +71,7 @@ function isRevertData(data: unknown): boolean {
 }
 
 /**
- * Returns the error if a node ran the call and the call reverted; undefined for other refusals.
+ * Returns the error if the call ran and reverted, and undefined if the node refused the call.
  *
  * @throws `error` if the node did not answer
  */
@@ -83,14 +82,14 @@ export function revertOf(error: unknown): CallError | undefined {
   return isRevert({ code, message, data }) ? { code, message, data } : undefined;
 }
 
-/** @throws {ChainUnavailable} if there is no answer, or an error */
+/** @throws {ChainUnavailable} if the answer is missing or an error */
 export function resultOf(answer: Answer | undefined): unknown {
   if (answer && "result" in answer) return answer.result;
   throw new ChainUnavailable(answer ? answer.error.message : "no answer");
 }
 
 /**
- * Parses a JSON-RPC quantity.
+ * Parses a number of JSON-RPC (a "quantity").
  * @throws {ChainUnavailable} for any other value
  */
 export function quantity(value: unknown): bigint {
@@ -110,7 +109,7 @@ export function hexData(value: unknown): Hex {
   throw unlike("hex", value);
 }
 
-/** Returns the error to throw if an answer does not have the wanted form. */
+/** Returns an error that says what was expected instead of `value`. */
 export const unlike = (wanted: string, value: unknown) =>
   new ChainUnavailable(`wanted ${wanted}, found ${JSON.stringify(value)?.slice(0, 80)}`);
 
@@ -138,14 +137,13 @@ export function blockOf(value: unknown): Block {
   };
 }
 
-/** Returns the call that requests a block by its number or tag. */
 export function blockCall(number: number | "latest" | "finalized"): Call {
   const tag = typeof number === "string" ? number : toQuantity(number);
   return { method: "eth_getBlockByNumber", params: [tag, false] };
 }
 
 /**
- * Rethrows any error of a read as a ChainUnavailable error, which callers expect.
+ * Converts any error of a read to a ChainUnavailable error, which callers expect.
  * @throws {ChainUnavailable} always
  */
 export function unread(error: unknown): never {
@@ -154,7 +152,7 @@ export function unread(error: unknown): never {
   throw new ChainUnavailable(message, { cause: error });
 }
 
-/** A log of eth_getLogs or of a receipt. All hex is lowercase. */
+/** A log from eth_getLogs or a receipt. All hex is lowercase. */
 export type Log = { address: Hex; topics: Hex[]; data: Hex };
 
 /** @throws {ChainUnavailable} if `value` is not a log */

@@ -1,13 +1,12 @@
-// Calls several endpoints of one chain, and trusts no single endpoint. A view is the chain as one
-// pass sees it: a head, and reads on which a quorum of endpoints agrees.
+// Calls several endpoints of one chain, so that no single endpoint has to be trusted. A view is the
+// chain's state in one poll: the newest block, and answers on which a quorum of endpoints agrees.
 //
-// A second endpoint never makes reads less reliable. The head is the newest block that a quorum
-// shows, so an endpoint that claims later blocks has no effect. An endpoint counts as silent if its
-// head does not move while another endpoint's head does, or if it responds much later than a
-// quorum. After minutes of silence, an endpoint does not count for the quorum until it answers
-// again.
+// An additional endpoint never makes the answers less reliable. The newest block is one that a
+// quorum returns, so an endpoint cannot invent later blocks. An endpoint counts as silent if its
+// newest block stays the same while another endpoint advances, or if it responds much later than a
+// quorum. After minutes of silence, it does not count for the quorum until it answers again.
 //
-// The last part of this file sends transactions to relays, which an operator can configure.
+// The last part of this file sends transactions to the operator's relays.
 
 import type { Hex } from "executable-address";
 import type { Endpoint } from "./endpoint.ts";
@@ -45,24 +44,24 @@ import { agreed, type View, viewOf } from "./view.ts";
 
 export type Network = {
   /**
-   * Asks every endpoint for its head.
+   * Asks every endpoint for its newest block.
    * @throws {ChainUnavailable} if no endpoint is on this chain
    */
   openView(): Promise<View>;
   /**
-   * Asks one endpoint, a different one each time, for its newest block. If that block is still
-   * `head`, returns undefined. Otherwise opens a view.
+   * Asks one endpoint, another one each time, for its newest block. Returns undefined if the block
+   * is still `head`, and opens a view otherwise.
    */
   openNewView(head: Hex): Promise<View | undefined>;
 };
 
 /**
- * An endpoint is ignored if its head has not changed for this time and another endpoint's head is
- * higher.
+ * An endpoint is ignored if its newest block has not changed for this time, and another endpoint
+ * has a later block.
  */
 const frozenMs = 60_000;
 
-/** @param time a monotonic clock in milliseconds, and a function that waits by this clock */
+/** @param time a monotonic clock in milliseconds, and a function that waits on this clock */
 export function openNetwork(
   chainId: number,
   endpoints: Endpoint[],
@@ -78,8 +77,8 @@ export function openNetwork(
       const [first] = endpoints.splice(turn++ % endpoints.length, 1);
       const round = openHeadRound(state);
       round.ask(first!);
-      // If the endpoint does not answer in time, the other endpoints are asked too. Their response
-      // times then decide whether the first endpoint is late.
+      // After this time, the other endpoints are asked too. Their response times then decide
+      // whether the first endpoint is late.
       await Promise.race([round.next(), sleep(lateMsMin)]);
       const isSame = round.entries[0]!.value?.head.hash === head;
       return isSame ? undefined : openView(state, round, endpoints);
@@ -89,15 +88,15 @@ export function openNetwork(
 
 export type NetworkTime = Pick<NetworkState, "clock" | "sleep">;
 
-/** The round waits for throttled endpoints too, because the number of heads decides `isWhole`. */
+/** Waits for rate-limited endpoints too, because `isWhole` depends on the number of answers. */
 const openHeadRound = (state: NetworkState): Round<Reached> =>
   openRound(state, quorumOf(state.all.length), (record, { isOver }) =>
     findWhere(state, record, { isOver }),
   );
 
 /**
- * @param round the endpoints that were already asked
- * @param endpoints the other endpoints
+ * @param round contains the endpoints that were already asked
+ * @param endpoints the endpoints that still have to be asked
  */
 async function openView(
   state: NetworkState,
@@ -121,10 +120,7 @@ async function openView(
 /** Returns the number of endpoints that must agree. */
 const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
-/**
- * Removes endpoints that took much longer than a quorum. A slow endpoint counts as silent as long
- * as a quorum of other endpoints is fast.
- */
+/** Removes endpoints that took much longer than a quorum. */
 function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const times = all.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   const enoughMs = times[quorumOf(state.all.length) - 1] ?? Number.POSITIVE_INFINITY;
@@ -141,7 +137,8 @@ function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
 }
 
 /**
- * Reads an endpoint's head. Returns undefined if the endpoint failed or is on a different chain.
+ * Reads an endpoint's newest block. Returns undefined if the endpoint failed or is on another
+ * chain.
  */
 async function findWhere(
   state: NetworkState,
@@ -172,9 +169,9 @@ async function findWhere(
 type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: number };
 
 /**
- * Returns the newest block that `quorum` live endpoints show with equal fields. To compare a block,
- * asks each endpoint with a higher head for its block at the same height. If no block has a quorum,
- * returns the newest head whose height a quorum has reached.
+ * Returns the newest block on which `quorum` endpoints agree in all fields. An endpoint with a
+ * later block is asked for its block at the same height. If no block has a quorum, returns the
+ * newest block whose height a quorum has reached.
  */
 async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);
@@ -230,9 +227,9 @@ function readBlockOfEach(
 }
 
 /**
- * Orders the endpoints for reads at `head`. First come endpoints that showed this head, then
- * endpoints with a later head, and then endpoints that may not have the block yet. Endpoints with
- * at least one penalty point come last, in ascending order of their points.
+ * Sorts the endpoints for reads at `head`: endpoints that returned this block come first, then
+ * endpoints with a later block, and then endpoints that may not have the block yet. Endpoints with
+ * a penalty point or more come last, the best first.
  */
 function orderFor(state: NetworkState, found: readonly Reached[], head: Block): EndpointRecord[] {
   const nowMs = state.clock();
@@ -246,8 +243,8 @@ function orderFor(state: NetworkState, found: readonly Reached[], head: Block): 
 }
 
 /**
- * Reports two endpoints that show different hashes at the same height. The cause is a
- * reorganization or an endpoint that returns a false block.
+ * Reports a disagreement if two endpoints have different blocks at the same height. The cause is a
+ * reorganization or an endpoint that returns wrong blocks.
  */
 function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
   const byNumber = new Map<number, Hex>();
@@ -262,17 +259,17 @@ function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
 }
 
 /**
- * `rpc`: the relay's name. `answers`: undefined if the relay failed, or if it had not answered when
- * another relay accepted the transaction.
+ * The answers of the relay that is named `rpc`. They are undefined if the relay failed, or had not
+ * answered yet when another relay accepted the transaction.
  */
 export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
 
 export type Relays = { count: number; send(calls: Call[]): Promise<RelayAnswer[]> };
 
 /**
- * Opens relays. All relays are called simultaneously, and it is sufficient that one relay accepts a
- * transaction, so a silent relay does not delay a transaction. A relay that failed is skipped for
- * some transactions. The number of skipped transactions grows with each failure.
+ * Opens relays. A transaction is sent to all relays simultaneously, and one acceptance is
+ * sufficient, so a relay that does not respond causes no delay. A relay that failed is skipped for
+ * the next transactions, and their number grows with each further failure.
  */
 export function openRelays(
   chainId: number,
@@ -293,8 +290,7 @@ export function openRelays(
         found[place]!.answers = list;
         if (!list?.some((answer) => "result" in answer)) throw new Error("not taken");
       });
-      // The promise rejects if no relay accepts the transaction. `found` contains the answers in
-      // this case too.
+      // Rejects if no relay accepts the transaction. Then `found` still contains the answers.
       await Promise.any(takes).catch(() => {});
       return found.map((each) => ({ ...each }));
     },

@@ -8,9 +8,7 @@ import { followHeads, type HeadWaitOptions } from "./new-heads.ts";
 
 const long = 60_000;
 
-/**
- * Starts a chain, and follows its heads. The test can cut the connection to the chain's WebSocket.
- */
+/** Starts a chain and follows its new blocks. The test can disconnect the chain's WebSocket. */
 async function start(context: TestContext, more: Partial<HeadWaitOptions> = {}) {
   const stopping = new AbortController();
   const anvil = await startAnvil();
@@ -83,7 +81,7 @@ describe("a wait for a new block", () => {
   });
 });
 
-/** Starts a wait of 1 ms, and returns whether it lasts longer. Mines a block to end the wait. */
+/** Returns whether a wait of 1 ms is extended until the next block. Mines that block. */
 async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promise<boolean> {
   await heads.wait(1);
   const waiting = heads.wait(1);
@@ -93,10 +91,7 @@ async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promi
   return found;
 }
 
-/**
- * Returns whether a wait of 1 ms is extended: it then lasts longer than ten timers of 1 ms, one
- * after another.
- */
+/** Returns whether the wait takes longer than ten timers of 1 ms, one after another. */
 async function outlastsPlain(waiting: Promise<void>): Promise<boolean> {
   let isOver = false;
   void waiting.then(() => {

@@ -5,9 +5,9 @@ import { backoff } from "../../flow/wait.ts";
 
 export type HeadWaits = {
   /**
-   * Waits `ms`. If a subscription is alive but has reported no block since the end of the last
-   * wait, continues to wait until a subscription reports a block, or until `quietMs` have passed in
-   * total. Resolves immediately if `stopping` is aborted.
+   * Waits `ms`. Waits longer if a subscription works and has reported no block since the last wait:
+   * until a block is reported, or until `quietMs` have passed in total. Resolves immediately if
+   * `stopping` is aborted.
    */
   wait(ms: number): Promise<void>;
 };
@@ -15,18 +15,20 @@ export type HeadWaits = {
 export type HeadWaitOptions = {
   stopping: AbortSignal;
   quietMs: number;
-  /** A subscription that reports no block for this time is opened again. */
+  /** A subscription is restarted if it reports no block for this time. */
   silentMs?: number;
-  /** The delay before a closed socket is opened again. It doubles up to a minute. */
+  /**
+   * The delay before a closed socket is opened again. It doubles with each failure, up to a minute.
+   */
   retryMs?: number;
 };
 
 const retryMsMax = 60_000;
 
 /**
- * Follows new blocks by WebSocket (eth_subscribe newHeads). While blocks are reported, waits can be
- * longer, and a report ends such a wait. The content of a report is never used. Without an open
- * socket, waits have their usual length.
+ * Subscribes to new blocks by WebSocket (eth_subscribe newHeads). While the subscription works, a
+ * wait can be longer, and ends when the next block is reported. Without an open socket, waits have
+ * their usual length. The content of the reported blocks is not used.
  *
  * @param urls `wss://` or `ws://`, or none
  */
@@ -57,10 +59,7 @@ export function followHeads(urls: readonly string[], options: HeadWaitOptions): 
   };
 }
 
-/**
- * Keeps one subscription open. A subscription is alive if it has reported a block within
- * `silentMs`.
- */
+/** Keeps one subscription open. It counts as alive if it has reported a block within `silentMs`. */
 function follow(url: string, onHead: () => void, options: HeadWaitOptions) {
   const { stopping, silentMs = 60_000, retryMs = 1000 } = options;
   let reportedAtMs = Number.NEGATIVE_INFINITY;

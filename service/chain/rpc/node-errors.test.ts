@@ -5,7 +5,7 @@ import { classifyError, type ErrorKind, statedLogRange } from "./node-errors.ts"
 
 const send = "eth_sendRawTransaction";
 
-/** Errors that clients return, from their sources and from public bug reports. */
+/** Errors from the source code of clients and from public bug reports. */
 const samples: readonly [kind: ErrorKind, method: string, code: number, message: string][] = [
   ["rate_limited", "eth_call", 429, "Your app has exceeded its compute units per second capacity"],
   ["rate_limited", "eth_call", -32005, "daily request count exceeded, request rate limited"],
@@ -83,7 +83,7 @@ describe("classifyError", () => {
 
 describe("the reason that a contract gives for a revert", () => {
   const word = (text: string) => Buffer.from(text).toString("hex").padEnd(64, "0");
-  /** The revert reason as each client quotes it. */
+  /** How each client includes the revert reason in its message. */
   const quoting: readonly [client: string, quote: (reason: string) => CallError][] = [
     [
       "geth",

@@ -1,49 +1,50 @@
-// Decides what a node's error means, and reads from its message how many blocks the node allows in
-// one log query. Nodes share few error codes, so the meaning depends mostly on the words of the
-// message, which differ by client software. A contract chooses its revert reason, and nodes quote
-// that reason in the message. So the message is considered last, and the message of an error that
-// can be a revert is never interpreted.
+// Classifies the errors of nodes, and finds in the message how many blocks the node allows in one
+// log query. Nodes share few error codes, so most rules are based on the message, which differs by
+// client software. A contract chooses its revert reason, and nodes include it in the message. So
+// the message is considered last, and never if the error could be a revert.
 
 import { invalidParameters } from "executable-address/status";
 import { type CallError, isRevert } from "./json-rpc.ts";
 
 export type ErrorKind =
-  /** The call ran on chain state and reverted. */
+  /** The call ran and reverted. */
   | "reverted"
-  /** The provider requires fewer calls per second. */
+  /** The provider demands fewer calls per second. */
   | "rate_limited"
-  /**
-   * The node has a fault, or a backend does not have the block yet. The same call may succeed
-   * later.
-   */
+  /** The node has a problem, or does not have the block yet. The same call may succeed later. */
   | "transient"
-  /** The range of a log query, or its result, is larger than the provider allows. */
+  /** The log query covers too many blocks, or its result is too large. */
   | "log_range"
-  /** The node does not have this method, or does not accept these parameters. */
+  /** The node does not support this method or these parameters. */
   | "no_method"
   | "invalid_parameters"
-  /** The call needs more gas than its own limit or than the node allows for a simulation. */
+  /** The call needs more gas than its limit, or than the node allows for a simulation. */
   | "over_call_gas"
-  /** The sender's balance does not cover the gas or the value. */
+  /** The sender cannot pay for the gas or the value. */
   | "no_funds"
-  /** No block can contain the transaction, because its gas limit is higher than a block's. */
+  /** The transaction's gas limit is higher than a block's. */
   | "over_block_gas"
   /** The node already has this transaction. */
   | "already_known"
-  /** The sender's nonce is already used on the chain. */
+  /** A mined transaction has already used the nonce. */
   | "nonce_used"
-  /** The pool has another transaction with this nonce and nearly the same fee. */
+  /**
+   * The node has another pending transaction with this nonce, and the new fee is not high enough to
+   * replace it.
+   */
   | "replacement_underpriced"
-  /** The gas price is below the node's minimum or below the base fee. */
+  /** The gas price is below the node's minimum or the base fee. */
   | "fee_too_low"
   | "other";
 
-/** `source` is the software or provider that returns this error. The first matching row decides. */
+/**
+ * `source` is the software or provider that returns this error. The first row that matches decides.
+ */
 type Row = { source: string; kind: ErrorKind; code?: number; text?: RegExp };
 
 const send = "eth_sendRawTransaction";
 
-/** Rows that apply only to sent transactions. Sources: each client's own list of errors. */
+/** Only for sent transactions. From each client's own list of errors. */
 const rowsOfSends: readonly Row[] = [
   { source: "geth, erigon, reth", kind: "already_known", text: /already known|known transaction/i },
   { source: "OpenEthereum, anvil", kind: "already_known", text: /already (been )?imported/i },
@@ -110,7 +111,7 @@ const rowsOfSends: readonly Row[] = [
   },
 ];
 
-/** Rows that apply only to log queries. */
+/** Only for log queries. */
 const rowsOfLogs: readonly Row[] = [
   {
     source: "Infura, Alchemy, QuickNode, erigon",
@@ -121,8 +122,8 @@ const rowsOfLogs: readonly Row[] = [
 ];
 
 /**
- * Infura uses one code for the size of a log query and for its daily limit. The daily limit is
- * recognized earlier, by its text.
+ * Infura uses this code both if a log query is too large and if the daily limit is used up. The
+ * daily limit is already recognized by its text.
  */
 const rowsOfOtherLogs: readonly Row[] = [{ source: "Infura", kind: "log_range", code: -32005 }];
 
@@ -175,7 +176,7 @@ const rowsOfAll: readonly Row[] = [
   { source: "gateways", kind: "transient", text: /service unavailable|no (available|healthy) / },
 ];
 
-/** Returns the meaning of an error of `method`. Never throws. */
+/** Classifies an error of `method`. Never throws. */
 export function classifyError(method: string, error: CallError): ErrorKind {
   if (isRevert(error)) return "reverted";
   const rows = [
@@ -186,24 +187,22 @@ export function classifyError(method: string, error: CallError): ErrorKind {
   ];
   const row = rows.find(({ code, text }) => code === error.code || text?.test(error.message));
   if (row) return row.kind;
-  // Gateways report an internal error with this code and a short message or none.
+  // Gateways use this code for internal errors, with a short message or none.
   return error.code === -32603 && error.message.length < 40 ? "transient" : "other";
 }
 
-/**
- * The maximum number of digits of an allowed number of blocks. A longer number means something
- * else.
- */
+/** A longer number is not a number of blocks. */
 const digitsMax = 9;
-/** Errors can quote a revert reason or a whole request, so only their beginning is searched. */
+/** An error can contain a revert reason or a whole request, so only its beginning is searched. */
 const charactersMax = 500;
 
 /**
- * A form in which providers state the allowed number of blocks. The first matching form decides.
+ * How a provider states the number of blocks that it allows. The first pattern that matches
+ * decides.
  */
 type Stated = { source: string; text: RegExp };
 
-/** Forms with a pair of blocks that the provider suggests, both inclusive. */
+/** Patterns with a suggested range: its first and last block, both inclusive. */
 const pairs: readonly Stated[] = [
   {
     source: "Alchemy, Infura, zkSync",
@@ -211,7 +210,7 @@ const pairs: readonly Stated[] = [
   },
 ];
 
-/** Forms with the allowed number of blocks, which can have thousands separators or a K. */
+/** Patterns with a number of blocks. It can have thousands separators, or a K for thousands. */
 const widths: readonly Stated[] = [
   { source: "Alchemy", text: /up to an? (?<number>[\d,]+k?) block range/i },
   {
@@ -232,20 +231,16 @@ const widths: readonly Stated[] = [
   { source: "others", text: /limit (?:is |the query to at most )(?<number>[\d,]+k?)/i },
 ];
 
-/**
- * If one of these words follows a number, the number limits the logs of a result and not the blocks
- * of a range.
- */
+/** If one of these words follows the number, it limits the number of logs and not of blocks. */
 const results = /\b(?:logs|results?|events)\b/i;
 
 /**
- * Returns the number of blocks that a provider says it allows in one log query. The number is a
- * hint for the next query. It is used only if it is smaller than the refused range, and longer
- * queries are tried again later (endpoint-record.ts). So a wrong number makes reads slower, but no
- * payment is missed.
+ * Returns the number of blocks that a provider says it allows in one log query. The number is only
+ * a hint. It is used if it is smaller than the refused range, and longer ranges are requested again
+ * later (endpoint-record.ts). So a wrong number slows the reading, but no payment is missed.
  *
- * @param blocks the number of blocks that the provider refused
- * @returns at least 1 and less than `blocks`; undefined if the error names no such number
+ * @param blocks the length of the refused range
+ * @returns at least 1 and less than `blocks`; undefined if the error contains no such number
  */
 export function statedLogRange({ message }: CallError, blocks: number): number | undefined {
   const text = message.slice(0, charactersMax);

@@ -1,7 +1,7 @@
-// Learns a provider's limits from its refusals: calls and bytes per request, calls per second, and
-// pauses. A limit applies to all methods or to one method. The limits can change, for example with
-// the operator's plan. So sizes and the limits of single methods are dropped after ten minutes, and
-// rates grow with each answer.
+// Learns a provider's limits from its refusals: calls and bytes per request, and calls per second.
+// A rate limit applies to all methods or to a single method. Limits can change, for example with
+// the operator's plan. So the size limits and the limits of single methods are forgotten after ten
+// minutes, and rates grow with each answer.
 
 import type { Call } from "./json-rpc.ts";
 
@@ -9,54 +9,54 @@ import type { Call } from "./json-rpc.ts";
 export type Allowance = {
   pausedMs: number;
   callsPerSecond: number | undefined;
-  /** The number of times that the provider required fewer calls. */
+  /** How often the provider demanded fewer calls. */
   refusals: number;
 };
 
 export type Pace = {
-  /** Returns the time to wait until the first of the `open` calls can be sent. */
+  /** Returns how long to wait until the first calls of `open` can be sent. */
   pauseMs(open: readonly { call: Call }[]): number;
   /**
-   * Returns whether the provider throttles these calls: it required fewer of them and has not
-   * answered any of them since then. Ignores the operator's own limit.
+   * Returns whether the provider rate-limits these calls: it has demanded fewer calls and has not
+   * answered any since then. The operator's own limit does not count.
    */
   isThrottled(open: readonly { call: Call }[]): boolean;
   /**
-   * Removes the calls for the next request from the start of `open`, and returns them. Takes at
-   * least one call.
+   * Removes the calls for the next request from the start of `open`, at least one, and returns
+   * them.
    */
   take<Each extends { call: Call }>(open: Each[]): Each[];
   /**
-   * Records that the provider requires fewer calls.
-   * @param method the refused method, if the provider accepted other methods in the same request
+   * Records that the provider demands fewer calls.
+   * @param method the refused method, if other methods in the same request were accepted
    */
   limited(method?: string, retryAfterMs?: number): void;
-  /** Records that the provider refused a request with this number of calls because of its size. */
+  /** Records that a request with this number of calls was too large for the provider. */
   tooMuch(calls: number): void;
   succeeded(methods: ReadonlySet<string>): void;
   callsMax(): number;
-  /** Returns the strictest limits of all methods. */
+  /** Returns the strictest current limits. */
   read(): Allowance;
 };
 
-/** The initial limit of calls per batch. Public endpoints accept it. */
+/** The initial maximum number of calls per request. Public endpoints accept it. */
 const callsMaxFirst = 100;
 const bytesMaxFirst = 500_000;
 /**
- * A refusal never reduces the rate below this value, because reads of a busy chain would fall
- * behind, and a provider may refuse calls even if few were sent. Only operators can set a lower
+ * A refusal never reduces the rate below this value. Otherwise, the reading of a busy chain could
+ * fall behind, because some providers refuse calls even at low rates. The operator can set a lower
  * rate.
  */
 const perSecondMin = 25;
-/** After a refusal, the new rate is this share of the average rate before the refusal. */
+/** A refusal reduces the rate to this share of the average rate before it. */
 const share = 0.7;
 const windowMs = 10_000;
-/** The number of calls per second by which each answered request increases the rate. */
+/** Each answered request increases the rate by this number of calls per second. */
 const growth = 1;
 const pauseMs = { default: 1000, max: 60_000 };
 const forgottenAfterMs = 600_000;
 
-/** `method`: the limited method, or undefined if the limit applies to all methods together. */
+/** `method` is undefined if the limit applies to all methods together. */
 type Limit = {
   method: string | undefined;
   perSecond: number;
@@ -78,8 +78,8 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
   const sent = openWindow(now);
   let refusals = 0;
   /**
-   * Returns the number of calls that the limit allows now. After a pause, that is one call per
-   * second until the provider answers again.
+   * Returns the number of calls that the limit allows now. After a refusal, one call per second is
+   * allowed until the provider answers again.
    */
   const roomOf = ({ method, perSecond, isProbing }: Limit) => {
     const allowed = isProbing ? 1 : perSecond;
@@ -139,7 +139,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
   };
 }
 
-/** Returns how many of the first calls of `open` fit into one request, but at least 1. */
+/** Returns how many calls from the start of `open` fit into one request, at least 1. */
 function countFitting(
   open: readonly { call: Call }[],
   { callsMax, bytesMax }: { callsMax: number; bytesMax: number },
@@ -163,7 +163,7 @@ function findStrictest(limits: readonly Limit[], nowMs: number) {
   };
 }
 
-/** Records the calls of the last ten seconds. */
+/** Counts the calls of the last ten seconds. */
 function openWindow(now: () => number) {
   const sent: { atMs: number; method: string; calls: number }[] = [];
   const within = (ms: number, method: string | undefined) => {
@@ -178,10 +178,10 @@ function openWindow(now: () => number) {
       for (const [method, calls] of counts) sent.push({ atMs: now(), method, calls });
       while (sent.length > 0 && now() - sent[0]!.atMs >= windowMs) sent.shift();
     },
-    /** Returns the number of calls in the last `ms`, of all methods or of one method. */
+    /** The number of calls in the last `ms`, for one method or for all. */
     count: (ms: number, method: string | undefined): number =>
       within(ms, method).reduce((sum, { calls }) => sum + calls, 0),
-    /** Returns the age of the oldest call of the last `ms`, or 0 if there was none. */
+    /** The age of the oldest call in the last `ms`, or 0 if there was none. */
     oldestMs(ms: number, method: string | undefined): number {
       const [oldest] = within(ms, method);
       return oldest ? now() - oldest.atMs : 0;

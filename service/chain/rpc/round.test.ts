@@ -11,15 +11,18 @@ const hash = `0x${"11".repeat(32)}`;
 const block = { number: "0x5", hash, parentHash: hash, timestamp: "0x5", baseFeePerGas: "0x1" };
 
 type Call = { id: number; method: string };
-/** `answer` returns an HTTP status, an object with a JSON-RPC error, or the result of each call. */
+/**
+ * How a test server answers one method. `answer` returns an HTTP status, an object with a JSON-RPC
+ * error, or the result of a call.
+ */
 type Manner = { method: string; answer(response: ServerResponse): Promise<unknown> | unknown };
 
 const balance = { method: "eth_getBalance", params: [] };
 
 /**
- * Starts one server per item of `manners`. A server answers honestly, except to calls of its
- * manner's method. No endpoint counts as late before `endWaits(true)` is called. Then an endpoint
- * is late as soon as enough other endpoints have answered.
+ * Starts one server per entry of `manners`. A server answers its entry's method as the entry says,
+ * and all other calls correctly. No endpoint counts as late before `endWaits(true)` is called.
+ * Afterwards, an endpoint is late as soon as enough others have answered.
  */
 async function openServers(
   context: TestContext,
@@ -68,14 +71,14 @@ function honest(method: string): unknown {
   return method === "eth_chainId" ? "0x1" : "0x7";
 }
 
-/** Refuses the first request with 429, and answers later requests only after `seen`. */
+/** Answers the first request with 429, and later requests only after `seen` resolves. */
 function throttled(method: string, seen: Promise<void>): Manner {
   let asked = 0;
   return { method, answer: () => (asked++ === 0 ? 429 : seen.then(() => "0x9")) };
 }
 
-// The special endpoints answer only after the test has the result. A read that waits for one of
-// them would never end, so it fails at this timeout.
+// In these tests, some endpoints answer only after the test has its result. A read that waits for
+// such an endpoint would never end. With this timeout, it fails instead.
 const options = { timeout: 120_000 };
 
 describe("readEach", options, () => {

@@ -1,7 +1,7 @@
-// Asks several endpoints of a chain the same question simultaneously. A round waits for every
-// endpoint until enough endpoints have answered. It then waits only a limited time for the others,
-// and not at all for endpoints that their provider throttles. Otherwise one endpoint that is slow
-// or throttled would delay each read of a pass, although the other endpoints agree.
+// Sends the same request to several endpoints of a chain (a round). Waits for every endpoint until
+// enough have answered. Then it waits a limited time for the others, and not at all for endpoints
+// that are rate-limited by their provider. Otherwise, one slow endpoint would delay every read,
+// although the others agree.
 
 import {
   type EndpointRecord,
@@ -12,27 +12,27 @@ import {
 import { ChainUnavailable } from "./json-rpc.ts";
 
 /**
- * An endpoint is late if it takes longer than `lateMsMin`, and longer than `lateFactor` times the
- * time in which enough endpoints answered. The limits are generous, because otherwise only the
- * fastest endpoints would decide a median.
+ * An endpoint is late if it takes longer than both `lateMsMin` and `lateFactor` times the time
+ * after which enough endpoints had answered. The limits are generous, because medians should not be
+ * decided only by the fastest endpoints.
  */
 export const lateMsMin = 2000;
 const lateFactor = 4;
 
-/** @param enoughMs the time that enough endpoints needed to answer */
+/** @param enoughMs the time after which enough endpoints had answered */
 export const lateAfterMs = (enoughMs: number): number => Math.max(lateMsMin, enoughMs * lateFactor);
 
 type Entry<Value> = {
   record: EndpointRecord;
   beganMs: number;
-  /** Undefined until the endpoint has answered, and if it fails. */
+  /** Undefined before the endpoint has answered, or if it fails. */
   value: Value | undefined;
   state: "open" | "late" | "throttled" | "ended";
 };
 
 export type Round<Value> = {
   ask(record: EndpointRecord): void;
-  /** The endpoints in the order in which they were asked, with their values. */
+  /** In the order in which the endpoints were asked. */
   entries: readonly Readonly<Entry<Value>>[];
   /**
    * Resolves when an entry changes.
@@ -40,17 +40,17 @@ export type Round<Value> = {
    */
   next(): Promise<void>;
   /**
-   * Waits for all endpoints that were asked, or until enough have answered and all others are late
-   * or throttled. Ends the round.
+   * Waits until all endpoints have answered, or until enough have answered and the others are late
+   * or rate-limited. Ends the round.
    * @returns the values in the order in which the endpoints were asked
    */
   all(): Promise<(Value | undefined)[]>;
-  /** Ends the round, and records a failure of each endpoint that is late. */
+  /** Ends the round, and records a failure for each late endpoint. */
   end(): void;
 };
 
 /**
- * @param enough the number of usable values after which the other endpoints can be late
+ * @param enough after this number of usable values, the other endpoints can be late
  * @param request returns undefined if the endpoint fails
  */
 export function openRound<Value>(
@@ -122,7 +122,7 @@ export function openRound<Value>(
   return round;
 }
 
-/** Returns a signal that callers can await repeatedly. */
+/** Returns a signal that can be awaited repeatedly. */
 function openSignal() {
   let changed = Promise.withResolvers<void>();
   return {

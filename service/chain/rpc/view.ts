@@ -1,6 +1,6 @@
-// A view is the chain as one pass sees it: its head, and reads on which a quorum of endpoints
-// agrees. For facts that some endpoints may not have yet, a view returns the answers of several
-// endpoints. This file also contains the functions that compare answers.
+// A view is a chain's state in one poll: the newest block, and answers on which a quorum of
+// endpoints agrees. Some facts are not known to every endpoint yet. For these, a view returns the
+// answers of several endpoints. This file also compares answers.
 
 import type { Hex } from "executable-address";
 import {
@@ -16,7 +16,7 @@ import { type Answer, type Block, blockOf, type Call, ChainUnavailable } from ".
 import { openRound } from "./round.ts";
 
 /**
- * Returns whether the answer to call number `index` can be used. If not, another endpoint is
+ * Returns whether answer number `index` can be used. If it returns false, another endpoint is
  * called.
  */
 export type Usable = (answer: Answer, index: number) => boolean;
@@ -24,70 +24,68 @@ export type Usable = (answer: Answer, index: number) => boolean;
 export type View = {
   head: Block;
   /**
-   * The state after `head`, named by its hash, so that an endpoint cannot answer for a different
-   * block.
+   * The state after `head`. The block is named by its hash, so that an endpoint cannot answer for
+   * another block.
    */
   at: { blockHash: Hex };
   /**
-   * Returns the answers on which `quorum` endpoints agree. An endpoint counts only if all its
-   * answers are usable; by default, results are usable and errors are not. If two endpoints
-   * disagree, a third endpoint is called. If only one endpoint answers, or if no answer has a
-   * quorum, returns the first endpoint's answer.
+   * Returns answers on which `quorum` endpoints agree. An endpoint counts only if all its answers
+   * are usable; by default, errors are not usable. If two endpoints disagree, a third is called. If
+   * only one endpoint answers, or no answer has a quorum, returns the first endpoint's answer.
    */
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /**
-   * Does the same as {@link View.read}, but starts with a different endpoint each time. If no
-   * answer has a quorum, returns the answer of a different endpoint each time. So if there are only
-   * two endpoints, a false one hides a fact at most every second time.
+   * Like {@link View.read}, but starts with another endpoint each time. So if no answer has a
+   * quorum, the returned answer also comes from another endpoint each time. With two endpoints, a
+   * wrong one can hide a fact at most every second time.
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**
-   * Returns the answers of `quorum` endpoints, which may show different facts. If fewer endpoints
-   * have usable answers, returns only those answers.
+   * Returns the answers of `quorum` endpoints, which may differ, or of fewer endpoints if the
+   * others have no usable answers.
    *
    * @throws {ChainUnavailable} if no endpoint has usable answers
    */
   readSeveral(calls: Call[], turn: number, usable: Usable): Promise<Answer[][]>;
   /**
-   * Returns the endpoints in an order that starts with a different endpoint each time. Use it for
-   * facts that some endpoints may not have yet.
+   * Returns the endpoints, starting with another one each time. For facts that some endpoints may
+   * not know yet.
    */
   clients(turn: number): EndpointClient[];
   /**
-   * Calls every endpoint of this chain. Returns its answers, or undefined if the endpoint failed.
-   * As soon as a quorum of endpoints has usable answers, does not wait for late or throttled
-   * endpoints, and returns undefined for them.
+   * Calls every endpoint of this chain. The result is undefined for an endpoint that failed. After
+   * a quorum of endpoints has usable answers, it is also undefined for endpoints that are late or
+   * rate-limited.
    */
   readEach(calls: Call[], usable?: Usable): Promise<(Answer[] | undefined)[]>;
   /**
-   * Records that an endpoint contradicts a quorum. `place` is the index of the endpoint in the
-   * result of {@link readEach}.
+   * Records that an endpoint contradicts a quorum. `place` is the endpoint's index in the result of
+   * {@link readEach}.
    */
   accuse(place: number, method: string): void;
   /** The number of endpoints that must agree. */
   quorum: number;
   /**
-   * Whether every endpoint has answered in this view, except endpoints that have been silent for
-   * minutes.
+   * Whether every endpoint has answered in this view. Endpoints that have been silent for minutes
+   * do not count.
    */
   isWhole: boolean;
   /** One entry per endpoint of the chain. */
   records: readonly EndpointRecord[];
-  /** The penalty points of each endpoint of the chain; 0 is the best score. */
+  /** The penalty points of each endpoint; 0 is the best score. */
   scores: readonly { rpc: string; points: number }[];
 };
 
 export type EndpointClient = {
-  /** The endpoint's name for logs and metrics. */
+  /** For logs and metrics. */
   name: string;
-  /** The endpoint's record, with its health, limits, and response times. */
   record: EndpointRecord;
-  /** Whether the endpoint has shown the head or a later block. */
+  /** Whether the endpoint has returned the view's newest block or a later one. */
   hasHead: boolean;
   /**
    * Makes calls that this endpoint may be too slow to answer.
-   * @param isReplaceable whether to return "gone" if the endpoint is throttled, because another
-   *   endpoint can answer
+   * @param isReplaceable if true, returns "gone" as soon as the endpoint is rate-limited, because
+   *   another endpoint can answer
    * @returns "slow" if the endpoint is alive but did not answer within `timeoutMs`
    */
   ask(
@@ -95,11 +93,11 @@ export type EndpointClient = {
     timeoutMs?: number,
     isReplaceable?: boolean,
   ): Promise<Answer[] | "slow" | "gone">;
-  /** Records that the endpoint's answer to `method` contradicts a quorum. */
+  /** Records that a quorum of endpoints gave another answer for `method`. */
   accuse(method: string): void;
 };
 
-/** `order`: the endpoints in the order in which they are asked about `head`. */
+/** `order`: the endpoints in the order in which they are called. */
 type Belief = Pick<View, "head" | "quorum" | "isWhole"> & { order: EndpointRecord[] };
 
 export function viewOf(state: NetworkState, belief: Belief): View {
@@ -160,7 +158,7 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
     const asked = record.endpoint.ask(calls, timeoutMs, onThrottled);
     const answers = await asked.catch(() => undefined);
     if (answers || isThrottled) return answers ?? "gone";
-    // Either the call is too expensive, or the endpoint is down. A cheap call shows which.
+    // Either the call was too expensive, or the endpoint is down. A cheap call shows which.
     const isAlive = await ask(state, record, [{ method: "eth_chainId", params: [] }]);
     return isAlive ? "slow" : "gone";
   },
@@ -170,8 +168,8 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
 const isResult: Usable = (answer) => "result" in answer;
 
 /**
- * Sorts the endpoints for a turn. Endpoints with less than one penalty point come first, starting
- * with a different endpoint in each turn.
+ * Sorts the endpoints. Endpoints with less than one penalty point come first, and each `turn`
+ * starts with another endpoint.
  */
 function inTurn(order: readonly EndpointRecord[], turn: number, nowMs: number): EndpointRecord[] {
   const isGood = (record: EndpointRecord) => scoreOf(record, nowMs) < 1;
@@ -185,9 +183,9 @@ type Answering = { record: EndpointRecord; answers: Answer[] };
 type Several = { calls: Call[]; found: Answering[]; quorum: number };
 
 /**
- * Calls a quorum of endpoints simultaneously. Calls another endpoint whenever the answers disagree,
- * or when an endpoint fails, is late, or is throttled. Waits for late and throttled endpoints only
- * if no other endpoint is left.
+ * Calls a quorum of endpoints in parallel. Calls another endpoint if the answers differ, or if an
+ * endpoint fails, is late, or is rate-limited. Waits for late and rate-limited endpoints only if no
+ * other endpoint is left.
  * @param mayDiffer if true, the answers do not have to agree
  * @throws {ChainUnavailable} if no endpoint has usable answers
  */
@@ -227,7 +225,7 @@ async function several(
   throw new ChainUnavailable(`no endpoint responds to ${calls[0]?.method}: ${reason}`);
 }
 
-/** Returns, for each call, the indices of the endpoints that agree. */
+/** Returns, for each call, the indices of the endpoints with equal answers. */
 function agreements({ calls, found, quorum }: Several): (number[] | undefined)[] {
   return calls.map(({ method }, index) =>
     agreed(
@@ -238,10 +236,10 @@ function agreements({ calls, found, quorum }: Several): (number[] | undefined)[]
 }
 
 /**
- * Returns, for each call, the answer of a quorum. An endpoint that contradicts a quorum gets a
+ * Returns, for each call, the answer that a quorum gave. An endpoint with another answer gets a
  * penalty point.
- * @param turn selects the endpoint whose answer is used if no answer has a quorum; by default, the
- *   first endpoint
+ * @param turn selects the endpoint whose answer is returned if there is no quorum; by default, the
+ *   first
  */
 function alike(state: NetworkState, votes: Several, turn?: number): Answer[] {
   const { calls, found } = votes;
@@ -264,9 +262,8 @@ function alike(state: NetworkState, votes: Several, turn?: number): Answer[] {
 }
 
 /**
- * Converts an answer to text that is the same for equal answers. Returns undefined for an error.
- * The text of a block contains only the fields that the service uses, because nodes add various
- * other fields.
+ * Returns equal texts for equal answers, and undefined for an error. For blocks, only the fields
+ * that the service uses are compared, because nodes add various other fields.
  */
 export function comparableText(method: string, answer: Answer): string | undefined {
   if (!("result" in answer)) return undefined;
@@ -283,10 +280,10 @@ const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${
 
 /**
  * Finds the value with the most votes. It needs at least `quorum` votes, unless all votes are
- * equal. Undefined votes do not count.
+ * equal. Undefined is not a vote.
  *
- * @returns the indices of the votes for this value; undefined if it has too few votes or if another
- *   value has as many votes
+ * @returns the indices of the votes for this value; undefined if it has too few votes or another
+ *   value has as many
  */
 export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   const places = new Map<string, number[]>();
@@ -308,7 +305,7 @@ export const upperMiddle = (values: readonly bigint[]): bigint | undefined =>
 
 const ascending = (values: readonly bigint[]) => values.toSorted((a, b) => (a < b ? -1 : 1));
 
-/** Reads answer number `place` of each endpoint, and omits answers that cannot be read. */
+/** Reads answer number `place` of each endpoint. Skips answers that cannot be parsed. */
 export function readAnswers<Value>(
   lists: readonly (readonly Answer[] | undefined)[],
   place: number,

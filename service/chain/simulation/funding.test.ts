@@ -14,12 +14,12 @@ after(() => world?.stop());
 
 const at = (digit: string) => getAddress(`0x${digit.repeat(40)}`);
 const namespace = "52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00";
-// `whose` reads the account: PUSH1 04 CALLDATALOAD. The end of each code returns the result: SLOAD
-// PUSH0 MSTORE PUSH1 20 PUSH0 RETURN.
+// Bytecode. `whose` loads the account: PUSH1 04 CALLDATALOAD. Each token's code ends with SLOAD
+// PUSH0 MSTORE PUSH1 20 PUSH0 RETURN, which returns the balance.
 const whose = "600435";
 const loaded = "545f5260205ff3";
 
-/** The code of tokens with different layouts. For any selector, the code returns the balance. */
+/** Tokens with different storage layouts. Their code returns the balance for any selector. */
 const known: [string, Hex][] = [
   ["Solidity, slot 9", `0x${whose}5f52600960205260405f20${loaded}`],
   ["Solidity, slot 51", `0x${whose}5f52603360205260405f20${loaded}`],

@@ -1,6 +1,6 @@
-// Finds where a token stores a balance, so that a simulation can assume a balance. A state override
-// puts a different number at the slot of each known storage layout. The balance that the token then
-// returns identifies its layout.
+// Finds where a token stores balances, so that a simulation can pretend that an address is funded.
+// For each known storage layout, a state override puts another number at the slot where that layout
+// keeps the balance. The balance that the token then returns shows which layout it uses.
 
 import { encodeBalanceOf, type Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -9,7 +9,7 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { callAt, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { isRefusal } from "../rpc/json-rpc.ts";
 
-/** Returns the slot that contains an owner's balance. */
+/** Returns the slot of an owner's balance. */
 type Layout = (owner: Hex) => Hex;
 
 const mapping =
@@ -25,12 +25,14 @@ const vyperMapping =
     keccak256(concat([numberToHex(slot, { size: 32 }), pad(owner)]));
 /** Solady hashes the owner, eight zero bytes, and a seed. */
 const solady: Layout = (owner) => keccak256(concat([owner, "0x000000000000000087a211a2"]));
-/** OpenZeppelin 5 (upgradeable) uses the namespace `openzeppelin.storage.ERC20` (ERC-7201). */
+/**
+ * Upgradeable tokens of OpenZeppelin 5 use the namespace `openzeppelin.storage.ERC20` (ERC-7201).
+ */
 const namespaced = mapping("0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00");
 
 /**
- * DAI, USDT, USDC, and most other tokens use one of the first ten slots. OpenZeppelin 4
- * (upgradeable) uses slot 51.
+ * DAI, USDT, USDC, and most other tokens use one of the first ten slots. Upgradeable tokens of
+ * OpenZeppelin 4 use slot 51.
  */
 const slots = [...Array.from({ length: 16 }, (_, slot) => BigInt(slot)), 51n, 101n, 151n];
 const layouts: readonly Layout[] = [
@@ -41,18 +43,17 @@ const layouts: readonly Layout[] = [
 ];
 
 /**
- * The number at the slot of the first layout. Each later layout gets the next number. A real
- * balance is very unlikely to equal one of them. If it does, measuring the assumed balance reveals
- * that the layout is wrong.
+ * The number for the first layout. Each later layout gets the next number. A real balance is very
+ * unlikely to equal one of these numbers. If it does, the caller notices that the layout is wrong
+ * when it measures the balance.
  */
 const firstMark = 0x5eed_0000n;
 
 /**
- * Returns state overrides with which `token` reports `amount` for `owner`, if the token's layout is
- * known. The caller must measure the balance, because a token can compute a balance from several
- * stored words.
+ * Returns state overrides that set the token balance of `owner` to `amount`. The caller must
+ * measure the balance, because a token can compute it from several stored values.
  *
- * @returns undefined if no layout fits or the node does not support overrides
+ * @returns undefined if the token's layout is unknown or the node does not support overrides
  */
 export async function findFunding(
   rpc: ChainRpc,

@@ -27,8 +27,7 @@ describe("many simulations", () => {
   test("a simulation throws `ChainUnavailable` if others use all slots for too long", async () => {
     const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
     let nowMs = 0;
-    // Eight simulations run simultaneously. The ninth waits, and its timeout has passed when the
-    // eight simulations end.
+    // Eight simulations run simultaneously. The ninth waits for them until its timeout.
     const late: Manner = async (method, params, ask) => {
       if (method === "eth_call") nowMs = 60_001;
       return ask(method, params);

@@ -1,5 +1,5 @@
-// Reads balances before and after a call, all with one eth_call. The eth_call runs
-// contracts/reading/Meter.sol as creation code, but creates no contract.
+// Measures balances before and after a call, all with one eth_call. The eth_call runs
+// contracts/reading/Meter.sol as init code and creates no contract.
 
 import type { Hex } from "executable-address";
 import { meter } from "executable-address-contracts";
@@ -9,26 +9,26 @@ import { ChainUnavailable } from "../rpc/json-rpc.ts";
 /** `token`: the zero address means the native coin. */
 export type Pair = { account: Hex; token: Hex };
 
-/** An account's balance in a token; undefined if the token did not return a 32-byte word. */
+/** Undefined if the token did not return a 32-byte word. */
 type Balance = bigint | undefined;
 
 export type Measured = {
   chainId: number;
-  /** The time of the block, in Unix seconds. */
+  /** The block's time, in Unix seconds. */
   timestamp: number;
-  /** The gas left when the call started. */
+  /** The gas that was left when the call started. */
   gas: bigint;
   succeeded: boolean;
-  /** The first 512 bytes of the call's return data or revert data. */
+  /** The first 512 bytes that the call returned or reverted with. */
   answer: Hex;
-  /** The balances before the call, one per pair, in order. */
+  /** The balances before the call, in the order of the pairs. */
   before: Balance[];
   after: Balance[];
 };
 
 /**
- * The maximum number of pairs per call. Creation code can return at most 24,576 bytes, and reading
- * the balances takes up to 10 million gas, which nodes must allow.
+ * Init code can return at most 24,576 bytes. Reading the balances takes up to 10 million gas, which
+ * nodes must allow.
  */
 export const pairsMax = 100;
 /**
@@ -36,7 +36,7 @@ export const pairsMax = 100;
  * allow 30 million gas or more for an eth_call.
  */
 export const callGas = 15_000_000;
-/** The encoding of {@link Measured} in Meter.sol. */
+/** As encoded by Meter.sol. */
 const measured = parseAbiParameters([
   "uint256, uint256, uint256, bool, bytes, Balance[], Balance[]",
   "struct Balance { bool known; uint256 amount; }",
@@ -45,7 +45,7 @@ const measured = parseAbiParameters([
 /**
  * @param pairs at most {@link pairsMax}
  * @param gasMax the gas limit of the call
- * @returns code that calls `target` with `data`, and returns a result for {@link parseMeter}
+ * @returns init code that calls `target` with `data`; its result is for {@link parseMeter}
  */
 export function meterCode(
   pairs: readonly Pair[],

@@ -56,7 +56,7 @@ describe("a simulation that is not possible", () => {
     let calls = 0;
     await world.through(
       async (method, params, ask) => {
-        // The first call is the probe, which returns the balance of the address.
+        // The first call only reads the balance of the address.
         if (method === "eth_call" && ++calls > 1) throw new NodeError(-32000, "out of gas");
         return ask(method, params);
       },
@@ -109,7 +109,7 @@ describe("a simulation that is not possible", () => {
   });
 
   test("has the outcome `unknown` if the token does not report the assumed balance", async () => {
-    // The token returns the stored value plus one, which is the number of another layout.
+    // The token returns the stored number plus one, which belongs to another layout.
     const token = await world.withCode("0x6004355f525f60205260405f20546001015f5260205ff3");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const { outcome, reason, fundingAssumed } = await world.simulate(record);

@@ -4,15 +4,13 @@ import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { decodeErrorResult, parseAbi, size } from "viem/utils";
 
-/** `call`: the index of the failing call, if the factory names a call. */
+/** `call`: the index of the failing call, if the revert data contains it. */
 type Failure = { call: number | null; reason: string };
 
-/** The reason if the target of a call has no code. */
+/** The target of a call has no code. */
 export const noContract = "there is no contract at this address";
 
-/**
- * The reason if a call leaves too little of its gas, so that the factory reverts (`TooLittleGas`).
- */
+/** A call leaves less gas than the factory requires, so the factory reverts (`TooLittleGas`). */
 export const tooLittleGas = "the call succeeds but leaves less than a quarter of its gas";
 
 /** @param data the revert data of the factory's `execute` */
@@ -29,14 +27,14 @@ export function explainFailure(data: Hex): Failure {
     if (errorName === "TooLittleGas") return { call: Number(args[0]), reason: tooLittleGas };
     if (errorName === "NoCode") return { call: Number(args[0]), reason: noContract };
   } catch {
-    // The data is not an error of the factory, so it is explained like any other revert.
+    // Not an error of the factory.
   }
   return { call: null, reason: explainRevert(data) };
 }
 
 const isFalse = (answer: Hex) => size(answer) === 32 && BigInt(answer) === 0n;
 
-/** The factory's errors, and tokens' errors for common faults (ERC-6093). */
+/** The factory's errors, and the standard errors of tokens (ERC-6093). */
 const known = [
   ...paymentFactoryAbi,
   ...parseAbi([
@@ -49,7 +47,7 @@ const known = [
 ];
 
 /**
- * Explains a revert in words: a known error with its values, the text of a `require`, or the
+ * Explains a revert in words: the name and values of a known error, the text of a `require`, or the
  * error's selector.
  */
 export function explainRevert(data: Hex): string {
@@ -69,7 +67,9 @@ export function explainRevert(data: Hex): string {
   }
 }
 
-/** Shortens the text and replaces unusual characters, because a stranger's contract chose it. */
+/**
+ * Shortens the text and replaces unusual characters. A contract of a stranger may have chosen it.
+ */
 export function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

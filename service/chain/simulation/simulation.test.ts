@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => world?.stop());
 
-/** Returns the changes as "account token change", with the test's names of accounts and tokens. */
+/** Returns each change as "account token change", with the names that the test uses. */
 const changesOf = (simulation: Simulation, names: Record<Hex, string>) =>
   simulation.changes
     .map(({ account, token, change }) => `${names[account] ?? account} ${names[token]} ${change}`)
@@ -178,7 +178,8 @@ describe("a simulation that succeeds", () => {
   });
 
   test("reports native coin that a contract sends", async () => {
-    // Sends its whole balance to its caller: PUSH0 4 times, SELFBALANCE CALLER GAS CALL.
+    // Bytecode that sends its whole balance to its caller: PUSH0 4 times, SELFBALANCE CALLER GAS
+    // CALL.
     const giver = await world.withCode("0x5f5f5f5f47335af100");
     await world.client.setBalance({ address: giver, value: 7n });
     const record = await world.paid([{ ...world.onShop("visit()"), target: giver }]);
@@ -189,7 +190,7 @@ describe("a simulation that succeeds", () => {
   });
 
   test("reports how many balances were not measured if there are too many", async () => {
-    // PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
+    // Bytecode: PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
     const log = (_: unknown, index: number) => {
       const account = (0x7000 + index).toString(16);
       return `61${account}61${account}7f${transferTopic}5f5fa3`;

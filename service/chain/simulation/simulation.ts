@@ -1,9 +1,9 @@
-// Simulates the execution of an address at one block. One of the chain's nodes runs the execution
-// and returns the balances before and after it. An intent may be hostile, so amounts are never
-// taken from logs or from return data. The result has two limits: a contract can detect that it is
-// simulated, and it depends on one node. Requests for the same address and block share a
-// simulation. Only a few simulations run simultaneously, because each may take seconds of a node's
-// time.
+// Simulates the execution of an address at one block, and reports how balances change. A node of
+// the chain runs the execution. An intent may be hostile, so amounts are taken from measured
+// balances, and never from logs or return data. The result has two limitations: a contract can
+// detect that it is simulated, and a single node computes the result. Requests for the same address
+// and block share a simulation. Only a few simulations run simultaneously, because each may occupy
+// a node for seconds.
 
 import {
   encodeExecution,
@@ -33,14 +33,15 @@ import { findFunding } from "./funding.ts";
 import { callGas, type Measured, meterCode, type Pair, pairsMax, parseMeter } from "./meter.ts";
 import { explainFailure } from "./revert.ts";
 
-/** The chain on which executions are simulated, and its tokens with known symbols. */
+/** `tokens` are tokens whose symbol is known. */
 export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
 
 /**
- * Makes at most four calls to the node, and one more if the node does not support blocks by hash.
+ * Makes at most four calls to the node, or five if the node does not support blocks by hash.
  *
  * @throws {ChainUnavailable} if the chain cannot be read
- * @throws {StatusError} if the node contradicts itself, or if the token does not answer `balanceOf`
+ * @throws {StatusError} if the node's answers are inconsistent, or if the token does not answer
+ *   `balanceOf`
  */
 async function simulate(
   chain: SimulatedChain,
@@ -154,23 +155,20 @@ const isVault = (answer: Hex, vault: Hex) =>
   size(answer) === 32 && isAddressEqual(sliceHex(answer, 12), vault);
 
 /**
- * Simulates at the chain's newest block, or at a block that was the newest at most `headMsMax` ago.
+ * Simulates at the chain's newest block, which can be cached for up to `headMsMax`.
  *
  * @throws {ChainUnavailable} if the chain cannot be read in time
  */
 export type Simulate = (subject: StatusSubject) => Promise<Simulation>;
 
-/**
- * The maximum number of cached simulations, each of an address at a block. After an eviction, the
- * simulation runs again when it is requested.
- */
+/** The maximum number of cached simulations. */
 const answersMax = 10_000;
 
 const runningMax = 8;
 
 /**
- * @param options.waitMsMax the maximum time of a request, including the wait for a slot; a user
- *   rarely waits longer
+ * @param options.waitMsMax the maximum duration of a request, including its wait for other
+ *   simulations; users rarely wait longer
  * @param options.now milliseconds of a monotonic clock
  */
 export function openSimulations(
@@ -193,16 +191,15 @@ export function openSimulations(
 }
 
 /**
- * `isGuess`: the contract is possibly not a token, so a missing balance does not count as
- * unmeasured.
+ * `isGuess`: the contract may not be a token. Then a missing balance is not reported as unmeasured.
  */
 type ReadPair = Pair & { isGuess: boolean };
 
 /**
- * Chooses the balances that a simulation reads. The most informative balances come first, because
- * the number of balances is limited.
+ * Chooses the balances to measure. Their number is limited, so the most informative ones come
+ * first.
  *
- * @param moved the pairs in the logs of the simulated run
+ * @param moved the pairs that appear in the logs of the simulated run
  * @returns at most {@link pairsMax} different pairs, and the number of omitted pairs
  */
 function choosePairs(
@@ -222,15 +219,15 @@ function choosePairs(
     ...moved.filter((pair) => !isKnown(pair)),
     ...tokens.flatMap((token) => [address, intent.recovery].map((account) => ({ account, token }))),
   ].map((pair) => ({ ...pair, isGuess: false }));
-  // A contract that accepts deposits can itself be a token whose balances are shares of the
-  // deposits. Not all such contracts log a transfer for a deposit.
+  // A contract that accepts deposits can be a token itself, whose balances are shares of the
+  // deposits. Not every such contract logs a transfer when it mints a share.
   const guesses = targets
     .filter((target) => !tokens.includes(target))
     .map((token) => ({ account: address, token, isGuess: true }));
   const unique = new Map<string, ReadPair>();
   for (const pair of [...wanted, ...guesses]) {
     const key = `${pair.account}${pair.token}`;
-    // The zero address appears in logs if tokens are minted or burned. Nobody owns its balance.
+    // The zero address appears in logs when tokens are minted or burned.
     if (!unique.has(key) && pair.account !== zeroAddress) unique.set(key, pair);
   }
   const pairs = [...unique.values()].slice(0, pairsMax);
@@ -244,7 +241,7 @@ const both = (accounts: readonly Hex[], token: Hex): Pair[] =>
     { account, token: zeroAddress },
   ]);
 
-/** Returns the roles of `account` (EIP-55) in the intent. */
+/** Returns the roles that `account` (EIP-55) has in the intent. */
 function findRoles({ address, intent }: StatusSubject, account: Hex): Role[] {
   const roles: Role[] = [];
   if (account === address) roles.push("vault");
@@ -254,7 +251,7 @@ function findRoles({ address, intent }: StatusSubject, account: Hex): Role[] {
   return roles;
 }
 
-/** Finds every address in the arguments, including addresses in arrays and tuples. */
+/** Returns every address in the arguments, including those in arrays and tuples. */
 function findNamed({ calls }: Intent): Hex[] {
   const found = new Set<Hex>();
   for (const { args } of calls) {
@@ -269,7 +266,7 @@ function findNamed({ calls }: Intent): Hex[] {
 
 type Discovered = {
   gasUsed: number;
-  /** Each pair once, in descending order of the transferred amounts that the logs claim. */
+  /** The largest transfers come first, according to the logs. Each pair occurs once. */
   pairs: Pair[];
 };
 
@@ -278,12 +275,12 @@ const nativeLogger = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 type Call = { status: Hex; gasUsed: Hex; logs?: Log[] };
 
 /**
- * Runs a call with eth_simulateV1, and finds, from the logs of the run, the balances that the call
- * may change. Uses the accounts and tokens in the logs, but not the amounts. A log of 0xeeee… shows
- * a transfer of native coin. geth 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1, and anvil
- * support this method.
+ * Runs a call with eth_simulateV1, and finds in its logs which balances may change. Only the
+ * accounts and tokens in the logs are used, not the amounts. A log of 0xeeee… reports a transfer of
+ * native coin. geth 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1, and anvil support this
+ * method.
  *
- * @returns undefined if the node does not support the method, or if the call does not succeed
+ * @returns undefined if the node does not support the method, or if the call fails
  */
 async function discover(
   rpc: ChainRpc,
@@ -302,7 +299,7 @@ async function discover(
     if (Number(done!.status) !== 1) return undefined;
     return { gasUsed: Number(done!.gasUsed), pairs: findPairs(done!.logs ?? []) };
   } catch (error) {
-    // Some nodes that do not support the method return malformed answers.
+    // Some nodes without eth_simulateV1 return a malformed answer instead of an error.
     if (isRefusal(error) || error instanceof TypeError) return undefined;
     throw error;
   }

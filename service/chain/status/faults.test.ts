@@ -1,4 +1,4 @@
-// Tests, with faulty nodes, how the service and the library read a status.
+// Tests how the service and the library read a status from faulty nodes.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -54,12 +54,12 @@ async function closed() {
   return record;
 }
 
-/** A node that has lost its logs and returns no error. */
+/** A node that has lost its logs and returns empty lists. */
 const logless: Manner = async (method, params, ask) =>
   method === "eth_getLogs" ? [] : ask(method, params);
 
 /**
- * Changes a Recovered log to an Executed log with equal balances before and after the execution.
+ * Turns a Recovered log into an Executed log with equal balances before and after the execution.
  */
 const asExecuted = (log: object & { topics?: Hex[]; data?: Hex }) => ({
   ...log,
@@ -201,7 +201,8 @@ for (const [name, read] of Object.entries(readers)) {
           if (count++ === at) await world.reorg(2);
           return ask(method, params);
         });
-        // The chain changes during the read, so the status can be at any block of the new chain.
+        // The chain is reorganized during the read, so the status may be from any block of the new
+        // chain.
         const { block, ...rest } = status;
         const { block: _, ...expected } = await read(changed, world.rpcUrl);
         assert.deepEqual(rest, expected, `before call ${at}`);

@@ -1,7 +1,7 @@
-// Runs random histories on a real chain, including reorganizations. After every step, the status of
-// the library, the status of the service, a second implementation of the rule, and the contract's
-// actual behavior must agree. TESTS=long runs ten histories instead of four. HISTORIES sets their
-// number, and SEED selects different histories. The message of a failure contains the seed.
+// Runs random actions on a real chain, including reorganizations. After each step, the status must
+// be the same in the library, in the service, in a second implementation of the rule, and in the
+// contract's actual behavior. TESTS=long runs ten histories instead of four. HISTORIES sets their
+// number, and SEED selects other histories. A failure message contains the seed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -20,10 +20,7 @@ const histories = Number(process.env.HISTORIES ?? (isLong ? 10 : 4));
 const firstSeed = Number(process.env.SEED ?? 1);
 const steps = 24;
 
-/**
- * The chain of the current history. Each history has its own anvil, because anvil loses state in
- * reorganizations of long chains.
- */
+/** Each history has its own anvil, because anvil loses state when a long chain is reorganized. */
 let world: World;
 beforeEach(async () => {
   world = await startWorld();
@@ -32,10 +29,7 @@ afterEach(() => world.stop());
 
 type Dice = { below(n: number): number; pick<T>(items: readonly T[]): T };
 
-/**
- * All possible actions on an address and its chain. If the contract refuses an action, nothing
- * happens.
- */
+/** All actions on an address and its chain. If the contract refuses an action, nothing happens. */
 const happenings: Record<string, (record: AddressRecord, dice: Dice) => Promise<unknown>> = {
   pay: ({ address }, dice) => world.pay(address, BigInt(dice.pick([1, 40, 99, 100, 101, 250]))),
   payAgain: ({ address }, dice) => world.pay(address, BigInt(1 + dice.below(150))),
@@ -59,7 +53,7 @@ const happenings: Record<string, (record: AddressRecord, dice: Dice) => Promise<
     }),
 };
 
-/** Returns the sum of the token's transfers to an address, from the token's own events. */
+/** Returns the total of the token's transfers to an address, from the token's events. */
 async function received(record: AddressRecord, toBlock: bigint): Promise<bigint> {
   const logs = await world.client.getLogs({
     address: world.token,
@@ -105,8 +99,8 @@ describe("random histories", () => {
       const { below } = randomFrom(seed);
       const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
       const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
-      // All steps together undo fewer blocks than this number, so they never undo the deployment of
-      // the contracts.
+      // All steps together replace fewer blocks than this, so no reorganization removes the
+      // contracts.
       await world.mine(4 * steps);
       let clock = 0;
       const rpc = openChainRpc([world.rpcUrl], () => (clock += 1_000));

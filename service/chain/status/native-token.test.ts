@@ -6,11 +6,11 @@ import { startWorld, type World } from "../../testing/chain/world.ts";
 import { openChainRpc } from "../rpc/chain-rpc.ts";
 import { openStatusReader } from "./reader.ts";
 
-/** The code of a token like Celo's, which returns the native balance of the requested account. */
+/** Bytecode of a token like Celo's: its balances are the native balances. */
 const coin: Hex = "0x600435315f5260205ff3";
 /**
- * The code of a token like Arc's, with 6 instead of 18 decimals. It returns the native balance
- * divided by 10^12.
+ * Bytecode of a token like Arc's, with 6 decimals instead of 18: its balances are the native
+ * balances divided by 10^12.
  */
 const coarseCoin: Hex = "0x64e8d4a5100060043531045f5260205ff3";
 
@@ -20,9 +20,7 @@ before(async () => {
 });
 after(() => world.stop());
 
-/**
- * Makes an expired record that requests `token`, and gives its address `wei` of the native coin.
- */
+/** Makes an expired record that requests `token`, and sends `wei` of native coin to its address. */
 async function expiredWith(token: Hex, wei: bigint) {
   const { factory, intent } = await world.newRecord();
   const expirationTimestamp = Number((await world.client.getBlock()).timestamp) - 1;

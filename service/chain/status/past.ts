@@ -1,7 +1,6 @@
-// Reads the events of an address. A chain's history can be long, and a node may return logs of only
-// a few blocks per request. So events that are deep enough are cached, with the hash of the block
-// up to which they are complete. If a deeper reorganization replaces that block, the history is
-// read again.
+// Reads the events of an address. The chain's history can be long, and some nodes return logs of
+// only a few blocks per request. So old events are cached, with the hash of the last block that was
+// read. If a reorganization replaces that block, the history is read again.
 
 import type { Hex } from "executable-address";
 import {
@@ -25,26 +24,25 @@ export type ChainAccess = { chainId: number; factory: Hex; rpc: ChainRpc };
 /** Both blocks are inclusive. */
 type Range = { from: number; to: number };
 
-/** The node refused to answer for a range. `refused` is the node's message. */
+/** The node refused to return the logs. `refused` is its error message. */
 type Refused = { refused: string };
 
-/** All events of one vault (address) up to the block `upTo`, inclusive. */
+/** All events of an address (`vault`) up to and including the block `upTo`. */
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
 /**
- * The cache of one chain, in which a read stores data for later reads. The cache is bounded, and
- * its entries can be evicted at any time. A read of a cached, executed address needs one call for
- * its events. A read of an address that is not cached needs up to {@link spansMax} calls if the
+ * The cache of one chain. It is bounded, and any entry can be evicted. To read a cached, executed
+ * address takes one call. To read another address can take up to {@link spansMax} calls, if the
  * node limits the range.
  */
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
   /**
-   * Maps a token's lowercase address to whether the token is the native coin. Contains only tokens
-   * that were checked.
+   * By the token's lowercase address, whether the token is the native coin. Only tokens that were
+   * tested have an entry.
    */
   nativeTokens: Map<Hex, boolean>;
-  /** The number of blocks per request, if the node refuses the whole range. */
+  /** The number of blocks per request. It is used only if the node refuses the whole range. */
   spanBlocks: number;
 };
 
@@ -54,28 +52,27 @@ export const newPastCache = (): PastCache => ({
   spanBlocks: spanBlocksMax,
 });
 
-/** The maximum number of blocks per request. Most nodes with a limit accept this number. */
+/** Most nodes that limit the range accept this number of blocks. */
 const spanBlocksMax = 10_000;
 const knownMax = 20_000;
 /**
- * Events are cached after this number of blocks has followed, so that ordinary reorganizations do
- * not invalidate them.
+ * Events are cached only after this number of later blocks, so that ordinary reorganizations do not
+ * affect the cache.
  */
 const settledBlocks = 64;
 /**
- * The maximum number of calls per read if a node returns only short ranges. The next read continues
- * where the previous read ended.
+ * If a node returns only short ranges, one read makes at most this number of calls. The next read
+ * continues from there.
  */
 const spansMax = 64;
 
 /**
- * Returns all events of `vault`, oldest first. The vault must have code at the view's block.
+ * Returns all events of the address `vault`, oldest first. It must have code at the view's block.
  *
  * Makes one call for all blocks that are not known yet. If the node refuses the call, finds the
- * first block at which the vault has code, and reads the logs from that block on, in spans of
- * limited size.
+ * first block at which the address has code, and reads the logs from there in shorter ranges.
  *
- * @throws {ChainUnavailable} if more spans remain than one read can request
+ * @throws {ChainUnavailable} if there are more ranges than one read can request
  */
 export async function readPast(
   view: ChainView,
@@ -112,7 +109,7 @@ async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, 
     }
     logs = [...logs, ...found];
     next = end + 1;
-    // The node's refusal may have been temporary, so the range slowly grows again.
+    // The refusal may have been temporary, so the range slowly grows again.
     cache.spanBlocks = Math.min(spanBlocksMax, Math.ceil(cache.spanBlocks * 1.1));
   }
   const settled = Math.min(next - 1, to - settledBlocks);
@@ -144,13 +141,13 @@ async function remember(
 }
 
 /**
- * The chain as one read sees it, at one block. Each block is read once, and vaults that need logs
- * of the same blocks share a request.
+ * A chain at one block. Each block is read only once, and addresses that need logs of the same
+ * blocks share a request.
  */
 export type ChainView = {
   block: BlockReference;
   /**
-   * Returns the block with this number in the current chain, or undefined if the number is above
+   * Returns the block with this number of the current chain, or undefined if the number is above
    * the head.
    */
   blockAt(number: number): Promise<BlockReference | undefined>;
@@ -162,7 +159,7 @@ export type ChainView = {
   logs(vault: Hex, range: Range): Promise<VaultEvent[] | Refused>;
 };
 
-/** The maximum number of vaults per filter. Nodes accept more, but their gateways may not. */
+/** The maximum number of addresses per log filter. Nodes accept more, but gateways may not. */
 const vaultsPerFilter = 200;
 const groupMax = 15_000;
 
@@ -190,10 +187,7 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
 
 type Wanted = { vault: Hex; range: Range };
 
-/**
- * Returns a function that reads logs. Requests for the same blocks in the same turn of the event
- * loop share a filter.
- */
+/** Returns a function that reads logs. Simultaneous requests for the same blocks share a filter. */
 function logsTogether(chain: ChainAccess): ChainView["logs"] {
   const readAll = async (wanted: Wanted[]) => {
     const answers = [...groupsOf(wanted, vaultsPerFilter)].map(async (part) => {
@@ -214,7 +208,7 @@ const ofVault = (logs: VaultEvent[], { vault }: Wanted) =>
 const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));
 
 /**
- * Reads the factory's events of some vaults in a range of blocks.
+ * Reads the factory's events for some addresses in a range of blocks.
  *
  * @param vaults at most a few hundred, because they share a filter
  * @returns oldest first, or the node's refusal

@@ -1,7 +1,6 @@
 // Reads the balances of many addresses at one block with one eth_call. The eth_call runs
-// contracts/reading/Probe.sol as creation code, but creates no contract. On some chains the native
-// coin is also a token. A balance in this coin is then reported twice, and only the token balance
-// counts.
+// contracts/reading/Probe.sol as init code and creates no contract. On some chains, the native coin
+// is also a token. Then only the token balance counts, because both balances are the same money.
 
 import type { Hex } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
@@ -11,39 +10,38 @@ import { groupsOf } from "../../flow/groups.ts";
 import type { AtBlock } from "../rpc/chain-rpc.ts";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";
 
-/** A request for the balances of `vault` in `token` and in the native coin. */
+/** An address (`vault`). Its balances in `token` and in native coin are read. */
 export type Holder = { vault: Hex; token: Hex };
 
 /**
- * The size of the fields before the list of holdings: the chain ID, the time, and the offset and
- * length of the list.
+ * The size of the fields before the list: the chain ID, the time, and the list's offset and length.
  */
 const headBytes = 128;
 const holdingBytes = 128;
 
 /**
- * The maximum number of holders per call. The result of creation code has the same limit as
- * deployed code: 24,576 bytes, at 200 gas per byte. That is enough for 191 holders. With proxied
- * tokens, a call takes 7 million gas. Nodes allow at least 25 million gas per call.
+ * The maximum number of addresses per call. The result of init code is limited like deployed code
+ * to 24,576 bytes, at 200 gas per byte, which is enough for 191 addresses. With proxied tokens, a
+ * call takes 7 million gas. Nodes allow at least 25 million.
  */
 export const holdersMax = 150;
 
 /**
- * Returns a smaller number of holders per read after all endpoints failed to answer a read.
+ * Returns a smaller number of addresses per read, after no endpoint could answer a read.
  *
- * @param failed the number of holders in the failed read
+ * @param failed the number of addresses in the failed read
  */
 export const fewerHolders = (size: number, failed: number): number =>
   Math.max(1, Math.floor(Math.min(size, failed) / 4));
 
-/** Returns a larger number of holders per read, at most `sizeMax`, after a successful read. */
+/** Returns a larger number of addresses per read, up to `sizeMax`, after a successful read. */
 export const moreHolders = (size: number, sizeMax: number): number => Math.min(sizeMax, size * 2);
 
 /**
- * Returns, for each called endpoint, the balances of `holders` in order.
+ * Returns the balances of `holders` in order, for each endpoint that was called.
  *
- * @param groupMax the number of holders per call, at most {@link holdersMax}
- * @throws {ChainUnavailable} if a node serves a different chain or answers for a different block
+ * @param groupMax the number of addresses per call, at most {@link holdersMax}
+ * @throws {ChainUnavailable} if a node answers for another chain or block
  */
 export async function readHoldings(
   { chainId, timestamp, ask }: AtBlock,
@@ -68,8 +66,8 @@ export async function readHoldings(
 }
 
 /**
- * Returns init code that reads the balances of at most {@link holdersMax} holders, for a call
- * without `to`.
+ * Returns init code that reads the balances of at most {@link holdersMax} addresses. It is for a
+ * call without `to`.
  */
 export function probeData(holders: readonly Holder[]): Hex {
   const args = [holders.map(({ vault, token }) => ({ owner: vault, token }))] as const;
@@ -77,7 +75,7 @@ export function probeData(holders: readonly Holder[]): Hex {
 }
 
 /**
- * @throws {ChainUnavailable} if the answer has another number of holders, or is from another chain
+ * @throws {ChainUnavailable} if the answer has another number of balances, or is from another chain
  *   or block
  */
 function holdingsIn(
@@ -107,10 +105,9 @@ function holdingsIn(
 }
 
 /**
- * Returns `holdings`, but sets the native balance to zero if the token is the native coin. Checks
- * each token once, as soon as an address has both the token and the coin. Stores the result in
- * `known` by the token's lowercase address. If the node does not support state overrides, the check
- * is not possible and both balances count.
+ * Returns `holdings`, with a native balance of zero if the token is the native coin. Tests this
+ * once per token, as soon as an address has both the token and the coin, and stores the result in
+ * `known`. Without state overrides, the test is not possible, and both balances count.
  */
 export async function countOnce(
   { ask }: AtBlock,
@@ -139,8 +136,7 @@ export async function countOnce(
 }
 
 /**
- * Returns the native balance of one address. `holdings` are the result of {@link countOnce} for
- * this address.
+ * Returns the native balance of one address. `holdings` is the result of {@link countOnce} for it.
  */
 export const coinOf = (holdings: readonly Holding[]): bigint =>
   holdings.reduce((least, { native }) => (native < least ? native : least), holdings[0]!.native);

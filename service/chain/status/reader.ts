@@ -1,8 +1,7 @@
-// Reads the statuses of one chain's addresses. A process has one reader for each chain. The status
-// route, the streams, the pages, and the observer share the reader's results and its cache of past
-// events.
+// Reads the statuses of one chain's addresses. A process has one reader per chain. The status
+// route, the event streams, the pages, and the observer share it and its cache of past events.
 //
-// This file only reads facts. The library derives the status from them (address/status/rule.ts).
+// This file only reads data. The library derives the status from it (address/status/rule.ts).
 
 import { type Hex, zeroAddress } from "executable-address";
 import {
@@ -36,15 +35,13 @@ type StatusChain = ChainAccess & { tokens: readonly { address: Hex }[] };
 
 export type StatusReader = {
   /**
-   * Reads the status at the chain's newest block, or at a block that was the newest at most
-   * `headMsMax` ago.
+   * Reads the status at the chain's newest block, which can be cached for up to `headMsMax`.
    *
    * @throws {ChainUnavailable} if the chain cannot be read: an older status is never returned
    */
   read(subject: StatusSubject): Promise<AddressStatus>;
   /**
-   * Reads the status at `block`. If `block` is a number, uses the block with this number in the
-   * current chain.
+   * Reads the status at `block`, or at the current block with this number.
    *
    * @throws {AddressUnreadable} if this address cannot be read at the block, but others can
    * @throws {ChainUnavailable}
@@ -52,9 +49,9 @@ export type StatusReader = {
   readAt(subject: StatusSubject, block: BlockReference | number): Promise<AddressStatus>;
   /**
    * Reads the balances of an address in tokens that its intent does not request, at the block of
-   * `status`. If the address is open, reads the coin and other listed tokens. In any state, also
-   * reads the `more` tokens. These balances are not part of a status, because a status depends only
-   * on the record and the block.
+   * `status`. Reads the `more` tokens and, if the address is open, the coin and the other listed
+   * tokens. These balances are not part of a status, because a status depends only on the record
+   * and the block.
    *
    * @returns only balances above zero, or null if the chain does not respond
    */
@@ -62,25 +59,22 @@ export type StatusReader = {
 };
 
 /**
- * One address cannot be read at a block because a node contradicts itself. Other addresses can be
- * read at this block.
+ * An address cannot be read at a block, because a node's answers are inconsistent. Other addresses
+ * can be read.
  */
 export class AddressUnreadable extends ChainUnavailable {}
 
-/**
- * The maximum number of cached statuses, and of cached strays (balances in other tokens), each of
- * an address at a block. After an eviction, they are read again when they are needed.
- */
+/** The maximum number of cached statuses, and of cached strays (balances in other tokens). */
 const answersMax = 20_000;
 /**
- * The maximum number of blocks that are cached by number. They are cached only until the newest
- * block changes.
+ * The maximum number of blocks cached by number. The cache is cleared when the newest block
+ * changes.
  */
 const earlierMax = 100;
-/** The maximum number of addresses per read. A read of this size takes 100 calls. */
+/** The maximum number of addresses per read. Such a read takes 100 calls. */
 const groupMax = 15_000;
 /**
- * The maximum number of addresses per read of strays. All listed tokens are read for each address.
+ * The maximum number of addresses per read of strays. For each address, all listed tokens are read.
  */
 const straysGroupMax = 1_000;
 
@@ -124,8 +118,8 @@ async function readBlock({ chainId, rpc }: StatusChain, number: number) {
 
 /**
  * Reads the statuses of `subjects` at `block`, in order. Makes 3 calls for up to 150 addresses, and
- * further calls for the past events of addresses with code. If a status cannot be read, the result
- * contains an error instead.
+ * more for past events if an address has code. Returns an error in place of a status that cannot be
+ * read.
  *
  * @throws {ChainUnavailable} if the chain cannot be read, or no longer contains `block` after the
  *   read
@@ -148,8 +142,8 @@ async function readStatuses(
       ),
     ),
   );
-  // Logs are requested by block number, so they are valid only if the chain still contains this
-  // block.
+  // Logs were requested by block number, so they are valid only if this block is still in the
+  // chain.
   const there = await findBlockAt(chain.rpc, block.number);
   if (there?.hash !== block.hash) {
     throw new ChainUnavailable(
@@ -170,7 +164,7 @@ async function readStatus(
     return statusOf(subject, view.block, holding, addEvents(subject, noPast, events));
   } catch (error) {
     // The address has code that does not match its events, so some events were missing. The next
-    // read must not use the cached events.
+    // read must not use the cache.
     past.known.delete(subject.address);
     throw error;
   }

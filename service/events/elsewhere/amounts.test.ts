@@ -5,7 +5,7 @@ import { elsewhereOf, type MovedElsewhere } from "./amounts.ts";
 
 const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const hash = (n: number): Hex => `0x${`${n}`.repeat(64)}`;
-/** Returns a transfer in block `n`. Its transaction hash consists of the digit `n`. */
+/** Returns a transfer in block `n`. Every digit of its transaction hash is `n`. */
 const moved = (n: number, amount: string, chainId = 10): MovedElsewhere => ({
   ...{ chainId, token, amount, blockNumber: n, transactionHash: hash(n) },
 });
@@ -13,7 +13,7 @@ const balance = (blockNumber: number, amount: string, of: Hex = token) => ({
   ...{ chainId: 10, token: of, amount, blockNumber },
 });
 /**
- * Returns each amount as a string: the chain, the amount, the state, and the first digit of the
+ * Returns each amount as text: the chain, the amount, the state, and the first digit of the
  * transaction hash.
  */
 const shown = (

@@ -1,8 +1,8 @@
-// Finds money at an address on chains other than the intent's chain. The loop of each chain finds
-// transfers. The executor reads balances and returns the money. A status request reads these
-// transfers and balances from the database and does not call a node.
+// Finds money that was sent to an address on another chain than its intent's chain. The loop of
+// each chain finds transfers. The executor reads balances and sends the money back. A status
+// request reads the results from the database and calls no node.
 //
-// Anyone can send dust to an address, so no part of a status depends only on the number of
+// Anyone can send dust to an address. So no part of a status depends only on the number of
 // transfers or on the newest transfer.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
@@ -12,20 +12,19 @@ import { groupsOf, statementRows } from "../../flow/groups.ts";
 import { togetherBy } from "../../flow/together.ts";
 import type { Tables } from "../../store/tables.ts";
 
-/** An address and a chain ID. */
 export type AddressOf = { address: Hex; chainId: number };
 
 /**
- * An amount at an address on a chain other than the intent's chain. `token` is in EIP-55 case, and
+ * An amount at an address on a chain other than its intent's. `token` is in EIP-55 case, and
  * `amount` is in base units.
  */
 type AmountElsewhere = { chainId: number; token: Hex; amount: string; blockNumber: number };
 
-/** A transfer to an address on a chain other than the intent's chain, or a recovery from there. */
+/** A transfer to an address, or a recovery from it, on a chain other than its intent's. */
 export type MovedElsewhere = AmountElsewhere & { transactionHash: Hex };
 
 /**
- * The transfers to an address on other chains, and its balances there as the executor last read
+ * The transfers to an address on other chains, and the balances there when the executor last read
  * them.
  */
 export type FoundElsewhere = {
@@ -33,15 +32,13 @@ export type FoundElsewhere = {
   balances: readonly AmountElsewhere[];
 };
 
-/**
- * The balances of an address on one chain, as the executor read them, by lowercase token address.
- */
+/** The balances of an address on one chain, by lowercase token address. */
 export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
 
 /**
- * Saves balances that were read at block `blockNumber` of a chain other than the chain of the
- * addresses' intents. Does not replace a newer balance. Saves a balance of zero only if the address
- * has a stored payment or balance of that token.
+ * Saves balances of addresses whose intents are for other chains than `chainId`. The balances were
+ * read at block `blockNumber`. A newer stored balance is not replaced. A balance of zero is saved
+ * only if a payment to the address or a balance of that token is stored.
  */
 export async function keepBalances(
   transaction: Transaction<Tables>,
@@ -92,7 +89,7 @@ export async function keepBalances(
 }
 
 /**
- * After a reorganization, deletes the balances that were read above block `number`.
+ * After a reorganization, deletes the balances that were read after block `number`.
  * @returns the addresses whose balances were deleted
  */
 export async function forgetBalancesAbove(
@@ -111,8 +108,8 @@ export async function forgetBalancesAbove(
 
 /**
  * Returns a function that finds an address's transfers and balances on all chains except its
- * intent's chain. The transfers on each chain are sorted from oldest to newest. Calls in the same
- * turn of the event loop share two queries.
+ * intent's chain. For each chain, the oldest transfer comes first. Simultaneous calls share two
+ * queries.
  */
 export function elsewhereFinder(
   db: Kysely<Tables>,
@@ -172,11 +169,11 @@ export function elsewhereFinder(
 }
 
 /**
- * Returns the amounts that are still at the address, the amounts that this service's executor
- * returned, and the amounts that somebody else returned. An amount counts as returned by somebody
- * else if it arrived, is no longer at the address, and was not returned by the executor.
+ * Returns three kinds of amounts: still at the address, sent back by this service's executor, and
+ * sent back by somebody else. Money that arrived counts as sent back by somebody else if it is gone
+ * and the executor did not send it back.
  *
- * @param returned the recoveries in the order of their blocks
+ * @param returned the executor's recoveries, in the order of their blocks
  */
 export function elsewhereOf(
   { paid, balances }: FoundElsewhere,
@@ -220,9 +217,9 @@ export function elsewhereOf(
 }
 
 /**
- * Returns the amount that is now at the address: the balance that the executor last read, plus the
- * transfers and minus the recoveries since then. If no balance was read, uses all transfers and
- * recoveries.
+ * Returns the amount that is now at the address. It starts with the last balance that the executor
+ * read, adds later transfers, and subtracts later recoveries. If no balance was read, it counts all
+ * transfers and recoveries.
  */
 function remainingOf(
   read: AmountElsewhere | undefined,
@@ -236,8 +233,8 @@ function remainingOf(
 }
 
 /**
- * Returns the transaction of the largest transfer, so that dust does not change the result. If
- * several transfers are equally large, returns the newest.
+ * Returns the transaction of the largest transfer, so that dust does not change the result. Among
+ * equally large transfers, returns the newest.
  */
 function greatestOf(transfers: readonly MovedElsewhere[]): Hex | null {
   const greatest = transfers.reduce<MovedElsewhere | undefined>(

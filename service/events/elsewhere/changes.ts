@@ -1,9 +1,9 @@
-// Decides which payments and returns on other chains are reported. All functions are pure. A return
-// is an amount that the executor sent back from an address.
+// Decides which payments and returns on other chains are reported. A return is an amount that the
+// executor sent back. No function in this file has side effects.
 //
-// Anyone can send dust to an address on every chain. So each address has one limit for payments and
-// one for returns, each for all other chains together. A payment or return beyond its limit is
-// still reported if its amount is among the greatest of the same token and chain
+// Anyone can send dust to an address on every chain. So there is a limit on the reported payments
+// and another on the reported returns of each address, for all other chains together. A payment or
+// return beyond the limit is still reported if it is among the largest of its token and chain
 // (`isAmongGreatest`).
 
 import type { Hex } from "executable-address";
@@ -13,15 +13,16 @@ import { keyOf } from "../paid.ts";
 import { countBits, isAmongGreatest, type PaymentElsewhere } from "../payments.ts";
 import type { MovedElsewhere } from "./amounts.ts";
 
-/** The short keys of the reported payments and returns on another chain. */
+/** The keys of the reported payments and returns on one chain. */
 type Reported = { paid: string[]; returned: string[] };
 
-/** The reported payments and returns, by chain ID. */
+/** By chain ID. */
 export type ReportedElsewhere = Record<string, Reported>;
 
 /**
- * The payments that a quorum of endpoints returned, and the returns by the executor, on chains
- * other than the intent's chain. Payments and returns on the same chain are sorted by block.
+ * The payments and returns of an address on chains other than its intent's. A quorum of endpoints
+ * returned each payment, and the executor made each return. For each chain, they are sorted by
+ * block.
  */
 export type MovesElsewhere = {
   payments: readonly PaymentElsewhere[];
@@ -29,8 +30,7 @@ export type MovesElsewhere = {
 };
 
 /**
- * An event about a chain other than the intent's chain. `amounts` are the amounts that one
- * transaction returned.
+ * An event about a chain other than the intent's. `amounts` lists what one transaction sent back.
  */
 export type ChangeElsewhere = { chainId: number } & (
   | { type: "address.payment"; payment: PaymentNews }
@@ -39,15 +39,15 @@ export type ChangeElsewhere = { chainId: number } & (
 );
 
 /**
- * The maximum number of reported payments of an address on all other chains together. The same
- * limit applies to its reported returns. The largest amounts are reported beyond these limits.
+ * The maximum number of payments to an address that are reported, on all other chains together. The
+ * same limit applies to returns. The largest amounts are reported even beyond the limits.
  */
 export const elsewhereMax = 32;
 
 /**
- * Returns the new events about one of the other chains, and adds the payments and returns of these
- * events to `before`. If a reorganization undid a reported payment or return, the first event is
- * `address.reverted`, and the chain's remaining payments and returns are reported again.
+ * Returns the new events about another chain, and `before` with their payments and returns added.
+ * If a reorganization reverted a reported payment or return, the first event is `address.reverted`,
+ * and the remaining payments and returns on this chain are reported again.
  *
  * @param before the payments and returns that were already reported, on all other chains
  * @param upTo the newest block of chain `chainId` that has enough confirmations
@@ -70,7 +70,7 @@ export function compareElsewhere(
   const paidNow = admit(countOf(before, "paid"), paid, payments, keyOf, isDeep);
   const admitted = admit(countOf(before, "returned"), returned, returns, returnKeyOf, isDeep);
   const hashes = [...new Set(admitted.map(({ transactionHash }) => transactionHash))];
-  // One event reports all amounts that a transaction returned.
+  // All amounts that a transaction sent back are in the same event.
   const returnedNow = returns.filter(({ transactionHash }) => hashes.includes(transactionHash));
   return {
     changes: [
@@ -99,19 +99,17 @@ export function compareElsewhere(
 }
 
 /**
- * Returns the key of a returned amount: 48 bits of the transaction hash and 48 bits of the token's
- * address.
+ * Returns the key of a return: 48 bits of the transaction hash, and 48 bits of the token's address.
  */
 const returnKeyOf = ({ transactionHash, token }: MovedElsewhere) =>
   `${transactionHash.slice(2, 14)}.${token.slice(2, 14).toLowerCase()}`;
 
-/** Returns the number of reported payments or returns on all other chains together. */
 const countOf = (known: ReportedElsewhere, of: keyof Reported): number =>
   Object.values(known).reduce((sum, each) => sum + each[of].length, 0);
 
 /**
- * Returns the items to report now: items that have enough confirmations, are within the limits, and
- * are not reported yet.
+ * Returns the items to report now. They have enough confirmations, are within the limits, and are
+ * not reported yet.
  */
 function admit<Item extends { token: Hex; amount: string }>(
   count: number,

@@ -1,6 +1,6 @@
-// Tests events about chains other than the intent's chain, on both databases. The intent's chain is
-// a real test chain, from which the observer reads the status. The other chains exist only as rows
-// in the ledger, because the observer never calls their nodes.
+// Tests events about chains other than the intent's, on both databases. The intent's chain is a
+// real test chain, from which the observer reads the status. The other chains exist only in the
+// database, because the observer never calls their nodes.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -67,9 +67,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       rmSync(directory, { recursive: true });
     });
 
-    /**
-     * Saves payments on another chain, and block `upTo` as the newest block that was read there.
-     */
+    /** Saves payments on another chain that was read up to block `upTo`. */
     const save = (
       upTo: number,
       payments: Payment[],
@@ -79,7 +77,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const swept = { anchor, payments, isGap: false, agreed };
       return ledger.savePayments(fences.get(chainId)!, swept, 1);
     };
-    /** Simulates a reorganization of chain 10 that replaces its blocks above `number`. */
+    /** Simulates a reorganization of chain 10 from block `number` + 1 on. */
     const undoAbove = (number: number) => {
       forks += 1_000_000;
       return ledger.forgetAbove(fences.get(10)!, number);
@@ -116,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { rows } = await listEvents(store.db, { accountId, after: 0, limit: 200 });
       return rows.map(({ body }) => JSON.parse(body));
     };
-    /** Returns each event as a string: its type, its chain, and its amounts. */
+    /** Returns each event as text: its type, chain, and amounts. */
     const told = async (accountId: string) =>
       (await events(accountId)).map(({ type, data: { chainId, payment, returned } }) =>
         [
@@ -156,7 +154,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     test("a payment is reported only after a quorum of endpoints shows it", async () => {
       const { accountId, address } = await open(await world.newRecord());
       const payment = to(address, 100);
-      // One endpoint returns more false transfers than the store keeps per address.
+      // One endpoint invents more transfers than the database stores per address.
       const invented = Array.from({ length: 100 }, (_, at) => to(address, 100, `${at + 1}`));
       await save(100, [...invented, payment], { agreed: [] });
       await save(110, []);
@@ -307,8 +305,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await save(901, [...dust(901), to(address, 901, "25000000")]);
       await pass();
       const found = (await events(accountId)).flatMap(({ data: { payment } }) => payment ?? []);
-      // The limit applies to both chains together. But the first two payments of a token on the
-      // second chain are reported even beyond the limit.
+      // Both chains share the limit. But on the second chain, the first two payments of a token are
+      // reported even beyond it.
       assert.equal(found.filter(({ amount }) => amount === "1").length, elsewhereMax + 2);
       assert.equal(
         found.findIndex(({ isLast }) => isLast),

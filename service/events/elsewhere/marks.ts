@@ -1,9 +1,8 @@
-// Marks addresses for which a payment or a return on a chain other than the intent's chain may have
-// to be reported. An executor marks an address in the transaction that saves the payment or the
-// return. The address becomes due when the payment or the return has the number of confirmations
-// that the account requires on that chain. Then the observer of the intent's chain reports it.
-// Because the same observer reports all events of an address, these events have one order. This
-// file calls no node.
+// Schedules events about money on chains other than the intent's. When an executor saves a payment
+// or a return on another chain, the same transaction saves a mark. The mark is due when the payment
+// or return has the number of confirmations that the account requires on that chain. Then the
+// observer of the intent's chain reports it. All events of an address come from the same observer,
+// so they have one order. This file calls no node.
 
 import type { Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -13,9 +12,9 @@ import type { Tables } from "../../store/tables.ts";
 import { insertForOwners, selectConfirmations } from "../mark.ts";
 
 /**
- * Marks the `addresses` whose intents are for chains other than `chainId`, for each account that
- * created them. An address becomes due when block `blockNumber` of `chainId` has the number of
- * confirmations that the account requires on `chainId`.
+ * Saves marks for addresses whose intents are for chains other than `chainId`, one for each account
+ * that created the address. A mark is due when block `blockNumber` of `chainId` has the number of
+ * confirmations that the account requires on this chain.
  */
 export async function markElsewhere(
   transaction: Transaction<Tables>,
@@ -58,7 +57,7 @@ async function insert(
 }
 
 /**
- * A due mark for the chain `chainId`. All blocks of this chain up to `upTo` have the number of
+ * A mark that is due. On the chain `chainId`, the blocks up to `upTo` have the number of
  * confirmations that the account requires. `address` has 20 bytes.
  */
 export type DueElsewhere = {
@@ -71,8 +70,8 @@ export type DueElsewhere = {
 };
 
 /**
- * Returns the chains for which addresses with intents for `chainId` have due marks, each with the
- * newest block that was read.
+ * Returns the other chains with due marks of addresses whose intents are for `chainId`, each with
+ * the newest block that was read.
  */
 async function findDueChains(db: Kysely<Tables>, chainId: number) {
   const id = sql`event_chains.chain_id`;
@@ -84,13 +83,13 @@ async function findDueChains(db: Kysely<Tables>, chainId: number) {
   return rows.map((row) => ({ otherId: Number(row.chain_id), number: Number(row.number) }));
 }
 
-/** Returns whether an address with an intent for `chainId` has a due mark for another chain. */
+/** Returns whether there is a due mark of an address whose intent is for `chainId`. */
 export const isElsewhereDue = async (db: Kysely<Tables>, chainId: number): Promise<boolean> =>
   (await findDueChains(db, chainId)).length > 0;
 
 /**
- * Returns up to about `limit` due marks. Divides the limit equally among the other chains, because
- * marks cannot be sorted by the block numbers of different chains.
+ * Returns up to about `limit` due marks. Each other chain gets an equal share of the limit, because
+ * block numbers of different chains cannot be compared.
  */
 export async function findDueElsewhere(
   db: Kysely<Tables>,
@@ -122,15 +121,15 @@ export async function findDueElsewhere(
 }
 
 /**
- * An executor stays awake for a mark that becomes due within this number of blocks. Marks that
- * become due later are found by the executor's regular passes.
+ * If a mark is due within this number of blocks, the executor keeps polling the chain. Otherwise,
+ * it may poll less often, and finds the mark later.
  */
 const awaitedBlocksMax = 1_024;
 
 /**
- * Returns whether an event about money on `chainId` waits for confirmations, at an address whose
- * intent is for another chain. Ignores marks that become due after more than
- * {@link awaitedBlocksMax} blocks.
+ * Returns whether an event about money on `chainId` waits for confirmations, for an address whose
+ * intent is for another chain. Ignores marks that are not due within {@link awaitedBlocksMax}
+ * blocks.
  */
 export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const upTo = newestAnchorOf(sql`${chainId}`);
@@ -140,9 +139,9 @@ export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): P
 }
 
 /**
- * Deletes marks after their events were saved. If a mark also covers a block without enough
- * confirmations, postpones the mark until that block has enough. Does not change a mark that was
- * updated in the meantime.
+ * Deletes marks whose events were saved. A mark for a block without enough confirmations is not
+ * deleted, but postponed until the block has enough. Marks that changed in the meantime are
+ * ignored.
  */
 export async function endMarks(
   transaction: Transaction<Tables>,
@@ -160,7 +159,7 @@ export async function endMarks(
 }
 
 /**
- * Postpones the marks of an address whose status could not be read, by a number of blocks of the
+ * Postpones the marks of an address whose status could not be read. `blocks` counts blocks of the
  * other chain.
  */
 export async function postponeMarks(

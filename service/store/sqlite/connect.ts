@@ -1,13 +1,13 @@
-// Opens connections to the SQLite file, for every thread and command. Also contains the functions
-// that wait for the file's write lock.
+// Opens connections to the SQLite file, for every thread and command. Also waits for the file's
+// write lock.
 
 import { closeSync, openSync } from "node:fs";
 import Database from "better-sqlite3";
 
 type ConnectOptions = {
-  /** The maximum time for which a statement waits for the write lock. */
+  /** How long a statement waits for the write lock. */
   busyMsMax?: number;
-  /** The memory, in MiB, for cached pages of the file. */
+  /** The size of the page cache, in MiB. */
   cacheMiB?: number;
 };
 
@@ -37,10 +37,10 @@ export function connect(
 }
 
 /**
- * Creates an empty `file` that only its owner can read, unless the file exists. The database
- * contains digests of credentials and the session secret. SQLite gives the `-wal` and `-shm` files
- * the same mode. Does not open an existing file, because closing it would release all locks that
- * this process has on it.
+ * Creates an empty `file` that only its owner can read, because the database contains digests of
+ * credentials and the session secret. SQLite gives the `-wal` and `-shm` files the same mode. Does
+ * not open an existing file, because closing it would release all locks that this process has on
+ * it.
  */
 export function makePrivateFile(file: string): void {
   try {
@@ -60,9 +60,9 @@ export function sleep(ms: number): void {
 }
 
 /**
- * Calls `act` and returns its result. While another connection has the write lock, tries again each
- * millisecond, for up to 5 s. SQLite's own wait sleeps longer each time, up to 100 ms, so it would
- * often still sleep when the lock is already free.
+ * Returns the result of `act`. While another connection has the write lock, tries again each
+ * millisecond, for up to 5 s. SQLite's own wait sleeps up to 100 ms, so it would often still sleep
+ * when the lock is already free.
  */
 export function retryWhileLocked<Result>(act: () => Result): Result {
   for (let waitedMs = 0; ; waitedMs += retryMs) {

@@ -1,6 +1,6 @@
 // Runs the same tests with our dialect, whose statements run in a separate thread, and with
-// Kysely's own SQLite dialect, whose statements run in the calling thread. Also tests that
-// statements in the separate thread do not delay other work.
+// Kysely's own SQLite dialect. Also tests that statements in the separate thread do not delay other
+// work.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -31,7 +31,7 @@ const dialects: Record<string, (file: string) => Dialect> = {
     new SqliteDialect({ database: connect(file, { busyMsMax: 100 }) }),
 };
 
-/** Waits for 20 ms, so that this thread can do other work. */
+/** Waits 20 ms, in which this thread can do other work. */
 const somethingElse = () => sleep(20);
 
 for (const [name, dialect] of Object.entries(dialects)) {

@@ -1,6 +1,6 @@
 // The Kysely dialect for SQLite. Its statements run in a separate thread (statement-worker.ts). In
-// the main thread, each commit would block all requests until the commit is on disk. On the disk
-// that checkpoint-worker.ts mentions, this takes 4 ms at the median and at most 0.6 s.
+// the main thread, each commit would block all requests until it is on disk. On the disk that
+// checkpoint-worker.ts mentions, this takes 4 ms at the median, and up to 0.6 s.
 
 import Database from "better-sqlite3";
 import {
@@ -16,10 +16,10 @@ import type { BoundStatement, Row, StatementOutcome } from "./statement-worker.t
 import { startThread, type Thread } from "./thread.ts";
 
 /**
- * Returns the dialect. It has a single connection, so other statements wait while a transaction is
- * open. A transaction takes the write lock when it begins. If it took the lock later, the writing
- * thread could commit between the transaction's first read and its first write, and the transaction
- * could no longer write (SQLITE_BUSY_SNAPSHOT).
+ * The dialect has a single connection, so other statements wait while a transaction is open. A
+ * transaction takes the write lock when it begins. Otherwise, the writing thread could commit
+ * between the transaction's first read and its first write, and the write would fail
+ * (SQLITE_BUSY_SNAPSHOT).
  *
  * @param onEnd called once, when the thread ends or fails
  */
@@ -81,8 +81,8 @@ function alone(value: unknown): unknown {
 }
 
 /**
- * Converts each Uint8Array of a row back to a Buffer. A Buffer that is sent to another thread
- * arrives as a Uint8Array.
+ * Converts each Uint8Array of a row to a Buffer. A Buffer that is sent to another thread arrives as
+ * a Uint8Array.
  */
 function withBuffers(row: Row): Row {
   for (const name in row) {

@@ -1,4 +1,4 @@
-// Reads records from SQLite, verifies them, and serializes them as JSON, in a separate thread.
+// Reads, verifies, and serializes records from SQLite, in a separate thread.
 
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -7,10 +7,10 @@ import { causeOf, keccak, storedRecordJson } from "../record.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 
-/** The JSON of a record, null if there is no record, or the reason why the record is corrupt. */
+/** The JSON of a record, null if there is none, or why the record is corrupt. */
 export type Found = string | null | { corrupt: string };
 
-/** `found` is in the order of the addresses. `failure` is SQLite's error code. */
+/** `found` has the order of the addresses. `failure` is SQLite's error code. */
 export type ReadAnswer = { found: Found[] } | { failure: string; message: string };
 
 const { file } = workerData as { file: string };
@@ -19,7 +19,9 @@ const port = parentPort as NonNullable<typeof parentPort>;
 const parts = { factory: factoryAddress, keccak };
 const selectTerms = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
 
-/** Reads a whole group in one transaction, so that SQLite locks the file only once. */
+/**
+ * All addresses of a group are read in one transaction, so that SQLite locks the file only once.
+ */
 const findAll = database.transaction((addresses: Uint8Array[]) => addresses.map(find));
 
 function find(address: Uint8Array): Found {
@@ -42,7 +44,7 @@ function answer(addresses: Uint8Array[]): ReadAnswer {
   }
 }
 
-/** A message contains the addresses of a group, with 20 bytes each. */
+/** The message contains the addresses of a group, 20 bytes each. */
 port.on("message", (message: ArrayBuffer | "stop") => {
   if (message !== "stop") {
     const count = message.byteLength / 20;

@@ -1,6 +1,5 @@
 // Allows only one server per directory. Each server counts rate limits in its own memory, and two
-// servers would compete for the write lock with every new record. Operators' commands do not take
-// this lock.
+// servers would compete for the write lock. Operators' commands do not take this lock.
 
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -12,11 +11,11 @@ export class InUseError extends Error {
 }
 
 /**
- * Locks `directory` for this process, until the process ends or calls the returned function. The
- * lock is SQLite's exclusive lock on a separate file, which is always empty.
+ * Locks `directory` for this process. The lock ends with the process, or when the returned function
+ * is called. It is SQLite's exclusive lock on a separate, empty file.
  *
  * @param name the name of the lock file; locks with different names are independent
- * @throws {InUseError} without waiting, if another process has the lock
+ * @throws {InUseError} immediately, if another process has the lock
  */
 export function lockDirectory(directory: string, name = "server.lock"): () => void {
   const file = join(directory, name);

@@ -13,7 +13,7 @@ export type StatementOutcome =
   | { changes: number; lastInsertRowid: number | bigint }
   /** An error from SQLite, with SQLite's error code. */
   | { code: string; message: string }
-  /** Any other error, for example because SQLite does not support the type of a parameter. */
+  /** Any other error, for example about an unsupported type of parameter. */
   | { error: unknown };
 
 const { file } = workerData as { file: string };
@@ -21,9 +21,9 @@ const database = connect(file, { busyMsMax: 0 });
 const port = parentPort as NonNullable<typeof parentPort>;
 
 /**
- * The time after a commit for which this thread does not take the write lock again. In this time,
- * the writing thread can take the lock, because it tries each millisecond. SQLite does not give the
- * lock to the connection that has waited longest.
+ * After a commit, this thread does not take the write lock again for this time. The writing thread
+ * can then take it, because it tries each millisecond. SQLite does not give the lock to the
+ * connection that has waited longest.
  */
 const pauseMs = 2;
 let freedAt = 0;

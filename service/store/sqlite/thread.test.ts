@@ -3,9 +3,7 @@ import { test } from "node:test";
 import { UnavailableError } from "../store.ts";
 import { startThread } from "./thread.ts";
 
-/**
- * The source code of a thread that answers each number with its double, and throws an error for 0.
- */
+/** The source code of a thread that doubles each number, and throws an error for 0. */
 const source = `
   import { parentPort } from "node:worker_threads";
   parentPort.on("message", (message) => {

@@ -1,16 +1,16 @@
-// Starts a thread with its own connection to the SQLite file. The thread answers messages in the
-// order in which they were sent. It can answer several messages together.
+// Starts a thread with its own connection to the SQLite file. Answers have the order of the
+// messages. The thread can answer several messages together.
 
 import { type Transferable, Worker } from "node:worker_threads";
 import { UnavailableError } from "../store.ts";
 
 export type Thread<Message, Answer> = {
-  /** Starts the thread now. If this is not called, the thread starts at the first message. */
+  /** Starts the thread now. Otherwise, it starts with the first message. */
   start(): void;
   /**
    * Sends a message and returns its answer.
    *
-   * @param moved parts of the message to transfer instead of copying them
+   * @param moved parts of the message that are transferred and not copied
    * @throws {UnavailableError} after the thread has ended
    */
   ask(message: Message, moved?: Transferable[]): Promise<Answer>;
@@ -23,7 +23,7 @@ type Waiting<Answer> = { resolve(answer: Answer): void; reject(reason: unknown):
 /**
  * @param module the thread's module, which handles messages and `"stop"`, and posts arrays of
  *   answers
- * @param name the name of the thread in error messages, such as "writing"
+ * @param name the thread's name in error messages, such as "writing"
  * @param onEnd called once, when the thread ends or fails
  */
 export function startThread<Message, Answer>(

@@ -1,8 +1,8 @@
-// Commits new records, with their owners and references, to SQLite in a separate thread. While a
-// commit runs, the main thread processes the next requests, so the service handles a quarter more
-// create requests per second (bench/http.ts). This thread may also block until it gets the write
-// lock. The main thread must not block, because the transaction that has the lock may need the main
-// thread to continue (dialect.ts).
+// Commits new records, with their owners and references, to SQLite in a separate thread. Meanwhile,
+// the main thread processes the next requests, so the service handles a quarter more create
+// requests per second (bench/http.ts). This thread can also block until it gets the write lock. The
+// main thread must not block, because the transaction that has the lock may need it to continue
+// (dialect.ts).
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -11,7 +11,7 @@ import type { NewRecord, SaveOutcome } from "../store.ts";
 import { connect, retryWhileLocked } from "./connect.ts";
 
 /**
- * `exceptions` lists the rows of a group that were not saved, by their index, with the reason.
+ * `exceptions` contains the reason for each row that was not saved, by its index in the group.
  * `failure` is SQLite's error code.
  */
 export type WriteAnswer =
@@ -19,7 +19,7 @@ export type WriteAnswer =
   | { failure: string; message: string };
 type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
-/** When a transaction has at least this number of rows, no other group is added to it. */
+/** Groups are added to a transaction until it has this number of rows. */
 const rowsMax = 1024;
 
 const { file } = workerData as { file: string };
@@ -59,7 +59,7 @@ const insertReference = database.prepare(
        is_again = excluded.is_again`,
 );
 
-/** Saves one record. save-functions.ts does the same on PostgreSQL. */
+/** save-functions.ts does the same on PostgreSQL. */
 function save(row: NewRecord): SaveOutcome | "other_terms" {
   const { address, accountId, reference } = row;
   const byClientId = row.isClientId ? 1 : 0;
@@ -81,8 +81,8 @@ function save(row: NewRecord): SaveOutcome | "other_terms" {
 /**
  * Saves the record and its owner.
  *
- * @returns "now" if the account did not own the address before, "before" if it did, or
- *   "other_terms" if the stored terms are different
+ * @returns "now" if the account is a new owner, "before" if it already was an owner, or
+ *   "other_terms" if the stored terms differ
  */
 function saveOwned(row: NewRecord, byClientId: number): "now" | "before" | "other_terms" {
   const { address, terms, accountId, createdAtMs } = row;
