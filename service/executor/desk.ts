@@ -157,7 +157,7 @@ function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgr
   };
 }
 
-/** Returns whether the database contains the hint that the address has money. */
+/** Returns whether the executor was informed about the address's money. */
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
 /**
@@ -167,8 +167,8 @@ type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean
 const worthlessSeconds = 3600;
 
 /**
- * Returns a function that checks whether an executor has ever run on a chain. Otherwise, no job
- * must be created, because nothing would finish it.
+ * Returns a function that checks whether an executor has ever run on a chain. If none has, jobs
+ * must not be created, because nothing would finish them.
  */
 function ledChains(db: Kysely<Tables>): (chainId: number) => Promise<boolean> {
   const led = new Set<number>();
@@ -225,7 +225,7 @@ function isNews(
     job.state === "waiting" &&
     job.reason === ("underfunded" satisfies Reason);
   // This process and the executor may use different endpoints, which may disagree for a long time.
-  // So a block causes at most one hint.
+  // So a job is woken at most once per block.
   if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== ("not_worth_its_gas" satisfies Reason))
     return false;

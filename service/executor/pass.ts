@@ -175,8 +175,8 @@ export type Tuning = FollowTuning & {
   resendMs: number;
   stuckSeconds: number;
   /**
-   * The highest gas limit of a transaction (`batchGasMax`), unless the chain's limit is lower, and
-   * of a single execution in it (`intentGasMax`).
+   * `batchGasMax` is the highest gas limit of a transaction, unless the chain's limit is lower.
+   * `intentGasMax` is the highest gas limit of a single execution.
    */
   batchGasMax: number;
   intentGasMax: number;

@@ -59,7 +59,7 @@ type LeaseMemory = {
   lease: {
     /** The lease of this process. */
     fence: Fence | undefined;
-    /** Checks whether the lease of another process still changes. */
+    /** Checks whether the lease of another process has stopped changing. */
     isUnchanged: LeaseWatch;
   };
 };
@@ -154,7 +154,8 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     if (key.isFresh && key.pending.length === 0) await key.openPurse();
   }
   await searchLateJobs(pass);
-  // If the newest block is below the last block with known logs, its balances are outdated.
+  // No jobs are handled if the newest block is below the last block with known logs, because its
+  // balances are outdated.
   const due = isOld || isPaused ? 0 : await work(pass, keys, budgets);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);

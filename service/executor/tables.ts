@@ -6,7 +6,7 @@ import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
 /**
  * What a nonce is used for. `return`: a recovery of one reported token (jobs/named.ts). `fill`: a
- * zero-value transfer that only uses up the nonce.
+ * zero-value transfer that closes a nonce gap.
  */
 export type PurposeKind = "execute" | "recover" | "return" | "fill";
 
@@ -169,7 +169,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         gas bigint not null, state text not null, created_at bigint not null,
         block_number bigint, transaction_hash text, day bigint, paid text,
         unique (chain_id, sender, nonce))`,
-    // For finding a key's pending purposes without reading the settled ones.
+    // Used to find a key's pending purposes without reading the settled ones.
     sql`create index executor_purposes_state
         on executor_purposes (chain_id, sender, state, block_number)`,
     sql`create table executor_purpose_addresses (purpose_id text not null,
@@ -200,7 +200,9 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** For status requests, which read the amounts that were sent to `recovery` on other chains. */
+/**
+ * Status requests use this index to find the amounts that were sent to `recovery` on other chains.
+ */
 export const returnStatements = (): TableStatement[] => [
   sql`create index executor_outcomes_returned on executor_outcomes (address)
       where kind = 'recovered'`,
@@ -215,7 +217,7 @@ export function namedStatements(dialect: Dialect): TableStatement[] {
     sql`create index executor_named_due on executor_named (chain_id, due_at)
         where due_at is not null`,
     sql`create index executor_named_account on executor_named (account_id, day)`,
-    // For counting a day's transactions for reported tokens.
+    // Used to count a day's transactions for reported tokens.
     sql`create index executor_purposes_returns on executor_purposes (chain_id, created_at)
         where kind = 'return'`,
   ];

@@ -1,6 +1,6 @@
 // Groups executions or recoveries into transactions, sets their gas limits, and decides whether
-// tips or the operator's budgets pay for them. A job for which neither pays waits, without delaying
-// other jobs.
+// tips or the operator's budgets pay for them. If neither pays for a job, the job waits without
+// delaying other jobs.
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";

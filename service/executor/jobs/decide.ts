@@ -118,8 +118,9 @@ function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
 }
 
 /**
- * Returns the tokens that are worth sending to `recovery`. The native coin is added to any other
- * token, because it adds little cost. Without another token, it must be worth the gas.
+ * Returns the tokens that are worth sending to `recovery`. If another token is returned, the native
+ * coin is returned too, because it adds little cost. Otherwise, the native coin must be worth the
+ * gas.
  *
  * @param times the required value of a token, as a multiple of the recovery's cost
  */

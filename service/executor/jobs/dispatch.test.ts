@@ -90,8 +90,8 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
 
 describe("dispatch", () => {
   test("a job is postponed with `no_free_slot` if the key's slots are in use", async () => {
-    // Transactions that only use up a missing nonce are not limited, so there can be more pending
-    // transactions than the limit.
+    // Transactions that close nonce gaps do not count toward the limit, so there can be more
+    // pending transactions than the limit.
     for (const gapFills of [0, 1, 16]) {
       const found = await dispatchOne([0, 0], defaultTuning.inFlightMax + gapFills);
       assert.deepEqual(found, { reason: "no_free_slot", seconds: 0 });

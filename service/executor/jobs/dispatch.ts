@@ -32,7 +32,7 @@ import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.t
  */
 const recoverySlots = 2;
 
-/** The delay before a retry if the problem may be short, such as a signer that failed. */
+/** The delay before a retry after a problem that may end soon, such as a signer that failed. */
 const waitSeconds = 5;
 
 /**

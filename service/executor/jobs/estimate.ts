@@ -255,7 +255,8 @@ const simulateMethod = "eth_simulateV1";
  */
 const groupMax = 50;
 /**
- * `callMsMax` limits the duration of one call. Calls for slow accounts can start for `slowMsMax`.
+ * `callMsMax` limits the duration of one call. `slowMsMax` is the time during which calls for slow
+ * accounts can start.
  */
 const callMsMax = 1500;
 const slowMsMax = 500;

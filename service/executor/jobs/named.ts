@@ -24,7 +24,7 @@ import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatc
  */
 const transferGasMax = 250_000;
 /**
- * At most `perRoundMax` tokens are tried per `roundMs`, which is longer while other jobs are due.
+ * At most this number of tokens is tried per `roundMs`, which is longer while other jobs are due.
  */
 const perRoundMax = 4;
 const roundMs = { idle: 5_000, busy: 60_000 };
@@ -44,8 +44,8 @@ export const openNamedMemory = (): NamedMemory => ({
 type NamedPass = Pass<NamedMemory & HoldingsMemory & ShortageMemory>;
 
 /**
- * Sends due reported tokens to `recovery`. Does nothing if every key has at least half of its
- * maximum number of pending transactions.
+ * Sends due reported tokens to `recovery`. Does nothing while each key has reached half of its
+ * limit of pending transactions.
  */
 export async function returnNamed(
   pass: NamedPass,

@@ -30,8 +30,8 @@ import type { Purse } from "../transactions/send.ts";
 /** An account whose simulations take longer than this is slow. */
 export const slowMs = 100;
 /**
- * Recorded for an account whose call failed with little gas. The account counts as slow until a
- * simulation with the full gas has finished.
+ * The duration that is recorded for an account whose call failed with little gas. The account
+ * counts as slow until a simulation with the full gas has finished.
  */
 const justSlowMs = slowMs + 1;
 /** The maximum number of calls in one request. */
@@ -51,8 +51,8 @@ type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 
 export type SimulationRequest = {
   /**
-   * The same call with all overrides, then with fewer. If a node does not accept a form, the
-   * executor tries the next one.
+   * The same call in several forms: with all overrides, then with fewer. If a node does not accept
+   * a form, the executor tries the next form.
    */
   forms: readonly Call[];
   /** The same call with little gas, for accounts without a recorded duration. */
@@ -262,10 +262,10 @@ export function openForms(
 }
 
 /**
- * Returns an estimate call with all overrides, then with fewer, because some nodes do not accept
- * overrides for block fields or balances. Without a balance override, the gas price is set only if
- * the real balance pays for the gas. No form uses the pending block, because some nodes would
- * execute their whole transaction pool for each call.
+ * Returns the forms of a gas estimate: with all overrides, then with fewer, because some nodes do
+ * not accept overrides for block fields or balances. Without a balance override, the gas price is
+ * set only if the real balance pays for the gas. No form uses the pending block, because some nodes
+ * would execute their whole transaction pool for each call.
  */
 export function estimateForms(surroundings: Surroundings, { call, balance }: Simulated): Call[] {
   const { perGas, block, number } = surroundings;
@@ -282,7 +282,10 @@ export function estimateForms(surroundings: Surroundings, { call, balance }: Sim
   return forms.map((params) => ({ method: "eth_estimateGas", params }));
 }
 
-/** Returns a simulation of several calls from one sender with all overrides, then with fewer. */
+/**
+ * Returns the forms of a simulation of several calls from one sender: with all overrides, then with
+ * fewer.
+ */
 export function simulationForms(
   { perGas, block }: Surroundings,
   calls: readonly { from: Hex; to: Hex; data: Hex; gas: Hex }[],

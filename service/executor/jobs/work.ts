@@ -45,7 +45,7 @@ import { findSlowness } from "./simulate.ts";
 
 /**
  * If a balance does not include a detected payment, for example because an endpoint lags, the
- * balance is read again this long after the detection.
+ * balance is read again after this time.
  */
 const rereadSeconds = 60;
 
@@ -120,8 +120,8 @@ function jobsMax(keys: readonly SendingKey[]): number {
 }
 
 /**
- * Finds the key with the highest `balanceSure` after reservations, or the highest `balance` among
- * equals.
+ * Finds the key with the highest `balanceSure` after reservations. If several keys have the same,
+ * the highest `balance` decides.
  */
 async function findRichest(keys: readonly SendingKey[]): Promise<SendingKey> {
   if (keys.length === 1) return keys[0]!;
@@ -328,8 +328,8 @@ export function afterFailure(
 }
 
 /**
- * Returns an update for a job that there was no time to simulate, unless the job has this reason
- * already.
+ * Returns an update for a job that could not be simulated in time. If the job has this reason
+ * already, returns no update.
  */
 function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job): JobUpdate[] {
   const reason: Reason = "not_simulated_yet";

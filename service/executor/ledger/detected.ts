@@ -64,8 +64,8 @@ export async function savePayments(
     );
     if (found.length === 0) return;
     const paid = distinctOf(found);
-    // The jobs read the balances again. An earlier read may have found a balance of zero, which is
-    // saved only if a payment is stored.
+    // The jobs read the balances again, because a balance of zero is saved only if a payment is
+    // stored.
     await wakeJobs(transaction, chainId, paid, dueSeconds);
     const newest = Math.max(...found.map(({ blockNumber }) => blockNumber));
     await markElsewhere(
@@ -94,9 +94,9 @@ const distinctOf = (payments: readonly Payment[]): Payment[] => [
 ];
 
 /**
- * Deletes the payments and the known block hashes above block `number`. Addresses whose status was
- * read above this block are read again. The last commit marks them again, because new statuses may
- * have been saved in the meantime.
+ * Deletes the payments and the known block hashes above block `number`. Also marks addresses whose
+ * status was read above this block, so that it is read again. They are marked twice, because new
+ * statuses may have been saved in between.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);

@@ -14,8 +14,8 @@ import type { Job } from "./jobs.ts";
  * due, reads the jobs of up to 100 fast and 10 slow accounts, in addition to the jobs that have
  * been due longest.
  *
- * @param slowness returns 0 for a fast account. Jobs of slow accounts are at most a tenth of the
- *   result. Among slow accounts, the fastest comes first.
+ * @param slowness returns 0 for a fast account. Jobs of slow accounts are at most a tenth of
+ *   `limit`. Among slow accounts, the fastest comes first.
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
@@ -71,8 +71,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. If `of` is given, reads only jobs of one account, which either have failed before
- * or have not. The query then uses the index `executor_jobs_turn`.
+ * Reads due jobs. If `of` is given, reads only jobs of one account: either jobs that have failed
+ * before, or jobs that have not. The query then uses the index `executor_jobs_turn`.
  */
 async function readDue(
   db: Kysely<Tables>,

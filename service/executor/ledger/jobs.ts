@@ -300,8 +300,8 @@ const longestSeconds = 21_600;
 const obstacleWaitSecondsMax = 3600;
 
 /**
- * Returns the wait in seconds for a reason that the job did not cause. It is the time that the
- * money has already waited, but at least `leastSeconds` and at most an hour.
+ * Returns the wait in seconds for a reason that the job did not cause. It is as long as the money
+ * has already waited, but at least `leastSeconds` and at most an hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(leastSeconds, waitedSeconds), obstacleWaitSecondsMax);

@@ -41,7 +41,8 @@ type LatePass = {
 };
 
 /**
- * The longest valid wait, in seconds: until the next midnight. A backoff takes at most six hours.
+ * The longest valid wait, in seconds. A wait for a budget ends at midnight, and a backoff takes at
+ * most six hours.
  */
 const dueSecondsMax = daySeconds;
 

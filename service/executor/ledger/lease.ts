@@ -31,8 +31,8 @@ export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Le
 export type LeaseWatch = (lease: Lease, ms: number) => boolean;
 
 /**
- * Returns a function that checks whether a chain's lease still changes. Only a change shows that
- * the holder is running, because the lease of a killed executor still names that executor.
+ * Returns a function that checks whether a chain's lease has stopped changing. Only a change shows
+ * that the holder is running, because the lease of a killed executor still names that executor.
  *
  * @param nowMs milliseconds of a monotonic clock
  */

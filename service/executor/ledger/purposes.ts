@@ -47,8 +47,8 @@ export type Share = Payer & { address: Hex; gas: number };
 
 /**
  * `transactions` contains the first transaction and its replacements, sorted by fee, lowest first.
- * Any transaction can be mined. If a pending purpose has a `blockNumber`, it is confirmed: its jobs
- * can continue, but its cost has not been charged yet.
+ * Any one transaction in the list can be mined. If a pending purpose has a `blockNumber`, it is
+ * confirmed: its jobs can continue, but its cost has not been charged yet.
  */
 export type Purpose = NewPurpose & {
   id: string;

@@ -1,6 +1,5 @@
-// Ends purposes (uses of nonces). A purpose ends when its receipt is final, or when an unknown
-// transaction has used its nonce. A single commit writes all changes that belong to the end of a
-// purpose.
+// Saves the results of transactions. A nonce's purpose ends when a receipt is final, or when an
+// unknown transaction has used the nonce. One commit saves all changes that belong to this end.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";

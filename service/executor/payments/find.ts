@@ -62,7 +62,7 @@ export function followTurn(pass: Pass<ScanMemory & { follow: FollowMemory }>): T
         const block = { number: view.head.number, timestamp: dueSeconds };
         const hints = addresses.map((address) => ({ address, block, isEnough: true }));
         // A stranger can pay thousands of addresses in one block. Several short commits save the
-        // hints, because requests that create addresses wait for a commit.
+        // found money, because requests that create addresses wait for a commit.
         for (const group of groupsOf(hints, statementRows.costly)) {
           const woken = await ledger.saveScan(fence, group, undefined);
           for (const { address } of woken) {
@@ -183,7 +183,7 @@ export async function scanNewRecords(pass: ScanPass, blocksBehind: number): Prom
     const blockNumber = view.head.number;
     for (const { address } of woken) parts.report({ kind: "detected", address, blockNumber });
   }
-  // If the hints could not be saved, the step is repeated.
+  // If the found money could not be saved, the step is repeated.
   recordStep(pass, step, probed);
   if (next) scan.seq = next.seq;
   await savePosition(pass);

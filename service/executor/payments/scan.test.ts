@@ -206,7 +206,7 @@ describe("the first read of new records", () => {
       const record = await world.newRecord({ secondsLeft: 300 });
       const value = 10n ** 17n;
       await world.client.setBalance({ address: record.address, value });
-      // A pass that began before the payment would read the record at an older block.
+      // A poll that began before the payment would read the record at an older block.
       await sweptNow(sqlite);
       await saveRecords(sqlite, [record]);
       await until("it is seen", async () => {

@@ -49,7 +49,10 @@ export const openUnknownNonces = (): UnknownNonces => ({ unknownNonces: new Map(
  */
 const blocksPerPass = 8;
 
-/** If no transaction is found for this time, their highest possible cost is charged instead. */
+/**
+ * If no transaction is found for this time, the highest possible cost of the unknown transactions
+ * is charged instead.
+ */
 const searchSeconds = 60;
 
 /**

@@ -39,11 +39,13 @@ export type SendMemory = {
     dataFee: DataFee;
     /** The time of a transaction's last broadcast, by transaction hash. */
     sentMs: Map<Hex, number>;
-    /** The IDs of purposes whose transaction was rejected as too cheap by enough endpoints. */
+    /**
+     * The IDs of purposes (nonces) whose transaction was rejected as too cheap by enough endpoints.
+     */
     underpriced: Set<string>;
     /**
-     * The purposes whose transaction was rejected as too large for any block, with the time of the
-     * first rejection in seconds.
+     * The purposes (nonces) whose transaction was rejected as too large for any block, with the
+     * time of the first rejection in seconds.
      */
     hopeless: Map<string, number>;
   };
@@ -62,12 +64,11 @@ export const openSendMemory = (): SendMemory => ({
   nonces: new Map(),
 });
 
-/** The pass that functions need to sign or broadcast. */
 export type SendPass = Pass<SendMemory & { relays: Relays }>;
 
 /**
- * A zero-value transfer from a key to itself. It uses up a missing nonce, or replaces a transaction
- * that has become useless.
+ * A zero-value transfer from a key to itself. It closes a nonce gap, or replaces a transaction that
+ * has become useless.
  */
 export const emptyTransfer = { data: "0x", gas: transactionGasMin } as const;
 

@@ -1,6 +1,6 @@
 // Handles the transactions of one key: settles mined ones, resends pending ones, replaces stuck
-// ones, detects those removed by a reorganization, and uses up missing nonces. A key that cannot
-// send delays only its own transactions.
+// ones, detects those removed by a reorganization, and closes nonce gaps. A key that cannot send
+// delays only its own transactions.
 
 import { hourMs } from "../../flow/days.ts";
 import { once } from "../../flow/together.ts";
@@ -110,8 +110,8 @@ async function readKeyNonce(
 const replacedPerPassMax = 4;
 
 /**
- * The maximum number of missing nonces to use up per poll. If more are missing, an endpoint has
- * probably returned a wrong nonce.
+ * The maximum number of nonce gaps to close per poll. If there are more, an endpoint has probably
+ * returned a wrong nonce.
  */
 const gapsPerPassMax = 16;
 
@@ -164,8 +164,8 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
 }
 
 /**
- * Sends a zero-value transfer for each nonce that has no transaction but is below the next nonce.
- * Such nonces exist, for example, after the loss of a database.
+ * Closes nonce gaps: sends a zero-value transfer for each nonce that has no transaction but is
+ * below the next nonce. Such gaps appear, for example, after the loss of a database.
  */
 async function fillGaps(
   pass: KeyPass,

@@ -47,7 +47,6 @@ export const openReceiptMemory = (): ReceiptMemory => ({
   receipts: { mined: new Map(), absent: new Map() },
 });
 
-/** The pass that functions need to settle transactions. */
 export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
 /**
@@ -104,8 +103,8 @@ async function readDepths({ parts, view }: SettlePass, anchor: number): Promise<
 }
 
 /**
- * Returns the newest block whose receipts can be handled now: confirmed or, if the purpose is
- * already confirmed, final.
+ * Returns the newest block that is deep enough for the next step: it has enough confirmations or,
+ * if the purpose is already confirmed, it is final.
  */
 const boundOf = ({ blockNumber }: Purpose, { confirmed, final }: Depths): number =>
   blockNumber === null ? confirmed : final;

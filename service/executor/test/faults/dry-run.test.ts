@@ -85,7 +85,7 @@ test("a dry run signs nothing and reports the maximum cost of a real run", async
     const receipt = await world.client.getTransactionReceipt({ hash });
     const { gasUsed, effectiveGasPrice, blockNumber } = receipt;
     paid += gasUsed * effectiveGasPrice;
-    // The base fee falls with each empty block, and their number depends on the machine.
+    // The base fee falls with each empty block, and a slow machine mines more empty blocks.
     worth += gasUsed * (effectiveGasPrice - (await baseFeeAt(blockNumber)) + plannedFee);
   }
   const most = BigInt(plan.weiMax);

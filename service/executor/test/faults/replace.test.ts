@@ -172,7 +172,7 @@ describe("a transaction that was canceled by a zero-value transfer", () => {
 
   /**
    * Advances the block time by an hour, waits until the records are executed, and returns the
-   * number of transactions for this.
+   * number of transactions that executed them.
    */
   async function transactionsFor(records: readonly AddressRecord[]): Promise<number> {
     await oneBlock(3600);

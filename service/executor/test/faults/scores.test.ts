@@ -42,8 +42,8 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   await saveRecords(store, records);
   await world.pay(records.map((each) => ({ to: each.address, amount: each.intent.amount })));
   const metricsOf = () => parts.registry.metrics();
-  // Scores are reported one poll later. Executions become final even later, so the scores are known
-  // then.
+  // A poll reports the scores from its beginning. The poll that settles the payments begins after
+  // their execution, so it reports the wrong answers.
   await until("they are settled", async () =>
     /^executor_executed_total\{.*\} 4$/m.test(await metricsOf()),
   );

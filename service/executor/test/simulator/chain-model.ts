@@ -24,7 +24,7 @@ import {
 type Sent = UnsignedTransaction & { from: Hex };
 export type PoolTransaction = Sent & { hash: Hex };
 
-/** Returns the key of a transaction in the map of the pool. */
+/** Returns the map key of a transaction in the pool. */
 export const slotOf = ({ from, nonce }: Pick<Sent, "from" | "nonce">) => `${from} ${nonce}`;
 export const nonceOf = ({ nonces }: State, from: Hex): number => nonces.get(from) ?? 0;
 
@@ -197,8 +197,8 @@ type Filling = {
 };
 
 /**
- * Mines a block with other people's actions and then the executor's transactions, if they pay the
- * base fee, sorted by key and nonce.
+ * Mines a block: first other people's actions, then the executor's transactions that pay the base
+ * fee, sorted by key and nonce.
  */
 function nextBlock(parent: Block, filling: Filling): Block {
   const { deeds, pool, byTerms, env, baseFee, forks, rules } = filling;

@@ -47,7 +47,7 @@ const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => bo
   },
 ];
 
-/** Wrong answers that replace a whole answer. */
+/** Wrong answers that replace the correct answer completely. */
 const wholes: readonly (Answer | "silence")[] = [
   "silence",
   { result: null },

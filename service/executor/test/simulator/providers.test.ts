@@ -43,7 +43,8 @@ async function historyWith(
   const passesMs: number[] = [];
   const endpoints = Array.from({ length: endpointCount }, (_, index): Endpoint => {
     return simulatedEndpoint(`rpc${index}`, scheduler, async (calls) => {
-      // Not the first endpoint, because it may still receive repeated calls of the previous poll.
+      // The first endpoint may still receive repeated calls of the previous poll, so only the other
+      // endpoints show when a poll begins.
       if (index > 0) passBeganMs ??= scheduler.now();
       await scheduler.sleep(5 + random() * 100);
       const request = { ms: scheduler.now(), random, index };

@@ -20,7 +20,9 @@ const seedsOf = (short: number, long: number) => {
 const seeds = seedsOf(1, 200);
 const liars = seedsOf(1, 1000);
 
-/** The number of seeds per test. A low number shows the progress. */
+/**
+ * The number of seeds per test. The runner prints a line after each test, which shows the progress.
+ */
 const together = 50;
 const partsOf = (some: number[]) =>
   Array.from({ length: Math.ceil(some.length / together) }, (_, index) =>

@@ -46,7 +46,7 @@ export type World = {
 export type Crowd = { accounts: number; each: number; atSeconds: number };
 
 type WorldOptions = {
-  /** The number of intents that nodes simulate slowly. */
+  /** The number of intents whose simulation takes long. */
   hostile?: number;
   /** Additional accounts, each with `each` slow intents, which are all paid in one block. */
   crowd?: Crowd;
