@@ -31,8 +31,8 @@ export function formatIssue({ path, message }: Issue): string {
 export type Faults = { readonly issues: Issue[]; readonly path: Path };
 
 /**
- * The maximum number of faults. This number is enough to correct an honest input, and limits the
- * work for a hostile input.
+ * The maximum number of faults. This number is enough to correct honest mistakes, and limits the
+ * work for malicious input.
  */
 const issuesMax = 100;
 

@@ -1,4 +1,5 @@
-// Makes and verifies records. A record is an address with its factory, intent, and terms.
+// Makes and verifies records. A record contains an address, its factory, its intent, and the
+// encoded terms.
 
 import { formatAddress, parseAddress } from "./abi/checksum.ts";
 import { toHex } from "./abi/hex.ts";

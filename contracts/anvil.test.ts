@@ -1,4 +1,4 @@
-// Tests the problem that anvilChain solves, with an RPC whose block arrives at the worst moment.
+// Tests the problem that anvilChain solves, with an RPC that mines a block at the worst moment.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -20,7 +20,7 @@ export const factoryAddress = deployment.factory as Hex;
 export const factoryCreationCode = deployment.creationCode as Hex;
 /** keccak256 of the code at {@link factoryAddress}. */
 export const factoryCodeHash = deployment.runtimeCodeHash as Hex;
-/** The bytes of a vault's init code before the terms. */
+/** The bytes of a vault's init code before the intent's terms. */
 export const initCodePrefix = deployment.prefix as Hex;
 /**
  * keccak256 of the code at a vault whose calls ran, on every chain. A vault that was closed has

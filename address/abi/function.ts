@@ -92,7 +92,7 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
-/** The maximum length of a suggestion, because people cannot compare longer texts. */
+/** The maximum length of a suggestion. People cannot compare longer texts. */
 const textLengthMax = 200;
 
 /**
@@ -191,9 +191,7 @@ type Parser = { readonly text: string; at: number; readonly faults: Fault[] };
 /** Thrown if the parser cannot continue after a fault. */
 class Stuck extends Error {}
 
-/**
- * Parses `text`. If `text` is invalid, returns either all faults of its names or one syntax fault.
- */
+/** Parses `text`. If `text` is invalid, returns one syntax fault or all faults in its names. */
 function parseGrammar(text: string): Grammatical | Fault[] {
   const parser: Parser = { text, at: 0, faults: [] };
   try {

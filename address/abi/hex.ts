@@ -1,6 +1,6 @@
 // Converts between hex text and bytes. Accepts uppercase and lowercase hex, and returns lowercase
-// hex. With lookup tables, converting terms to bytes and back is 17 times as fast as with
-// `parseInt` and `toString(16)` (test/derive.bench.ts).
+// hex. With lookup tables, converting an intent's terms between hex and bytes is 17 times as fast
+// as with `parseInt` and `toString(16)` (test/derive.bench.ts).
 
 import { describeLength, describeType, InvalidError, type Path } from "../errors.ts";
 import { termsBytesMax } from "./type.ts";
@@ -92,8 +92,8 @@ export function fromHex(text: unknown, path: Path = []): Uint8Array {
 export type Bytes = Uint8Array | Hex;
 
 /**
- * Returns the bytes of `value`. Refuses other types, because a wrong conversion to bytes would
- * derive a wrong address.
+ * Converts `value` to bytes. Rejects other types, because a wrong conversion would result in a
+ * wrong address.
  *
  * @param path the position of the value in the input, for the issue
  * @throws {InvalidError} `malformed_hex` for text, `wrong_type` for anything else

@@ -1,5 +1,5 @@
-// Converts integers between text and 32-byte big-endian words. Each integer has only one spelling
-// as text: plus signs, leading zeros, exponents, hex, and minus zero are invalid.
+// Converts integers between text and 32-byte big-endian words. Each integer has exactly one valid
+// text: plus signs, leading zeros, exponents, hex, and minus zero are invalid.
 
 import { addFault, describeType, type Faults, quoted } from "../errors.ts";
 

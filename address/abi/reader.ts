@@ -21,7 +21,7 @@ export type Reader = {
   at: number;
 };
 
-/** The text of a value, or of the values of a list or tuple. */
+/** The text of a value, or the texts of the values in a list or tuple. */
 type Spelled = string | Spelled[];
 
 export function newReader(bytes: Uint8Array, cache: Cache): Reader {

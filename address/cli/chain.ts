@@ -45,9 +45,9 @@ export function nodesOf({ factory, options }: Pick<OnChain, "factory" | "options
 }
 
 /**
- * Returns the record of `input`: a record, a receipt, an intent, terms, an address (with `--url`),
- * or the hash of a transaction to the factory. If the transaction has several records, `--address`
- * selects one.
+ * Returns the record of `input`: a record, a receipt, an intent, its encoded terms, an address
+ * (with `--url`), or the hash of a transaction to the factory. If the transaction has several
+ * records, `--address` selects one.
  */
 export async function recordOf(given: OnChain): Promise<AddressRecord> {
   const { input, factory, options, client } = given;

@@ -117,7 +117,7 @@ type Given = OnChain & {
   readonly outside: Surroundings;
 };
 
-/** The output of a command, and the intents whose cautions are printed as warnings. */
+/** The output of a command, and the intents that are checked for common mistakes. */
 type Answer = {
   readonly value: unknown;
   readonly intents?: readonly Intent[];

@@ -1,4 +1,5 @@
-// Tests the client's methods with a server that follows the spec, and with a server that lies.
+// Tests the client's methods with a server that follows the spec, and with a server that returns
+// wrong answers.
 
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, test } from "node:test";

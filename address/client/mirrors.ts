@@ -1,6 +1,6 @@
 // Requests records from a service or its mirrors, for the client and for pages. Records can be
-// verified, so one honest source is sufficient. If a source is silent, is slow, or lies, all other
-// sources are requested simultaneously, which costs one more round trip.
+// verified, so one honest source is sufficient. If a source does not answer, is slow, or returns
+// wrong data, all other sources are requested simultaneously, which takes one more round trip.
 
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";

@@ -25,7 +25,7 @@ export type RequestInfo = {
   readonly attempt: number;
 };
 
-/** The response to one attempt, of any status. */
+/** The response to one attempt, with any status. */
 export type ResponseInfo = RequestInfo & {
   readonly status: number;
   /** The service's `X-Request-Id`, with which its operator finds the request. */

@@ -45,7 +45,9 @@ export type StreamMessage =
 type MessageOptions = {
   readonly signal: Signal | undefined;
   readonly pollMs: number;
-  /** If no byte arrives for this time, the stream counts as lost. The service pings every 15 s. */
+  /**
+   * If no byte arrives for this time, the stream is treated as lost. The service pings every 15 s.
+   */
   readonly silenceMs: number;
 };
 
@@ -104,8 +106,8 @@ function parseMessage(name: string, data: string, address: Hex): StreamMessage |
 const silenceMs = 60_000;
 
 /**
- * Yields the current status and then each status that differs in more than its block, until the
- * caller stops reading.
+ * Yields the current status, and then each status that differs from the previous one in more than
+ * its block, until the caller stops reading.
  *
  * @param address in EIP-55 case
  * @throws the errors of {@link readMessages}
@@ -191,7 +193,7 @@ type StreamRequest = {
   readonly path: string;
   /** The ID of the last event that was read. The new stream continues after this event. */
   readonly lastId: string | undefined;
-  /** The stream counts as lost if nothing arrives for this time, not even a heartbeat. */
+  /** The stream is treated as lost if nothing arrives for this time, not even a heartbeat. */
   readonly silenceMs: number;
   readonly signal: Signal | undefined;
 };

@@ -1,4 +1,4 @@
-// Intents and records in the form that the API uses (spec/service.md §2).
+// The types of intents and records in the API (spec/service.md §2).
 
 import type { Hex } from "../abi/hex.ts";
 import {

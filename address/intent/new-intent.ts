@@ -1,7 +1,7 @@
 // Additional rules for new intents. These rules may change between releases. A name must not be
 // reserved in Solidity, and a selector must not belong to a well-known function with a different
-// signature. These rules never decide which terms are valid, so they are separate from the frozen
-// rules of parse.ts.
+// signature. They do not affect whether existing terms are valid, so they are separate from the
+// rules of parse.ts, which never change.
 
 import type { AbiFunction } from "../abi/cache.ts";
 import { getCache } from "../abi/cache.ts";

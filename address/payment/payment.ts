@@ -24,8 +24,8 @@ export function owed(amount: string, balance: string): string {
 
 /**
  * Formats base units for people: "1500000" with 6 decimals is "1.5". Never rounds. A comma or a
- * point separates thousands in some countries and decimals in others. So a thin space separates
- * thousands here, and 1.234 becomes 1.2340, which nobody reads as a number of thousands.
+ * point separates thousands in some countries and decimals in others. Therefore a thin space
+ * separates thousands here, and 1.234 is shown as 1.2340, so that nobody reads it as 1,234.
  */
 export function formatUnits(amount: string, decimals: number): string {
   const { whole, part } = splitUnits(amount, decimals);

@@ -1,7 +1,7 @@
 // Creates and reads links to the payment page. A link can name a shop and an order. Anybody can
 // create such a link, so the shop's origin must confirm it. A file at that origin lists the
-// addresses or parties that are paid, or the keys that sign links. The page shows the shop's name
-// together with its domain.
+// addresses, the recipients of their money, or the keys that sign links. The page shows the shop's
+// name together with its domain.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { isSame } from "../abi/hex.ts";
@@ -20,8 +20,8 @@ export type ShopManifest = {
   /** The path of a picture on the same origin, of at most 64 kB. */
   readonly logo?: string;
   /**
-   * Accounts in CAIP-10 form: `eip155:8453:0x…`. Each account is an executable address of the shop,
-   * or a party that receives all the money of such an address.
+   * Accounts in CAIP-10 format: `eip155:8453:0x…`. Each is an executable address of the shop, or
+   * the recipient of all the money of such an address.
    */
   readonly accounts?: readonly string[];
   /** The shop's Ed25519 public keys, 32 bytes each in base64, which verify its links. */
@@ -111,8 +111,8 @@ export function originOf(shop: string): string | undefined {
 
 /**
  * Returns the shop if its `manifest` confirms the claim. The manifest must contain the address, or
- * the only party that receives the money, or a key that signed the link. A claim that names an
- * order is confirmed only by a signature.
+ * the only recipient of its money, or a key that signed the link. A claim that names an order is
+ * confirmed only by a signature.
  *
  * @throws {Error} if this browser cannot verify signatures
  */
@@ -136,13 +136,13 @@ export async function proveShop(
   return { shop, name, order, logo: resolveLogo(logo, shop) };
 }
 
-/** The only functions of the token whose arguments identify a party. */
+/** The functions of the token whose arguments show who can receive the token. */
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
 
 /**
- * Returns, for each call, the party that can receive the token through the call, in lowercase. The
- * party of a call to the token is the recipient or spender, or undefined for an unknown function.
- * The party of any other call is the called contract.
+ * Returns, for each call, the lowercase address that can receive the token through the call. For a
+ * call to the token, this is the recipient or spender, or undefined if the function is unknown. For
+ * any other call, this is the called contract.
  */
 export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   return calls.map(({ target, function: text, args }) => {

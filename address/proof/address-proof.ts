@@ -16,8 +16,8 @@ import {
 } from "./outcome.ts";
 
 /**
- * A proof together with its result in a form that people can read. A verifier checks that the proof
- * has this result. `execution` is null unless the outcome is `executed`.
+ * A proof and its result in a format that people can read. A verifier checks that the proof has
+ * this result. `execution` is null unless the outcome is `executed`.
  */
 export type AddressProof = {
   readonly chainId: number;

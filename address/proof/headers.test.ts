@@ -1,5 +1,5 @@
-// Encodes block headers of other chains from their JSON-RPC form (spec/header-vectors.json). The
-// blocks' hashes prove that the bytes are correct.
+// Encodes the JSON-RPC blocks of other chains as headers (spec/header-vectors.json). The blocks'
+// hashes prove that the bytes are correct.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

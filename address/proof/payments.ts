@@ -80,7 +80,7 @@ export async function findPayments(
     if (found) proved.push(found);
   }
   const payments = largest([...before, ...proved], sumPayment);
-  // A map keeps the time linear, because anybody can pay an address any number of times.
+  // A map keeps the running time linear, because anybody can pay an address any number of times.
   const counts = new Map<string, number>();
   for (const { place } of reports.flat())
     counts.set(makeKey(place), (counts.get(makeKey(place)) ?? 0) + 1);
@@ -150,8 +150,8 @@ const sumPayment = ({ payments }: PaymentProof) =>
 const readAmount = ({ amount }: Candidate) => amount;
 
 /**
- * Returns the `paymentsMax` largest items in their original order. Prefers later items if items are
- * equal.
+ * Returns the `paymentsMax` largest items in their original order. If items are equal, prefers
+ * later items.
  */
 const largest = <T>(all: readonly T[], sizeOf: (each: T) => bigint): T[] => {
   const ranks = all.map((each, at) => ({ amount: sizeOf(each), at }));

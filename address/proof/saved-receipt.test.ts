@@ -330,8 +330,8 @@ describe("docs/receipt", () => {
   };
   let imports = 0;
   /**
-   * Does the same as {@link say}, but in this process, because a new process with viem takes 0.3 s
-   * of CPU time.
+   * Does the same as {@link say}, but in this process, because a new process that loads viem needs
+   * 0.3 s of CPU time.
    */
   const sayHere = async (script: string, receipt: unknown) => {
     writeFileSync(path, JSON.stringify(receipt));

@@ -81,7 +81,6 @@ function readValue(item: Rlp | undefined): Uint8Array | undefined {
   return value.length > 0 ? value : undefined;
 }
 
-/** Splits bytes into nibbles. */
 export function toNibbles(bytes: Uint8Array): number[] {
   return Array.from(bytes).flatMap((byte) => [byte >> 4, byte & 15]);
 }

@@ -1,4 +1,4 @@
-// Decodes the factory's events, and finds the events of vaults. A node may be wrong or lie, so a
+// Decodes the factory's events, and finds the events of vaults. A node can return wrong logs, so a
 // log that has a different layout or was not requested is an error.
 
 import { countBytes, toQuantity } from "../abi/hex.ts";

@@ -223,7 +223,7 @@ export function deriveReturns(
 /** Names of parameters do not change which function is called. */
 const grantPattern = /^(transfer|approve)\(address [\w$]+, uint256 [\w$]+\)$/;
 
-/** A larger sum counts as no limit. */
+/** A larger sum is treated as no limit. */
 const sumMax = 2n ** 128n;
 
 /**

@@ -199,8 +199,8 @@ async function isCanonical(rpc: Rpc, { number, hash }: BlockReference) {
 }
 
 /**
- * Returns the parameters of an `eth_call` that reads the vault's balance of `token`, and overrides
- * the vault's native balance with zero. Coins or tokens that are sent to other accounts do not
+ * Returns the parameters of an `eth_call` that reads the vault's balance of `token`, with the
+ * vault's native balance overridden to zero. Coins or tokens that are sent to other accounts do not
  * change the result.
  *
  * @param at a block parameter of `eth_call`

@@ -1,4 +1,4 @@
-// Complete responses of an honest service. Tests use and change these responses.
+// Valid and complete responses of the service. Tests use and change these responses.
 
 import type { Check } from "../client/check.ts";
 import type { AddressPage, EventPage, ServiceEvent } from "../client/lists.ts";

@@ -62,10 +62,10 @@ const tuple = {
 } as const;
 
 /**
- * Derives a record as a user of viem would write it. All parameters are value types without
- * nesting. viem accepts several spellings of some values, so each value is compared with its
- * canonical spelling; otherwise two intents could share one record. viem refuses an address with a
- * wrong checksum when it encodes the address.
+ * Derives a record with viem, as a program without this library would. All parameters are value
+ * types without nesting. viem accepts several spellings of some values, so each value is compared
+ * with its canonical spelling; otherwise two intents could share one record. viem refuses an
+ * address with a wrong checksum when it encodes the address.
  */
 function viemRecord(intent: Intent): unknown {
   const read = intent.calls.map((call) => {
@@ -198,7 +198,7 @@ const decoding =
       return () => decodeTerms(terms, { keccak: wasmKeccak });
     });
 
-/** Converts the terms of a sample to bytes and back. */
+/** Converts the terms of a sample from hex to bytes and back. */
 const converting =
   (fromText: (text: Hex) => Uint8Array, toText: (bytes: Uint8Array) => string): Contender =>
   (calls) =>

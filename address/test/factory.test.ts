@@ -60,7 +60,9 @@ const callOf = (data: Hex): Request => ["eth_call", [{ to: factoryAddress, data 
 const termsCalldata = (terms: Hex): Hex =>
   encodeFunctionData({ abi: paymentFactoryAbi, functionName: "addressOf", args: [terms] });
 
-/** An intent's terms are its ABI encoding, so a selector followed by the terms is a call. */
+/**
+ * An intent's terms are its ABI encoding, so a selector followed by the terms is valid calldata.
+ */
 const intentCalldata = (terms: Hex): Hex => concatHex([addressOfIntent, terms]);
 
 const addressOfIntent = toFunctionSelector(

@@ -1,5 +1,5 @@
-// A service for tests of the client. The service answers honestly unless a test scripts a different
-// answer, and records every request.
+// A service for tests of the client. The service returns valid answers unless a test sets a
+// different answer, and records every request.
 
 import type { IncomingMessage } from "node:http";
 import { factoryAddress, makeRecord } from "../index.ts";
@@ -19,7 +19,7 @@ export const refusal = (status: number, code: string, headers = {}): Answer => (
   body: { error: { code, message: "why", issues: [{ path: ["token"], code: "x", message: "y" }] } },
 });
 
-/** The response of an honest service. */
+/** The valid response of the service. */
 function honest({ method, url, body }: Seen): Answer {
   const record = makeRecord(sample);
   if (method === "POST" && url === "/v1/address/create")

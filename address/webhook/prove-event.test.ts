@@ -1,5 +1,5 @@
-// Tests signed events with false content, and false nodes. A fact is returned only if the chain
-// proves it.
+// Tests signed events with false content, and nodes that return wrong data. A fact is returned only
+// if the chain proves it.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

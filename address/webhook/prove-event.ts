@@ -208,7 +208,7 @@ async function isCanonical(
 
 /**
  * Returns whether a later version of the service added the event's type. The data of such an event
- * may have a different form.
+ * may have different fields.
  */
 function isOfLaterType(event: ServiceEvent): boolean {
   const { type, data } = (event ?? {}) as Partial<ServiceEvent>;

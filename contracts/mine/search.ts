@@ -6,12 +6,12 @@ import { createKeccak } from "hash-wasm";
 import { concat, type Hex, hexToBytes, keccak256, numberToHex } from "viem";
 import { deterministicDeployer } from "../deployer.ts";
 
-/** The salt in the deployer's form: 32 bytes. */
+/** The salt as the deployer expects it: 32 bytes. */
 export const saltOf = (count: number): Hex => numberToHex(count, { size: 32 });
 
 /**
  * @returns a function that returns the lowest count, at least `from` and below `to`, whose salt
- *   gives such an address
+ *   gives an address with four leading zero bytes
  * @param to at most 2^53
  */
 export async function newSearch(

@@ -75,7 +75,7 @@ const mint = (to: Address, value: bigint) =>
   send(token, encodeFunctionData({ ...demoToken, functionName: "mint", args: [to, value] }));
 
 /**
- * Uses fixed terms, so that each run has the same vaults at the same positions of the state trie.
+ * Uses the same terms in each run, so that the vaults have the same positions in the state trie.
  */
 async function paid(calls: CallTerms[], expirationTimestamp = 4_000_000_000n) {
   const intent: IntentTerms = {

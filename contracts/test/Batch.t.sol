@@ -264,7 +264,7 @@ contract BatchTest is Fixture {
         check(vaults[0] == vault, "executed");
     }
 
-    /// @dev The call in the form of an intent: the signature with its tuple, and the encoded
+    /// @dev The call as an intent contains it: the signature with its tuple, and the encoded
     /// arguments.
     function executeCall(Intent memory intent) private view returns (Call memory) {
         string memory signature =

@@ -471,7 +471,7 @@ contract IdleToken is PlainToken {
     }
 }
 
-/// @dev Returns a lower balance each time that it is called with less gas.
+/// @dev Uses the remaining gas as the balance, so a call with less gas returns a lower balance.
 contract FadingToken {
     function balanceOf(address) external view returns (uint256) {
         return gasleft();

@@ -7,7 +7,7 @@ import {Fixture} from "./Fixture.sol";
 import {Vm, vm} from "./Vm.sol";
 import {ForgivingHookToken, HookToken, ObligingHookToken} from "./tokens/OddTokens.sol";
 
-/// @dev Calls back into the factory when it is called, or when a token that it hooks is moved.
+/// @dev Reenters the factory when it is called, or when a token calls it as a hook.
 contract Attacker {
     address private immutable FACTORY;
     bytes[] private attempts;

@@ -66,7 +66,7 @@ const avalancheFields: readonly Field[] = [
 ];
 
 /**
- * Lists the headers that a JSON-RPC block can have, beginning with a header that contains every
+ * Yields the headers that a JSON-RPC block can have, beginning with a header that contains every
  * known field. Some nodes, such as Arbitrum's, return fields that are not part of the header, so
  * headers with fewer fields follow. If no listed header has the block's hash, the chain uses a
  * different encoding.

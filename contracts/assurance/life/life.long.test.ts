@@ -33,7 +33,7 @@ function check(contract: "Life" | "Money", content: string): { code: string; mes
   return errors.map(({ errorCode, message }) => ({ code: errorCode, message }));
 }
 
-/** Returns the model without `line`, which the model needs to be correct. */
+/** Returns the model without `line`, so that an assertion must fail. */
 function without(line: string): string {
   assert.equal(source.split(line).length, 2, `Life.sol has it once: ${line}`);
   return source.replace(line, "");

@@ -11,7 +11,7 @@ export type Report = Tally & {
   guards: Tally;
   /** The mutants of by-hand.ts, which are also not counted above. */
   byHand: Tally;
-  /** The mutants of the Collector: the operators' mutants and the weakened guards. */
+  /** The mutants of the Collector: the operators' mutants and the weakened checks. */
   collector: Tally;
 };
 

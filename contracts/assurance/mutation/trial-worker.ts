@@ -1,4 +1,4 @@
-// One thread of a mutation run. The thread tests the mutants that it receives, one after the other.
+// A worker thread of a mutation run. It tests the mutants that it receives, one after the other.
 
 import { parentPort, workerData } from "node:worker_threads";
 import { readSources } from "../published/standard-input.ts";

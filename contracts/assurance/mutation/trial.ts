@@ -27,8 +27,8 @@ const leftOut = ["Vectors.t.sol", "Demo.t.sol", "canary", "periphery"];
 
 const collectorTest = "test/periphery/Collector.t.sol";
 /**
- * For a mutant, this expression of the test is replaced, so that the test creates the mutant
- * instead of the Collector with which it was compiled.
+ * When a mutant is tested, this expression in the test is replaced, so that the test creates the
+ * mutant and not the original Collector.
  */
 const collectorOfTest = "new Collector()";
 const mutantOfTest = `Collector(

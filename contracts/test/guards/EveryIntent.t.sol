@@ -7,7 +7,7 @@ import {Fixture} from "../Fixture.sol";
 import {Internals} from "../Internals.t.sol";
 import {vm} from "../Vm.sol";
 
-/// @dev Tests that every guard and event applies to every kind of intent: with and without an
+/// @dev Tests that every check and event applies to every kind of intent: with and without an
 /// amount; with no, one, or two calls; of this chain and of chains with lower, higher, and similar
 /// IDs.
 contract EveryIntentTest is Fixture {

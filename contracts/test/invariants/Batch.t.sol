@@ -4,7 +4,8 @@ pragma solidity 0.8.37;
 import {Intent} from "../../src/IPaymentFactory.sol";
 import {World} from "./World.sol";
 
-/// @dev A batch equals its items executed separately: an invalid or repeated item changes no other.
+/// @dev A batch has the same effect as executing its items separately: an invalid or repeated item
+/// does not affect the other items.
 contract BatchInvariants is World {
     function fund(uint256 seed, uint256 amount) external {
         _fund(seed, amount);
@@ -36,7 +37,7 @@ contract BatchInvariants is World {
         return (recovering >> i) % 2 == 1;
     }
 
-    /// @dev Returns whether the execution is done, including by an earlier item or batch.
+    /// @dev Returns whether the vault is executed, by this item or earlier.
     function _modelExecution(Life storage life) private returns (bool) {
         if (_shouldExecute(life)) life.state = State.Executed;
         return life.state == State.Executed;

@@ -25,7 +25,8 @@ contract Nft {
         ownerOf[id] = to;
     }
 
-    /// @dev Like ERC-721, at the selector that recover calls on an ERC-20.
+    /// @dev ERC-721's balanceOf has the same selector as the function that recover calls on an
+    /// ERC-20.
     function balanceOf(address) external pure returns (uint256) {
         return 1;
     }
