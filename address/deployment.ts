@@ -4,7 +4,7 @@
 
 import type { Hex } from "./abi/hex.ts";
 
-/** PaymentFactory, at this address on every chain. EIP-55. */
+/** The address of PaymentFactory on every chain. EIP-55. */
 export const factoryAddress: Hex = "0x00000000b4Ae95D828D2274DCe26cfa9199810De";
 
 /** Tip, at this address on every chain on which it is deployed. EIP-55. */

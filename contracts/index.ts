@@ -12,7 +12,7 @@ export { paymentFactoryAbi } from "./snapshots/payment-factory.ts";
 export * as periphery from "./snapshots/periphery.ts";
 export { meter, probe } from "./snapshots/reading.ts";
 
-/** The PaymentFactory, on every chain. EIP-55. */
+/** The address of PaymentFactory on every chain. EIP-55. */
 export const factoryAddress = deployment.factory as Hex;
 /**
  * To deploy the factory, send this code after {@link factorySalt} to the deterministic deployer.

@@ -73,7 +73,6 @@ export function takeZeros(reader: Reader, count: number): void {
   checkZeros(reader, start, reader.at);
 }
 
-/** Checks that no bytes remain. */
 export function takeEnd(reader: Reader): void {
   const more = reader.bytes.length - reader.at;
   if (more > 0) malformed(reader, `expected the end at byte ${reader.at}, found ${more} more`);

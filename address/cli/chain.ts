@@ -27,7 +27,7 @@ export type OnChain = {
   readonly client: () => Client;
 };
 
-/** @throws {Misuse} without `--rpc` */
+/** @throws {Misuse} if `--rpc` is missing */
 export function nodesOf({ factory, options }: Pick<OnChain, "factory" | "options">) {
   const { rpc: rpcs } = options.many;
   if (rpcs.length === 0)

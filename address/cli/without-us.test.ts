@@ -1,6 +1,6 @@
 // Runs all 16 tasks that do not need the service, with the program's commands and three nodes. One
-// of the nodes returns wrong data. Checks that no output contains this data. docs/without-us.md lists
-// the tasks.
+// of the nodes returns wrong data. Checks that no output contains this data. docs/without-us.md
+// lists the tasks.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

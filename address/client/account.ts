@@ -1,6 +1,6 @@
 // The methods that need an API key: the account's addresses, events, and webhook endpoints. Pages
 // do not load the code that checks these answers, because only servers have API keys. The first
-// call loads the code.
+// call of a method loads this code.
 
 import { parseAddress } from "../abi/checksum.ts";
 import type { Hex } from "../intent/intent.ts";

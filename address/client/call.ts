@@ -63,7 +63,7 @@ export function startCall<Answer>(
   });
 }
 
-/** @throws {TypeError} for invalid options */
+/** @throws {TypeError} if an option is invalid */
 async function runBounded<Answer>(
   transport: Transport,
   options: CallOptions,

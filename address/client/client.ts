@@ -144,7 +144,8 @@ export function createClient(options: ClientOptions): Client {
   ) => startCall(transport, options ?? {}, known, run);
 
   /**
-   * Requests a path of an address. Returns undefined if the service has no record of the address.
+   * Requests a path of an address from the service. Returns undefined if the service has no record
+   * of the address.
    */
   const find = <T>(
     address: Hex,
@@ -208,7 +209,7 @@ type Claimed = (
   options: WaitOptions,
 ) => Promise<ClaimedStatus>;
 
-/** Returns `prove` and `waitFor`. The first call loads the code for proofs. */
+/** Returns the methods `prove` and `waitFor`. The first call loads the code for proofs. */
 function openProofs(source: ProofSource, claimed: Claimed): Pick<Client, "prove" | "waitFor"> {
   return {
     prove: async (of, options) => {

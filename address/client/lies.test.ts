@@ -66,7 +66,7 @@ const redirect =
   (response) =>
     void response.writeHead(status, { Location: "/v1/chains" }).end();
 
-/** The response to every request. */
+/** Ways to break the connection or the response, which apply to every request. */
 const connections: Record<string, Lie> = {
   "a connection that closes without an answer": ({ socket }) => socket!.destroy(),
   "a server that never answers": () => {},

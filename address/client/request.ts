@@ -17,7 +17,7 @@ export type Fetch = typeof globalThis extends { readonly fetch: infer Platform }
   ? Platform
   : (url: string, init: object) => Promise<HttpResponse>;
 
-/** One attempt to send a request. No hook sees a credential. */
+/** One attempt to send a request. Hooks never receive credentials. */
 export type RequestInfo = {
   readonly method: Request["method"];
   readonly url: string;
@@ -47,7 +47,7 @@ export type Transport = {
   readonly deadlineMs?: number | undefined;
   /** The time at which the call's `deadlineMs` ends, by `performance.now()`. */
   readonly endsAtMs?: number;
-  /** Sent with every request. The names are lowercase. */
+  /** Headers that are sent with every request, with names in lowercase. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly onRequest?: ((request: RequestInfo) => void) | undefined;
   readonly onResponse?: ((response: ResponseInfo) => void) | undefined;
@@ -136,7 +136,8 @@ export async function fetchOnce(
     signal,
     // Following a redirect would send the credential to another URL.
     redirect: "manual",
-    // By default, a page would send cookies to its own origin. Not every runtime has this field.
+    // By default, a page would send cookies to its own origin. Some runtimes do not have this
+    // field.
     ...("credentials" in globalThis.Request.prototype ? { credentials: "omit" } : {}),
   });
   const { status, type, headers } = response;

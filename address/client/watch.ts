@@ -184,7 +184,7 @@ export async function waitForState(
   }
 }
 
-// Reads server-sent events with fetch and bounded memory. Not every runtime has EventSource.
+// Reads server-sent events with fetch and bounded memory. Some runtimes do not have EventSource.
 // Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 
 type ServerEvent = { readonly name: string; readonly data: string; readonly id: string };

@@ -41,7 +41,7 @@ export function parseIntent(value: unknown, options: TermsOptions = {}): Intent 
   return useIntent(value, options, (intent) => intent);
 }
 
-/** Additional rules for new intents: new-intent.ts. */
+/** The additional rules for new intents are in new-intent.ts. */
 type NewIntentRules = {
   readonly drawSalt: () => Hex;
   readonly listCautions: (found: AbiFunction) => readonly Fault[];

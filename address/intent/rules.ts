@@ -1,5 +1,5 @@
 // Rules for the values of single fields, applied when an intent is written and when terms are read.
-// They never change: spec/terms.md §1.
+// These rules never change (spec/terms.md §1).
 
 import { zeroAddress } from "../abi/token.ts";
 import type { Fault } from "../errors.ts";

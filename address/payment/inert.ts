@@ -1,5 +1,5 @@
-// Decides which characters of untrusted text are shown unchanged. Text from an intent can contain
-// characters that hide, reorder, or imitate the text around them. These characters are written out.
+// Decides which characters of untrusted text are shown unchanged. Characters that can hide,
+// reorder, or imitate the text around them are shown as code points.
 
 /**
  * A part of a text that is shown unchanged, or one character that is shown as its code point:

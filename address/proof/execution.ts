@@ -23,7 +23,7 @@ import { decodeRlp, encodeCount, encodeRlp, expectBytes, expectList } from "./rl
 import { proveInTrie } from "./trie.ts";
 
 /**
- * A transaction of a block and its receipt.
+ * A transaction in a block, and its receipt.
  *
  * `headers` are RLP headers, from the transaction's block to the trusted block, each the parent of
  * the next. If the transaction's block itself is trusted, `headers` contains only that block's

@@ -73,7 +73,7 @@ export type StatusOptions = {
    * the service.
    */
   blockHash?: Hex;
-  /** An earlier status of this record. Its events are not requested again. */
+  /** An earlier status of this record, whose events are not requested again. */
   previous?: AddressStatus;
 };
 

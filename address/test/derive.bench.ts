@@ -1,13 +1,13 @@
 // Measures how many records per second the library derives from intents, and how many viem derives
 // in the same way. Each derivation starts from the result of JSON.parse, and results in validated
 // fields with checksummed addresses, and in the terms and the address as hex. The output also shows
-// the rate if only the hashes are computed, with the library's keccak. This is the upper bound for
-// any library that uses this keccak. "noble's keccak" is the library with noble's complete keccak
-// instead of its own sponge. A second benchmark decodes terms to intents, as a lookup does. This
-// benchmark runs once with terms that share addresses and functions, and once with terms that share
-// none, so that the caches do not help. A third benchmark converts terms from hex to bytes and
-// back. Results are medians. `npm run bench` builds the package
-// first, because users run the built package, and not the TypeScript sources.
+// the rate if only the hashes are computed, with the library's keccak. This rate is an upper bound
+// for any library that uses this keccak. "noble's keccak" is the library with noble's complete
+// keccak instead of its own sponge. A second benchmark decodes terms to intents, as a lookup does.
+// This benchmark runs once with terms that share addresses and functions, and once with terms that
+// share none, so that the caches do not help. A third benchmark converts terms from hex to bytes
+// and back. Results are medians. `npm run bench` builds the package first, because users run the
+// built package, and not the TypeScript sources.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";

@@ -247,8 +247,8 @@ type RuleInput = {
 };
 
 /**
- * One function per event type. Each function returns the fact at the agreed block, or undefined if
- * the fact is not true at that block.
+ * For each event type, a function that proves the fact. Each function returns the fact at the
+ * agreed block, or undefined if the fact is not true at that block.
  */
 const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | undefined>> = {
   async "address.payment"(input) {

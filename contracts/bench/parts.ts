@@ -6,7 +6,10 @@ import type { Chain } from "../testing/local-chain.ts";
 type Step = { op: string; depth: number; gas: number; gasCost: number };
 type Frame = "factory" | "init code" | "vault" | "token";
 
-/** Gas by part. The sum equals the receipt's gas. The chain must support traces of steps. */
+/**
+ * Returns the gas of each part. The sum equals the receipt's gas. The chain must support traces of
+ * single opcodes.
+ */
 export async function partsOf(chain: Chain, hash: Hex): Promise<Record<string, number>> {
   const { input } = await chain.client.getTransaction({ hash });
   const { gasUsed } = await chain.client.getTransactionReceipt({ hash });

@@ -128,7 +128,7 @@ async function mint(chain: Chain, token: Address, to: Address, amount: bigint) {
  */
 const expiry = { open: 0xffff_ffffn, expired: 0x1111_1111n };
 
-/** Makes a new intent whose vault is paid. */
+/** Creates a new intent and pays its vault. */
 async function funded(chain: Chain, token: Address, calls: CallTerms[], expired = false) {
   const intent: IntentTerms = {
     token,

@@ -23,8 +23,8 @@ contract AddressOfTest is Fixture {
         factory.addressOf(intent);
     }
 
-    /// @dev Otherwise {addressOf} would return an address that executes, but whose money can never
-    /// be recovered.
+    /// @dev If the factory accepted this calldata, {addressOf} would return an address that
+    /// executes, but whose money can never be recovered.
     function test_NotCanonical_ifTheIntentIsMovedInTheCalldata(bytes32 gap) public {
         Intent memory intent = plainIntent();
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, intent);
@@ -54,8 +54,8 @@ contract AddressOfTest is Fixture {
         }
     }
 
-    /// @dev Otherwise {addressOf} would return an address that executes or waits, but whose money
-    /// can never be recovered.
+    /// @dev If the factory accepted such an intent, {addressOf} would return an address that
+    /// executes or waits, but whose money can never be recovered.
     function test_aRecoveryOrExpiryThatExceedsItsType_hasNoAddress(uint256 bit) public {
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, plainIntent());
         (bool ok,) = address(factory).staticcall(data);

@@ -94,8 +94,8 @@ contract CanonicalTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
     }
 
-    /// @dev An expiry of more than 64 bits is invalid. Otherwise the intent could neither be
-    /// executed nor recovered.
+    /// @dev An expiry of more than 64 bits is invalid. If it were valid, the intent could neither
+    /// be executed nor recovered.
     function test_anExpiryAbove64Bits_isRejected() public {
         Intent memory intent = plainIntent();
         bytes memory terms = abi.encode(intent);

@@ -194,7 +194,7 @@ contract EdgesTest is Fixture {
     }
 
     /// @dev Assumption 5, EIP-7702: the account's code consists of `0xef0100` and the address whose
-    /// code runs. Here, this address has no code.
+    /// code runs. In this test, that address has no code.
     function test_aCallToAnAccountDelegatedToNoCode_countsAsSuccess() public {
         address account = address(0xACC07702);
         vm.etch(account, abi.encodePacked(hex"ef0100", address(0xDEAD7702)));

@@ -69,7 +69,7 @@ abstract contract Fixture is Deployed {
         equal(abi.encode(intent).length, termsBytes, "bytes of terms");
     }
 
-    /// @dev Pays the whole AMOUNT to the merchant.
+    /// @dev Returns an intent that pays the whole AMOUNT to the merchant.
     function plainIntent() internal returns (Intent memory) {
         return intentOf(transferCall(MERCHANT, AMOUNT));
     }

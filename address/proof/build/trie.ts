@@ -9,8 +9,8 @@ import { toNibbles } from "../trie.ts";
 export type TrieEntry = { readonly key: Uint8Array; readonly value: Uint8Array };
 
 /**
- * Builds the trie of `entries`. Returns its root, and the nodes with which `proveInTrie` proves the
- * value at `key`.
+ * Builds a trie that contains `entries`. Returns its root, and the nodes with which `proveInTrie`
+ * proves the value at `key`.
  *
  * @param entries at least one, without empty values
  */

@@ -19,8 +19,8 @@ import {
 } from "./terms.ts";
 
 /**
- * The laws by name. Each function returns the condition under which `paths` violate the law in the
- * case `at`.
+ * A function for each law, by the law's name. Each function returns the condition under which
+ * `paths` violate the law in the case `at`.
  */
 export type Laws = Record<string, (paths: Path[], at: Case) => Bool>;
 

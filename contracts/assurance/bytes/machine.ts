@@ -29,7 +29,7 @@ import {
 /** The code's environment: known values, or formulas that represent all values. */
 type World = {
   caller: Word;
-  /** The account as which the code runs. */
+  /** The address of the account that runs the code. */
   self: Word;
   value: Word;
   gas: Word;
@@ -73,7 +73,10 @@ type Machine = {
 
 type End = "stop" | "return" | "revert" | "halt" | "foreign" | "endless";
 
-/** One path through the code. `at` and `bytes` are the data of "return" and "revert". */
+/**
+ * One path through the code. `at` and `bytes` are the position and the size of the data of "return"
+ * and "revert".
+ */
 export type Path = Machine & { end: End; at: Word; bytes: Word };
 
 /**

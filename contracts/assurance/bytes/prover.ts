@@ -36,8 +36,8 @@ export async function openProver(): Promise<Prover> {
         answers.set(text, answer === "sat");
         return answer === "sat";
       } finally {
-        // Without this, the garbage collector frees the solver while Z3's thread checks the next
-        // condition in the same memory, and the thread fails or never ends.
+        // If the solver is not released, the garbage collector frees it while Z3's thread checks
+        // the next condition in the same memory, and the thread fails or never ends.
         solver.release();
       }
     },

@@ -17,7 +17,7 @@ contract Life {
     /// @dev The length of the vault's code on the chain.
     uint256 private codeBytes;
 
-    // The history, which the assertion checks.
+    // The history of the vault, which the assertion checks.
     uint256 private executions;
     bool private allInTimeAndFull = true;
     bool private closed;

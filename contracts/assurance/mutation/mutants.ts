@@ -1,4 +1,4 @@
-// Every mutant of the contracts. A mutant changes one place in one source.
+// Generates every mutant of the contracts. A mutant changes one place in one source.
 
 import type { Sources } from "../published/standard-input.ts";
 import { type Change, changesOf, type Surroundings } from "./operators.ts";
@@ -21,7 +21,7 @@ export type Mutant = {
   source: string;
 };
 
-/** One line that names a mutant. */
+/** Returns a one-line name of a mutant. */
 export const nameOf = ({
   file,
   in: within,

@@ -30,8 +30,8 @@ const comparisons: Record<string, string[]> = {
   "!=": ["=="],
 };
 /**
- * The loop bounds to try. A loop with such a bound could still pass most tests, although the
- * library allows 32 calls.
+ * The loop bounds that mutants use. A loop with such a bound could still pass most tests, although
+ * the library allows 32 calls.
  */
 const loopsMax = [16, 31];
 const arithmetic: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*" };

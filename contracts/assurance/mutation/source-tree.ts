@@ -24,7 +24,6 @@ export const below = (node: Node): Node[] =>
     .filter(isNode)
     .sort((a, b) => place(a).start - place(b).start);
 
-/** Returns the node at `property` of `node`. */
 export const at = (node: Node, property: string) => node[property] as Node;
 export const list = (node: Node, property: string) => (node[property] ?? []) as Node[];
 

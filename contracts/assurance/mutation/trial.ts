@@ -19,9 +19,9 @@ export type Outcome =
   | { is: "survived" | "no change of the code" | "not compiled" };
 
 /**
- * The tests that are omitted. The vectors would detect every mutant by its address, the canary
- * always fails, and the tests of the periphery and the demo do not use the factory's code. For the
- * Collector's mutants, the Collector's test is included.
+ * The tests that do not run against mutants. The vectors would detect every mutant by its address,
+ * the canary always fails, and the tests of the periphery and the demo do not use the factory's
+ * code. For the Collector's mutants, the Collector's test is included.
  */
 const leftOut = ["Vectors.t.sol", "Demo.t.sol", "canary", "periphery"];
 

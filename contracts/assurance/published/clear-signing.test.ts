@@ -124,7 +124,7 @@ describe("the descriptor", () => {
   });
 });
 
-/** The paths of values without components. */
+/** Returns the path of each value that is not a tuple. */
 function leaves(parameter: AbiParameter): string[] {
   const path = parameter.type.endsWith("[]") ? `${parameter.name}.[]` : parameter.name!;
   if (!("components" in parameter)) return [path];

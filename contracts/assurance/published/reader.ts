@@ -41,7 +41,7 @@ export type Wallet = {
 
 type Values = { [name: string]: unknown };
 
-/** The function that a key of `formats` describes. */
+/** Parses the function in a key of `formats`. */
 export const functionOf = (key: string) => parseAbiItem(`function ${key}`) as AbiFunction;
 
 /** Returns the lines that a signer reads for a call of `to` with `data`. */

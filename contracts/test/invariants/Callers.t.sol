@@ -28,7 +28,7 @@ contract CallerInvariants is World {
         (bool ok,) = address(factory).call{gas: bounded(gas, 20_000, 300_000)}(
             abi.encodeCall(factory.execute, (_intent(life)))
         );
-        // Without this, Foundry refunds the gas price to the sender of the next call.
+        // If the gas price is not reset, Foundry refunds it to the sender of the next call.
         vm.txGasPrice(0);
         check(!ok || should, "executes only when it should");
         if (ok) life.state = State.Executed;

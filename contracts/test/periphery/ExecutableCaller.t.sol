@@ -32,7 +32,7 @@ contract ExecutableCallerTest is Fixture {
         }
     }
 
-    /// @dev Tests vaults of other intents. Each intent differs from the expected intent in one
+    /// @dev Tests the vaults of other intents. Each intent differs from the expected intent in one
     /// field or call.
     function test_NotVaultOfIntent_forTheVaultOfADifferentIntent() public {
         address vault = vaultOfOrder();

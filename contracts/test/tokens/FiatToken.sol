@@ -57,7 +57,8 @@ contract FiatToken is PlainToken {
 /// @notice The token's proxy: reads two slots, compares the caller with the admin, and uses
 /// DELEGATECALL.
 contract FiatTokenProxy {
-    /// @dev The slot of EIP-1967. Circle's proxies use slots from before EIP-1967.
+    /// @dev The slot that EIP-1967 defines for the implementation. Circle's proxies use slots from
+    /// before EIP-1967.
     bytes32 private constant IMPLEMENTATION =
         0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc;
     bytes32 private constant ADMIN =

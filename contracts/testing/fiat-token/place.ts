@@ -73,7 +73,10 @@ export async function placeFiatToken(
   }
 }
 
-/** Initializes the token for all versions. The sender gets every role and can mint any amount. */
+/**
+ * Calls the initialization functions of all versions of the token. The sender gets every role and
+ * can mint any amount.
+ */
 export async function initializeFiatToken(sender: Sender, token: Address): Promise<void> {
   const { address: own } = sender.account;
   const abi = fiatTokenAbi;
