@@ -71,7 +71,7 @@ export function findFunction(
 
 /**
  * Parses a function from its two strings in the encoded terms: `signature` and `names`. Returns
- * undefined if they are invalid.
+ * undefined if the strings are invalid.
  */
 export function joinFunction(
   faults: Faults,
@@ -96,8 +96,8 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
 const textLengthMax = 200;
 
 /**
- * Suggests the canonical spelling of `text`, if there is one. The suggestion has single spaces and
- * full type names, and omits `function`, data locations, mutability, and `returns`.
+ * Suggests the canonical text for `text`, if it can be determined. The suggestion has single spaces
+ * and full type names, and omits `function`, data locations, mutability, and `returns`.
  */
 function respell(text: string): string | undefined {
   if (text.length > textLengthMax) return undefined;

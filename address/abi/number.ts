@@ -13,8 +13,7 @@ const exactDigits = 15;
 type Integer = number | bigint;
 
 /**
- * Reads an integer of `bits` from `text`. Adds a fault and returns undefined if the text is
- * invalid.
+ * Parses `text` as an integer of `bits`. Adds a fault and returns undefined if the text is invalid.
  */
 export function readInteger(
   faults: Faults,
@@ -128,7 +127,7 @@ export function readWord(view: DataView, at: number): bigint {
 }
 
 /**
- * Reads the integer of `bits` in the word at `at`. Returns undefined if the word is out of range.
+ * Decodes the word at `at` as an integer of `bits`. Returns undefined if the word is out of range.
  */
 export function decodeInteger(
   view: DataView,

@@ -146,7 +146,7 @@ function writeValue(
 
 /**
  * Returns a hint with the string to write instead of a number or a boolean. The hint is empty if
- * that string would be invalid too.
+ * the string would also be invalid.
  */
 function suggestString(
   context: ArgumentContext,

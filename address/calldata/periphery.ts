@@ -162,8 +162,8 @@ export function payWithTolerance({
 /**
  * Returns the amount that a payer is asked for, in base units. The amount is the sum of the `most`
  * values of all calls that collect the intent's token, or the intent's amount if that is higher. If
- * the sum is 2^255 or more, the calls collect everything, so the payer is asked for the intent's
- * amount.
+ * the sum is 2^255 or more, the calls collect the whole balance, so the payer is asked for the
+ * intent's amount.
  */
 export function requestedAmount({
   token,

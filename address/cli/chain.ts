@@ -1,4 +1,5 @@
-// Commands that read from a chain's nodes without a service. A quorum of the nodes must agree.
+// Commands that read from the nodes of a chain and need no service. A quorum of the nodes must
+// agree.
 
 import { formatAddress, isAddress } from "../abi/checksum.ts";
 import { type Hex, isHash } from "../abi/hex.ts";

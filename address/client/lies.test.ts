@@ -186,10 +186,7 @@ const newClient = () =>
     timeoutMs,
   });
 
-/**
- * Calls all methods simultaneously. Each method must throw a ClientError before or when its timeout
- * ends.
- */
+/** Calls all methods simultaneously. Each method must throw a ClientError within its timeout. */
 async function expectTyped(kind: Lie, asked = Object.keys(methods)): Promise<void> {
   lie = kind;
   await Promise.all(

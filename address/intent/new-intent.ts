@@ -14,8 +14,8 @@ import { parseIntent, type TermsOptions, useIntent } from "./parse.ts";
 
 export type NewIntentOptions = TermsOptions & {
   /**
-   * Checks the fields that are valid so far. The returned issues are reported with the other
-   * faults.
+   * Checks the fields that are valid so far. Returns issues that are reported together with the
+   * other faults.
    */
   readonly check?: (fields: Partial<Intent>) => readonly Issue[];
 };
@@ -36,8 +36,8 @@ export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}):
 /**
  * Finds names that are reserved in Solidity (`reserved_word`) and selectors of well-known functions
  * with a different signature (`selector_clash`). {@link encodeNewIntent} refuses these faults. An
- * existing intent with such a fault remains valid, so show its reader a warning. The lists of names
- * and functions may grow.
+ * existing intent with such a fault remains valid, so show a warning to users who read the intent.
+ * The lists of names and functions may grow.
  */
 export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[] {
   const cache = getCache(chooseKeccak(options));
@@ -124,7 +124,7 @@ export const isReserved = (word: string, kind: "function" | "parameter"): boolea
 
 export const reservedWords: readonly string[] = [...everywhere, ...ofParameters];
 
-// Well-known functions that move money or give access to it. A selector has four bytes, so an
+// Well-known functions that move money or allow others to move it. A selector has four bytes, so an
 // attacker can find a harmless-looking name with the selector of `approve` after about 2^32 tries.
 // This list cannot be complete, because a target can have functions that no list contains.
 

@@ -80,7 +80,7 @@ const intentFields = "token amount calls expirationTimestamp recovery salt chain
 const callFields = ["target", "function", "args"];
 
 /**
- * Reads the fields of an intent. Reads only own fields, and each field once, so a getter or a
+ * Reads the fields of an intent. Reads only own properties, and each field once, so a getter or a
  * prototype cannot return a different value later.
  *
  * @param drawSalt returns the salt of an intent that has none

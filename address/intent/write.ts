@@ -21,8 +21,8 @@ import {
 } from "./rules.ts";
 
 /**
- * The fields of the input. A list or a function of the wrong type is undefined, and its fault has
- * been added.
+ * The fields of the input. If a list or a function has the wrong type, the field is undefined and a
+ * fault was added.
  */
 export type RawIntent = {
   token: unknown;

@@ -8,7 +8,7 @@ import { abytes } from "@noble/hashes/utils.js";
 /** Hashes any number of bytes to 32 bytes with Ethereum's keccak-256 (not SHA3-256). Stateless. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array;
 
-/** The number of 32-bit words of the state that absorb input: 136 bytes, little-endian. */
+/** The number of 32-bit words in the state that absorb input: 136 bytes, little-endian. */
 const rateWords = 34;
 
 /**

@@ -1,4 +1,4 @@
-// Tests that no changed proof is accepted. The tests change one byte of each part of a real
+// Tests that changed proofs are rejected. The tests change one byte of each part of a real
 // execution's proof and record, or shorten the part, repeat it, or swap it with another part.
 
 import assert from "node:assert/strict";

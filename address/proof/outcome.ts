@@ -76,7 +76,7 @@ export function proveOutcome(
   return { outcome, block: { number, hash, timestamp } };
 }
 
-/** Verifies `record`, and that `block` belongs to the record's chain. */
+/** Verifies `record`, and checks that the block belongs to the record's chain. */
 export function verifySubject(
   record: AddressRecord,
   { chainId, hash }: TrustedBlock,

@@ -281,8 +281,8 @@ const median = (values: number[]): number => values.sort((a, b) => a - b)[values
 
 /**
  * Alternates between the programs, so that other load on the machine affects all programs equally.
- * Runs several generations of processes, because V8's inlining changes the time by 10% from process
- * to process.
+ * Runs each program in several processes, because V8's inlining makes the time differ by 10% from
+ * process to process.
  */
 async function compare(): Promise<void> {
   for (const intent of samples(5)) assert.deepEqual(viemRecord(intent), makeRecord(intent));

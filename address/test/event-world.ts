@@ -1,4 +1,5 @@
-// A real chain with an address in each state, and the events that a service would send about them.
+// A real chain with addresses in every state, and the events that a service would send about these
+// addresses.
 
 import { after } from "node:test";
 import { startWorld } from "../../service/testing/chain/world.ts";
@@ -41,7 +42,7 @@ export const writeEvent = (
   },
 });
 
-/** Starts the chain, which ends after the file's tests. */
+/** Starts the chain, and stops it after the tests of the file. */
 export async function openEventWorld() {
   const world = await startWorld();
   after(world.stop);

@@ -1,5 +1,5 @@
-// Compares the library's addresses with the deployed contract's for hundreds of intents, or for
-// thousands with TESTS=long.
+// Compares the addresses from the library with the addresses from the deployed contract, for
+// hundreds of intents or, with TESTS=long, for thousands.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

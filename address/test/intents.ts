@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { type AbiParameter, getAddress } from "viem";
 import type { Hex, Intent } from "../intent/intent.ts";
 
-/** A parameter. The type and the value are stored both as text and in viem's format. */
+/** A parameter. The type and the value are stored as text and in the format that viem expects. */
 type Drawn = { spelled: string; type: string; components?: AbiParameter[]; value: Both };
 type Both = { text: Nested; plain: unknown };
 type Nested = string | Nested[];

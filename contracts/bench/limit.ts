@@ -1,6 +1,6 @@
-// A lower bound for the cost of an execution at a separate address in its own transaction. The
-// calls are compiled directly to init code, without checks or events, and sent through the
-// deterministic deployer. The deployed code is 31 zero bytes.
+// A lower bound for the gas of an execution at a separate address in its own transaction. The calls
+// are compiled directly to init code, without checks or events, and sent through the deterministic
+// deployer. The deployed code is 31 zero bytes.
 
 import { concat, type Hex, numberToHex, size, zeroHash } from "viem";
 

@@ -8,7 +8,7 @@ interface IToken {
     function transferFrom(address from, address to, uint256 amount) external returns (bool);
 }
 
-/// @notice A shop for local chains: takes payments for orders in one token, after an `approve`.
+/// @notice A shop for local chains: takes payments for orders in one token after an `approve`.
 contract DemoShop is ExecutableCaller {
     address public immutable token;
 

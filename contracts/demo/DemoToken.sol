@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice A plain ERC-20 for local chains. Anyone can mint any amount, so it is worth nothing.
+/// @notice A plain ERC-20 for local chains. Anyone can mint any amount, so the token is worthless.
 contract DemoToken {
     string public name;
     string public symbol;

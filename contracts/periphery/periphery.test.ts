@@ -211,7 +211,7 @@ describe("OutcomeProof", () => {
   let blockNumber: bigint;
   let evidence: Evidence;
   before(async () => {
-    // With this number of accounts, proofs consist of several nodes.
+    // With this number of accounts, the proofs contain several trie nodes.
     await Promise.all(
       Array.from({ length: 600 }, (_, i) => {
         const address = slice(keccak256(numberToHex(i)), 12);

@@ -48,7 +48,7 @@ contract EdgesTest is Fixture {
         equal(factory.addressOf(intent).code.length, 41, "executed for nothing");
     }
 
-    /// @dev Tests counts around each power of two, and 32, the library's maximum.
+    /// @dev Tests numbers of calls around each power of two, including 32, the library's maximum.
     function test_everyCallRuns_regardlessOfTheirNumber() public {
         uint256[9] memory counts = [uint256(1), 2, 8, 15, 16, 17, 31, 32, 40];
         for (uint256 i = 0; i < counts.length; ++i) {

@@ -12,7 +12,7 @@ interface Internals {
     function sweepToken(address vault, address token, address recovery) external;
 }
 
-/// @dev Tests that nobody else can make the calls between the factory and its vaults.
+/// @dev Tests that only the factory and its vaults can make their internal calls to each other.
 contract InternalsTest is Fixture {
     function test_NotVault_ifTheFactoryIsCalledDirectly(address caller) public {
         Internals internals = Internals(address(factory));

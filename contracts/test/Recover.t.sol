@@ -380,8 +380,8 @@ contract RecoverTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
     }
 
-    /// @dev The return data of a recovery that receives coin is ignored: only a token's transfer
-    /// has a result.
+    /// @dev The return data of a recovery address that receives coin is ignored, because only a
+    /// token's transfer has a result.
     function test_nativeCoin_isRecovered_forAnyAnswerOfRecovery() public {
         Intent memory intent = plainIntent();
         intent.recovery = address(new FalseTaker());

@@ -137,7 +137,7 @@ contract StarvedTest is Fixture {
     }
 }
 
-/// @notice Accepts coin, and tolerates that its later work fails.
+/// @notice Accepts coin, even if its later work fails.
 contract TolerantTaker {
     Tolerant private immutable TOLERANT;
 

@@ -54,7 +54,7 @@ export type Case = World & { index: Word };
 
 export type Memory = (index: Word) => Byte;
 
-/** A DELEGATECALL that was reached, and the memory of its input. */
+/** A DELEGATECALL on the path, and the memory that contains its input. */
 type Question = { gas: Word; target: Word; at: Word; bytes: Word; memory: Memory };
 
 type Machine = {

@@ -1,5 +1,5 @@
 // Handwritten mutants that no operator makes: shortcuts that a maintainer might take and that most
-// tests would not notice. The run tries and counts these mutants separately.
+// tests would not notice. A mutation run tests and counts these mutants separately.
 
 import type { Sources } from "../published/standard-input.ts";
 import type { Mutant } from "./mutants.ts";

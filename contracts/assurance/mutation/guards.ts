@@ -86,7 +86,7 @@ function kindsAt({ parents, variables, text }: Surroundings, guard: string): str
   return kinds.filter((kind) => !required.includes(kind));
 }
 
-/** Caps an event's second amount at the first, if the amounts are measured one after the other. */
+/** Limits an event's second amount by the first, as a maximum or as a minimum. */
 function capAmounts(node: Node, { text }: Surroundings): Change[] {
   const amounts = list(at(node, "eventCall"), "arguments").filter(
     (each) => each.nodeType === "Identifier" && typeOf(each) === "uint256",
@@ -120,7 +120,10 @@ function cutComparison(node: Node, { text }: Surroundings): Change[] {
   return changed.map((to) => ({ operator: "weaker comparison", ...place(node), to }));
 }
 
-/** Reads a variable of a loop's body only once, before the loop. */
+/**
+ * Moves a variable from the body of a loop to a position before the loop, so that it is read only
+ * once.
+ */
 function hoistVariables(node: Node, { text }: Surroundings): Change[] {
   const declared = list(at(node, "body"), "statements").filter(
     (each) => each.nodeType === "VariableDeclarationStatement",

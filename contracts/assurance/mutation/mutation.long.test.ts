@@ -1,5 +1,6 @@
-// Checks that a mutation run starts, and that the report of the last complete run is about these
-// contracts. A complete run, `npm run mutate -w contracts`, takes too long for every test run.
+// Checks that a mutation run can start, and that the report of the last complete run matches the
+// current contracts. A complete run, `npm run mutate -w contracts`, takes too long for every test
+// run.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

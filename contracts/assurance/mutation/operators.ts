@@ -219,7 +219,7 @@ const isMeasure = (node: Node) =>
   /^uint(256|64)$/.test(typeOf(node)) &&
   !/^(length|i|start|end)$/.test(String(node.memberName ?? node.name ?? "i"));
 
-/** Returns whether a node is a word of bytes that is converted to a number. */
+/** Returns whether a node converts a bytes value to a number. */
 const isConverted = (node: Node) => node.kind === "typeConversion" && typeOf(node) === "uint256";
 
 /** The text of `node`, in which `side` is reduced to its low bits. */
@@ -248,8 +248,8 @@ const swaps = (operands: Node[], text: (node: Node) => string): Change[] =>
     }));
 
 /**
- * Returns the most recent other variable of the same type. If an address has no such variable,
- * returns the caller.
+ * Replaces a variable by the most recent other variable of the same type, or an address by the
+ * caller if there is no other variable.
  */
 function otherVariables(node: Node, { text, variables }: Surroundings): Change[] {
   const type = typeOf(node);

@@ -38,7 +38,8 @@ contract EveryPositionTest is Fixture {
     }
 
     function test_CallFailed() public {
-        // Tests calls that revert without data, revert with a reason, or return anything but true.
+        // Tests calls that revert without data, revert with a reason, or return a value other than
+        // true.
         address[3] memory wrong = [
             address(new Answering(0)),
             address(new Answering(2 ** 64 + 1)),

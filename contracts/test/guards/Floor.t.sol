@@ -29,7 +29,8 @@ contract Burner {
 }
 
 /// @dev Tests that the gas floor applies to each call: at every position, for every answer and
-/// function, and with any amount of gas. A call that uses 80 % leaves less than a quarter.
+/// function, and with any amount of gas. A call that uses 80 % of its gas leaves less than a
+/// quarter.
 contract FloorTest is Fixture {
     function test_TooLittleGas_forTheCallAtAnyPosition() public {
         Burner burner = new Burner(80, 0, 0);

@@ -8,7 +8,7 @@ import {PlainToken} from "../tokens/PlainToken.sol";
 import {FalseToken, FeeToken, HalfToken, SilentToken} from "../tokens/OddTokens.sol";
 import {vm} from "../Vm.sol";
 
-/// @dev Amounts are of a token with six decimals: 25 with a tolerance of 1 %.
+/// @dev The amount is 25 units of a token with six decimals, with a tolerance of 1 %.
 contract CollectorTest is Fixture {
     uint256 private constant MOST = 25_000_000;
     uint256 private constant LEAST = 24_750_000;
@@ -269,7 +269,8 @@ contract CollectorTest is Fixture {
     }
 }
 
-/// @dev Has a sufficient balance for everyone, and returns configured bytes from transferFrom.
+/// @dev Reports a sufficient balance for every account, and returns configured bytes from
+/// transferFrom.
 contract OddAnswer {
     bytes private answer;
     uint256 private size;

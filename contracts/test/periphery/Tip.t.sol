@@ -41,7 +41,7 @@ contract TipTest is Fixture {
         refused(address(new Answering(answer)), "less than a word");
     }
 
-    /// @dev An approval of one vault cannot be used by anybody else.
+    /// @dev Nobody else can use a vault's approval.
     function test_TipFailed_ifADifferentAccountApproved() public {
         token.mint(MERCHANT, TIP);
         vm.prank(MERCHANT);

@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {PlainToken} from "../tokens/PlainToken.sol";
 
-/// @notice The work of the targets below: forty new slots.
+/// @notice The work of the targets below: writing forty new storage slots.
 contract Worker {
     uint256[] private shelf;
 

@@ -55,7 +55,8 @@ contract FeeToken is PlainToken {
     }
 }
 
-/// @notice Logs a thousand times the moved amount, and logs a second transfer that does not happen.
+/// @notice Logs a transfer of a thousand times the moved amount, and a second transfer that does
+/// not happen.
 contract BoastingToken is PlainToken {
     address private constant STRANGER = 0x5555555555555555555555555555555555555555;
 
@@ -83,7 +84,7 @@ contract BlockingToken is PlainToken {
     }
 }
 
-/// @notice Like BNB on Ethereum: an allowance of zero cannot be set.
+/// @notice Like BNB on Ethereum: an approval of zero reverts.
 contract NoZeroApproveToken is PlainToken {
     function approve(address spender, uint256 amount) public override returns (bool) {
         require(amount != 0, "approve of zero");
@@ -127,7 +128,7 @@ contract SlowToken is HalfToken {
         return word == 0 ? 0 : slots[account];
     }
 
-    /// @notice Returns the balance without the gas that balanceOf burns.
+    /// @notice Returns the balance without burning gas, unlike balanceOf.
     function slotOf(address account) external view returns (uint256) {
         return slots[account];
     }
@@ -235,7 +236,7 @@ contract TwoFacedToken is PlainToken {
     }
 }
 
-/// @notice Instead of moving an amount, makes a configured call, once.
+/// @notice Makes a configured call once, instead of moving an amount.
 contract ReenteringToken is PlainToken {
     address public target;
     bytes public data;
