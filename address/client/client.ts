@@ -144,8 +144,7 @@ export function createClient(options: ClientOptions): Client {
   ) => startCall(transport, options ?? {}, known, run);
 
   /**
-   * Requests a path of an address from the service. Returns undefined if the service has no record
-   * of the address.
+   * Requests a path of an address. Returns undefined if the service has no record of the address.
    */
   const find = <T>(
     address: Hex,
