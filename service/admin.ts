@@ -1,7 +1,7 @@
-// Runs operators' commands, such as: npm run --silent admin -- account create --email E
+// Runs the operator's commands, such as: npm run --silent admin -- account create --email E
 //
-// A command prints only JSON to stdout; `export` prints one line for each record. If a command
-// fails, it prints one sentence to stderr and exits with 1. Most commands use the database
+// A command prints only JSON to stdout; `export` prints one line for each record. A command that
+// fails prints one sentence to stderr and exits with the code 1. Most commands use the database
 // directly, even while the server runs. For `copy`, the server must be stopped.
 
 import { existsSync } from "node:fs";
@@ -56,9 +56,9 @@ async function run(command: Command, given: Given, config: Config): Promise<void
 }
 
 /**
- * Throws if the database is missing and the command cannot create one. If the command can create
- * one, prints a notice. Without this check, SQLite would create an empty database, and a backup of
- * the empty database would look valid.
+ * Throws if the database is missing and the command cannot create one. Throws if there is no
+ * database and the command cannot create one. Without this check, SQLite would create an empty
+ * database, and a backup of it would look valid.
  */
 function requireDatabase({ makesDatabase }: Command, directory: string): void {
   if (existsSync(sqliteFile(directory))) return;
@@ -70,7 +70,7 @@ function requireDatabase({ makesDatabase }: Command, directory: string): void {
 }
 
 /**
- * Prints a stream of text, or one value as JSON. A closed pipe is not an error, because a program
+ * Prints text in chunks, or one value as JSON. A closed pipe is not an error, because a program
  * such as `head` may stop reading early.
  */
 async function print(answer: unknown): Promise<void> {

@@ -1,7 +1,7 @@
 // Reads all of the operator's settings from the environment, once at startup.
 //
-// To add a setting, add one line. The line's schema defines the valid values and the error message.
-// Defaults are for development, and secrets have no default.
+// For each setting, a schema defines the valid values and the error message. Default values are for
+// development. Secrets have no default value.
 
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ import { defaultLimits, type Limits } from "./http/limits.ts";
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Thrown if settings in the environment are invalid. Each line of the message contains one setting,
+ * Thrown if settings in the environment are invalid. Each line of the message contains a setting,
  * its value, and the valid values.
  */
 export class ConfigError extends Error {
@@ -106,8 +106,8 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorMirrors,
     executorPays,
     /**
-     * Zero if the executor sends only transactions that a tip pays for, because no tip pays for the
-     * return of an unlisted token that a payer reported.
+     * Zero if tips must pay for all transactions, because nobody pays a tip for the return of an
+     * unlisted token that a payer reported.
      */
     executorNamedTokensPerDay: executorPays === "tips" ? 0 : namedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
@@ -117,8 +117,8 @@ function executorSettings({ read, optional, secret }: Readers) {
 type Readers = ReturnType<typeof readersOf>;
 
 /**
- * Returns functions that read settings. They add invalid values to `faults`, and the names of all
- * settings to `known`.
+ * Returns functions that parse settings. They add an error to `faults` for each invalid value, and
+ * the names of all settings to `known`.
  */
 function readersOf(environment: NodeJS.ProcessEnv) {
   const faults: string[] = [];
@@ -148,7 +148,7 @@ function readersOf(environment: NodeJS.ProcessEnv) {
 
 type Combined = { workers: number; role: string; limits: Limits };
 
-/** Returns an error for each combination of settings that contradict each other. */
+/** Returns an error for each pair of settings that contradict each other. */
 function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): string[] {
   const faults: string[] = [];
   if (config.limits.expirySecondsMin > config.limits.expirySecondsMax) {
@@ -171,8 +171,8 @@ function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): 
 }
 
 /**
- * Returns an error for each unknown name that begins with `EXECUTOR_`, and for each name that is
- * probably a misspelled setting. Ignores letter case.
+ * Returns an error for each unknown setting that begins with `EXECUTOR_`, and for each name that
+ * looks like a misspelled setting. Ignores letter case.
  */
 function unknownNames(names: string[], known: Set<string>): string[] {
   return names.flatMap((name) => {
@@ -185,7 +185,9 @@ function unknownNames(names: string[], known: Set<string>): string[] {
   });
 }
 
-/** Returns the edit distance of `a` and `b`, or any number above 2 if the distance is above 2. */
+/**
+ * Returns the edit distance between `a` and `b`. If it is above 2, may return any number above 2.
+ */
 function slips(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return 3;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
@@ -202,7 +204,6 @@ function slips(a: string, b: string): number {
 
 const defaultChainsFile = fileURLToPath(new URL("chains.json", import.meta.url));
 
-// The message of each schema completes the sentence "expected …".
 
 const text = (expected: string) => z.string(expected);
 
@@ -267,7 +268,7 @@ const pageUrl = urlThat(
 
 const signerUrl = urlThat(isHttp, "an http or https URL of a remote signer");
 
-/** RFC 9116, 2.5.3. The URI is one line of a file, so it contains no white space. */
+/** RFC 9116, 2.5.3. The URI is part of a one-line field, so it must not contain white space. */
 const contactUri = urlThat(
   ({ protocol }, text) => /^(https|mailto|tel):$/.test(protocol) && /^[!-~]+$/.test(text),
   "a mailto, https, or tel URI, such as mailto:security@pay.example",

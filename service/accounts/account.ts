@@ -11,7 +11,8 @@ import { digestCredential, newAccountId, newClientId } from "./credentials.ts";
 export type Account = { accountId: string; email: string; createdAtMs: number };
 
 /**
- * Returns whether the email address is valid. Sign-in accepts all addresses that are valid here.
+ * Returns whether the email address is valid. Every address that is valid here can also be used to
+ * sign in.
  */
 export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text)).success;
 
@@ -19,8 +20,8 @@ export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text
 export const normalizeEmail = (email: string) => email.trim().toLowerCase();
 
 /**
- * Creates an account with a client ID. It has no API key yet, because a key is shown only once,
- * when somebody creates it. The call is idempotent: if the account `accountId` exists, returns it.
+ * Creates an account with a client ID. It has no API key yet, because the service shows a key only
+ * once, when it is created. The call is idempotent: if the account `accountId` exists, returns it.
  *
  * @param accountId the ID of the user who signed up; otherwise, a new ID is generated
  * @returns the account, or undefined if another account has this email

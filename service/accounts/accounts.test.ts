@@ -1,4 +1,4 @@
-// Tests accounts on both databases: their origins, usage counts, audit log, and operators'
+// Tests accounts on SQLite and PostgreSQL: origins, usage counts, the audit log, and the operator's
 // commands.
 
 import assert from "node:assert/strict";
@@ -179,7 +179,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("an operator's command", () => {
-      // biome-ignore lint/suspicious/noExplicitAny: each prints its own JSON
+      // biome-ignore lint/suspicious/noExplicitAny: each command prints different JSON
       const run = (words: string, options = {}, rest: string[] = []): Promise<any> => {
         const command = accountCommands.find((each) => each.words === words)!;
         const publicUrl = "https://pay.example";
@@ -226,8 +226,8 @@ for (const [name, database] of Object.entries(databases)) {
           const { accountId: account } = await run("account create", { email: newEmail() });
           let isOver = false;
           const { both } = await store.db.transaction().execute(async (transaction) => {
-            // Each command writes to the audit table last. This lock delays these writes until both
-            // commands have read their rows.
+            // The last statement of each command writes to the audit table. This lock delays that
+            // statement until both commands have read their rows.
             await sql`lock table audit in exclusive mode`.execute(transaction);
             const both = Promise.allSettled([run(words, { account }), run(words, { account })]);
             void both.then(() => {

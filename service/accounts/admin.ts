@@ -1,5 +1,6 @@
-// Defines the operator's commands for accounts. The commands write to the database, and their
-// changes take effect immediately, because no server caches credentials or origins.
+// Defines the operator's commands for accounts. Defines the operator's commands for accounts. The
+// commands change the database, and every server uses the new values immediately, because servers
+// do not cache credentials or origins.
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
@@ -222,7 +223,7 @@ function parseNewKey({ name, expires }: Given["options"], rest: string[]) {
 }
 
 /**
- * Returns the prefix of the key that the operator chose.
+ * Returns the prefix of the key that the operator named.
  *
  * @param text the key or its prefix; if undefined, the account must have exactly one key
  */

@@ -5,7 +5,7 @@ import { memoryLimiter } from "./limits.ts";
 
 const email = "ada@example.com";
 
-/** Returns the first IP address of the `i`th of many /24 networks. */
+/** Returns an IP address in the `i`th /24 network. */
 const network = (i: number) => `10.${i >> 8}.${i & 255}.1`;
 
 function open() {
@@ -14,7 +14,7 @@ function open() {
     memoryLimiter(() => now),
     "a secret of tests",
   );
-  /** Repeats an attempt until it is refused. Returns the number of admitted attempts. */
+  /** Repeats an attempt until the service refuses it. Returns the number of admitted attempts. */
   const spend = async (attempt: { ip: string; email?: string; deviceCookie?: string }) => {
     for (let admitted = 0; ; admitted++) {
       const whole = { email, deviceCookie: undefined, ...attempt };

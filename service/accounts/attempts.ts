@@ -1,18 +1,17 @@
-// Limits how often a password can be tried. A stranger must not be able to lock the owner out by
-// using up these limits.
+// Limits password guessing. The limits must not let a stranger lock the owner out.
 //
-// A browser that has never signed in to the account is limited by IP address, by network, by the
-// pair of IP address and account, and by account. The limit by account stops an attacker with many
-// IP addresses, but such an attacker could use it up to lock the owner out. So this limit has two
-// parts. The first part counts the first three tries per day from each network (a /24 of IPv4 or a
-// /48 of IPv6). An attacker with 200 networks cannot use up this part. The second part counts all
-// other tries.
+// Attempts from a browser that has never signed in to the account count against four limits: per IP
+// address, per network, per pair of IP address and account, and per account. The limit per account
+// stops an attacker who has many IP addresses. But the attacker could use up this limit to lock the
+// owner out. So it consists of two limits. The first limit counts only the first three attempts per
+// day from each network (a /24 of IPv4 or a /48 of IPv6). An attacker with 200 networks cannot use
+// it up. The second limit counts all other attempts.
 //
-// A browser that has signed in to the account has a signed cookie. Tries with a cookie are limited
-// by cookie, by account, and by network, separately from tries without one. A limit by cookie only
-// would not be sufficient, because attackers can get any number of cookies for their own accounts.
-// If a limit for tries with a cookie is used up, the browser is treated as if it had no cookie. So
-// an attacker who uses up these limits does not lock the owner out.
+// A browser that has signed in to the account has a signed cookie. Attempts with a cookie have
+// their own limits: per cookie, per account, and per network. A limit per cookie is not enough,
+// because attackers can get many cookies for their own accounts. If one of these limits is used up,
+// the browser is treated as if it had no cookie. So an attacker who uses up these limits does not
+// lock the owner out.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { networkOf, wideNetworkOf } from "../flow/networks.ts";
@@ -23,22 +22,19 @@ const minuteMs = 60_000;
 const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
 /**
- * Limits a network's tries for all accounts together, so that an attacker gains nothing by trying
- * the passwords of many accounts.
+ * Limits all sign-in attempts from one network, so that an attacker cannot try a few passwords for
+ * each of many accounts.
  */
 const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
-/**
- * The two limits by account. Together, they allow 2,400 guesses per account and day, plus the
- * bursts. A password has at least 12 characters.
- */
+/** The two limits for each account. Together, they allow 2,400 guesses per day, plus the bursts. */
 const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_000, burst: 700 };
 const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst: 100 };
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
 const perDevices: Policy = { name: "sign-in-devices", intervalMs: 3_000, burst: 20 };
 /**
  * The burst is smaller than the queue for browsers with a cookie (http/dashboard/sign-in.ts), so
- * that one network cannot fill this queue.
+ * one network cannot fill that queue.
  */
 const perDeviceNetwork: Policy = {
   name: "sign-in-device-network",
@@ -52,19 +48,19 @@ const perSignUpNetwork: Policy = { name: "sign-up-network", intervalMs: 3_000, b
 type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
 
 /**
- * The verdict on an attempt. `waitMs` is 0 if the attempt is allowed, and otherwise the time to
- * wait before the next attempt. An allowed attempt waits in a queue for its password to be hashed
- * (http/dashboard/sign-in.ts). If `isKnown` is true, it waits in the queue for browsers with a
- * valid cookie, which has priority. Within a queue, the accounts or networks that `turnOf` names
- * take turns.
+ * The result of {@link Attempts}, before the password is checked. `waitMs` is 0 if the attempt is
+ * allowed, and otherwise the time until the next attempt is allowed, in milliseconds. The password
+ * of an allowed attempt then waits in a queue to be hashed (http/dashboard/sign-in.ts). If
+ * `isKnown` is true, this is the queue for browsers with a valid cookie, which has priority. The
+ * queue serves the accounts or networks in `turnOf` one after another.
  */
 export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
 
 export type Attempts = {
   trySignIn(attempt: Attempt): Promise<Leave>;
   /**
-   * Limits sign-ups and the use of links that set a password. These attempts are limited by IP
-   * address and network only.
+   * Limits sign-ups and password resets by link. They are limited only by IP address and by
+   * network.
    */
   trySignUp(ip: string): Promise<Leave>;
   /**
@@ -74,7 +70,7 @@ export type Attempts = {
   tryNewAccount(ip: string): Promise<number>;
   /**
    * Returns the signed cookie for a browser that has just signed in. If the browser sent a valid
-   * cookie for this account, returns that cookie.
+   * cookie for this account, returns the same cookie.
    */
   deviceCookieFor(browser: Pick<Attempt, "email" | "deviceCookie">): string;
 };
@@ -109,8 +105,8 @@ export function limitAttempts(
       [perPair, `${network} ${email}`],
     ]);
     if (waitMs > 0) return waitMs;
-    // This uses one of the network's first tries even if the attempt is refused afterwards.
-    // Otherwise, an attacker could keep first tries for later.
+    // This counts as one of the network's first attempts even if a later limit refuses it.
+    // Otherwise, an attacker could save first attempts for later.
     const first = await take(limiter, perFirstTries, `${wideNetworkOf(ip)} ${email}`);
     if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
     return retryMs(await take(limiter, perAccount, email));
@@ -152,9 +148,9 @@ export function limitAttempts(
 }
 
 /**
- * Counts an attempt against each of the limits, in order, and stops at the first limit that refuses
- * it. The narrow limits come first, so an attempt that they refuse does not count against the wide
- * limits.
+ * Counts an attempt against the limits in the given order, and stops at the first limit that
+ * refuses it. Callers pass the narrow limits first, so that a refused attempt does not count
+ * against the wide ones.
  *
  * @returns the milliseconds to wait, or 0 if all limits admit the attempt
  */

@@ -34,8 +34,8 @@ export type AuditEvent =
   | "webhook_resumed";
 
 /**
- * The source of a change, and its time. An operator's command has no `ip`. `atMs` is in Unix
- * milliseconds.
+ * The person who makes a change, and the time of the change. An operator's command has no `ip`.
+ * `atMs` is in Unix milliseconds.
  */
 export type Actor = { ip?: string | undefined; userAgent?: string | undefined; atMs: number };
 
@@ -48,7 +48,7 @@ type AuditEntry = {
 };
 
 /**
- * Adds one entry. If `db` is a transaction, the entry is part of that transaction.
+ * Adds one entry.
  * @param detail the changed thing, such as a key's prefix, a client ID, an origin, or a URL; never
  *   a secret
  */

@@ -1,7 +1,7 @@
-// Rotates the client ID of an account, and changes its settings. A rotation takes effect
-// immediately on every server, because no server caches credentials (spec §5, rule 5). A request
-// for a rotation contains the client ID to replace. So if two requests are simultaneous, the second
-// request fails, because its client ID was already replaced.
+// Rotates the client ID of an account, and changes its settings. All servers accept the new client
+// ID and refuse the old one immediately, because no server caches credentials (spec §5, rule 5). A
+// request for a rotation names the client ID that it replaces. So if two requests are simultaneous,
+// only the first one succeeds.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -9,9 +9,9 @@ import { type Actor, type AuditEvent, audited } from "./audit.ts";
 import { digestCredential, newClientId } from "./credentials.ts";
 
 /**
- * Replaces the account's client ID, which must be `expected`.
+ * Replaces the account's client ID, if it is still `expected`.
  *
- * @returns the new client ID, or undefined if the account has a different client ID than `expected`
+ * @returns the new client ID, or undefined if the account's client ID is not `expected`
  */
 export async function rotateClientId(
   db: Kysely<Tables>,
@@ -36,8 +36,8 @@ export async function rotateClientId(
 
 /**
  * Sets whether the client ID is bound. A bound client ID can create only addresses whose intents
- * the account's server has signed. So a visitor who copies the client ID from a page cannot create
- * addresses for other intents. A rotation keeps this setting.
+ * the account's server has signed. So a visitor who copies the client ID from a page cannot use it
+ * for other intents. Rotating the client ID keeps this setting.
  */
 export function bindClientId(
   db: Kysely<Tables>,
@@ -50,8 +50,8 @@ export function bindClientId(
 }
 
 /**
- * Sets whether create requests with the client ID may set a reference. A rotation keeps this
- * setting.
+ * Sets whether create requests with the client ID may set a reference. Rotating the client ID keeps
+ * this setting.
  */
 export function allowReferences(
   db: Kysely<Tables>,

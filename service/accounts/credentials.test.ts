@@ -81,15 +81,14 @@ describe("credentials", () => {
         assert.equal(binary.length, bits);
         for (let bit = 0; bit < bits; bit++) ones[bit]! += Number(binary[bit]);
       }
-      // The limit of 180 is 8 standard deviations, which are 22.4 each. A random bit exceeds this
-      // limit about once in 10^15 runs.
+      // The standard deviation of each count is 22.4, so 180 is 8 standard deviations. Random bits
+      // exceed this limit in about one of 10^15 runs.
       for (const count of ones) assert.ok(Math.abs(count - drawn / 2) < 180, `${count}`);
     }
   });
 
   test("the last 8 digits are the CRC-32 of the text before them", () => {
-    // The checksums in these credentials were computed with Python's zlib.crc32. The first checksum
-    // begins with a zero.
+    // The checksums in these credentials were computed with Python's zlib.crc32.
     assert.equal(
       checkSpelling(
         "apiKey",

@@ -1,9 +1,9 @@
 // Generates, checks, and finds the credentials of accounts: API keys and client IDs (spec §5). This
 // file neither stores nor logs credentials.
 //
-// The last 8 hex digits of a credential are a checksum of the text before them. With the checksum,
-// the service can refuse a typo without a database query, and a secret scanner can recognize a
-// leaked key. docs/credentials.md has the pattern and an example.
+// The last 8 hex digits of a credential are a checksum of the text before them. The checksum lets
+// the service refuse a mistyped credential without a database query. It also lets secret scanners
+// recognize a leaked key. docs/credentials.md has the pattern and an example.
 
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -23,9 +23,9 @@ export const parseScopes = (text: string) => text.split(",") as Scope[];
 export type CredentialKind = "apiKey" | "clientId";
 
 /**
- * `valid` means that the form and the checksum are right, but not that the credential exists.
- * `bad_checksum` means that only the form is right, so the credential was mistyped or invented.
- * `malformed` means that the form is wrong.
+ * `valid` means that the format and the checksum are correct. The credential may still not exist.
+ * `bad_checksum` means that only the format is correct, so the credential has a typing error or was
+ * made up. `malformed` means that the format is wrong.
  */
 type Spelling = "valid" | "bad_checksum" | "malformed";
 
@@ -56,7 +56,7 @@ export const newClientId = () => withChecksum(`svc_client_${randomBytes(12).toSt
 /** Generates an account ID: `acc_` and 24 lowercase hex digits. */
 export const newAccountId = () => `acc_${randomBytes(12).toString("hex")}`;
 
-/** Checks the form and the checksum of a credential, without a database query. */
+/** Checks the format and the checksum of a credential, without a database query. */
 export function checkSpelling(kind: CredentialKind, text: string): Spelling {
   if (!patterns[kind].test(text)) return "malformed";
   return withChecksum(text.slice(0, -checksumLength)) === text ? "valid" : "bad_checksum";
@@ -73,7 +73,7 @@ export const apiKeyPrefix = (apiKey: string) => apiKey.slice(0, prefixLength);
 export const digestCredential = (credential: string): Buffer =>
   hash("sha256", credential, "buffer");
 
-/** Appends the CRC-32 (ISO 3309, as in zlib and PNG) of `text`, in 8 hex digits. */
+/** Appends the CRC-32 of `text` in 8 hex digits (ISO 3309, as in zlib and PNG). */
 const withChecksum = (text: string) =>
   text + crc32(text).toString(16).padStart(checksumLength, "0");
 

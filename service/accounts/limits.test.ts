@@ -29,8 +29,8 @@ after(async () => {
 });
 
 /**
- * The number of limiter keys that were used. Each run uses new keys, so that earlier runs do not
- * affect its limits.
+ * The number of limiter keys that the tests have used. Each run uses a new key, so that earlier
+ * runs do not affect its limits.
  */
 let keys = 0;
 const newKey = () => `key-${keys++}`;
@@ -53,7 +53,7 @@ const implementations: Implementation[] = [
 ];
 
 /**
- * Generates schedules of requests. Each group of `count` requests is sent `waitMs` after the
+ * Generates the times of requests. Each group of `count` requests is sent `waitMs` after the
  * previous group.
  */
 const schedules = (policy: Policy) =>

@@ -1,7 +1,7 @@
 // Rate limits for credentials and clients (spec §8), with the generic cell rate algorithm. For each
-// key, the algorithm stores the time at which the full burst is available again. On SQLite, there
-// is only one server, which counts in memory. Servers on one PostgreSQL count together in a table.
-// limits.test.ts runs the same tests against both limiters.
+// key, the algorithm stores only one time: when the full burst is available again. On SQLite, there
+// is only one server, and it counts in memory. Servers that share a PostgreSQL database count
+// together in a table. limits.test.ts runs the same tests against both limiters.
 
 import { sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
@@ -10,26 +10,26 @@ import { within } from "../flow/wait.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * Allows one request per `intervalMs` on average, and a burst of up to `burst` requests after a
- * pause.
+ * Allows one request per `intervalMs` on average, and a burst of up to `burst` requests after idle
+ * time.
  */
 export type Policy = { name: string; intervalMs: number; burst: number };
 
 /**
- * The rate limits below /v1. Each limit applies per API key, client ID, account, or client network.
- * The OpenAPI document describes them.
+ * The rate limits below /v1. Each limit applies to one API key, client ID, account, or client
+ * network. The OpenAPI document describes them.
  */
 export const policies = {
   apiKey: { name: "api-key", intervalMs: 20, burst: 100 },
   clientId: { name: "client-id", intervalMs: 100, burst: 20 },
   /**
-   * Requests that read or check addresses have their own limit, so that they do not use up the
+   * Requests that read or check addresses have a separate limit, so that they do not use up the
    * limit for create requests.
    */
   reads: { name: "api-key-read", intervalMs: 20, burst: 100 },
   /**
-   * This limit is low, because each change of an endpoint adds a row to the audit log, which is
-   * never pruned.
+   * This limit is low, because each change of a webhook endpoint adds a row to the audit log, which
+   * is never pruned.
    */
   webhooks: { name: "api-key-webhooks", intervalMs: 1_000, burst: 60 },
   /** Per account. */
@@ -69,9 +69,9 @@ export type LimitVerdict = {
 
 export type Limiter = {
   /**
-   * Admits or refuses one request of `key` now, by the limiter's own clock. In any period of t ms,
-   * admits at most burst + t / intervalMs + 1 requests. If requests are always at least intervalMs
-   * apart, admits all requests. A refused request does not count.
+   * Admits or refuses one request of `key`, by the limiter's own clock. In any period of t ms,
+   * admits at most burst + t / intervalMs + 1 requests. Admits all requests if they are at least
+   * intervalMs apart. Refused requests do not count.
    */
   take(key: string, policy: Policy): Promise<LimitVerdict>;
 };
@@ -94,8 +94,7 @@ function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVer
 
 /**
  * Returns a policy that allows `count` requests per day on average. After a day without requests,
- * it admits `count` requests in one burst, and then one request per interval. In any 24 hours, it
- * admits at most `2 * count` requests.
+ * it admits all of them in one burst. In any 24 hours, it admits at most `2 * count` requests.
  */
 export const perDay = (name: string, count: number): Policy => ({
   name,
@@ -133,8 +132,8 @@ export function memoryLimiter(clock: () => number = () => performance.now()): Li
 }
 
 /**
- * Returns a limiter that uses `shared`, or `local` while `shared` fails. So a failure of the shared
- * limiter does not refuse requests. During such a failure, each server counts separately.
+ * Returns a limiter that uses `shared`, and `local` when `shared` fails. So requests are not
+ * refused when the shared limiter fails. During such a failure, each server counts separately.
  *
  * @param onFault called for each failure of `shared`
  */
@@ -200,10 +199,10 @@ function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: numb
 }
 
 /**
- * Admits as many requests of each key as its limit allows. Rows are locked in the order of their
- * keys, so that two servers cannot deadlock. If `whole_at` is more than a full burst plus ten
- * seconds in the future, the clock must have been set back. In this case, the statement assumes
- * that the whole burst was used just now.
+ * For each key, admits as many of its requests as the limit allows. Rows are locked in the order of
+ * their keys, so that two servers cannot deadlock. `whole_at` can be at most one full burst in the
+ * future. If it is more than ten seconds beyond that, the clock must have been set back. The
+ * statement then assumes that the whole burst was used just now.
  */
 async function spend(
   { prepared }: LimiterStore,
@@ -241,8 +240,8 @@ const spendLimits = `
   returning key, whole_at, at, admitted`;
 
 /**
- * Returns the verdict on each request. If the limit of a key does not admit all its requests, the
- * first requests are admitted.
+ * Returns the verdict on each request. If the limit does not allow all requests of a key, admits
+ * the first ones.
  */
 function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): LimitVerdict[] {
   const seen = new Map<string, number>();

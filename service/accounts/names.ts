@@ -1,5 +1,5 @@
 // Stores the account names that payers see. Only the operator can set them. Otherwise, an account
-// could request money under a well-known name.
+// could ask for money under a well-known name.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -43,7 +43,6 @@ export async function confirmName(
   });
 }
 
-/** Returns the account's name, or undefined if the operator has not set one. */
 export async function findName(db: Kysely<Tables>, accountId: string): Promise<string | undefined> {
   const row = await db
     .selectFrom("account_names")

@@ -36,12 +36,12 @@ type AccountsConfig = {
   sessionSecret?: string | undefined;
 };
 
-/** Called for faults that do not stop the service. */
+/** Called for errors that do not stop the service. */
 export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error: unknown): void };
 
 /**
- * On SQLite, there is only one server, which counts rate limits in memory. On PostgreSQL, all
- * servers count them together.
+ * On SQLite, there is only one server, and it counts rate limits in memory. On PostgreSQL, all
+ * servers share the counts.
  */
 export async function openAccounts(
   store: Pick<Store, "db" | "dialect" | "prepared" | "readerOf">,

@@ -1,6 +1,6 @@
-// Stores the reference keys of accounts. A reference key is a secret from which a salt is derived
-// for each reference, such as an order number. So the account's server and this service compute the
-// same address for an order. New salts are derived with the account's newest key.
+// Stores the reference keys of accounts. A reference key is a secret. From the key and a reference,
+// such as an order number, a salt is derived. So the account's own server can compute the address
+// of an order that this service creates. New salts are derived with the account's newest key.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
@@ -8,8 +8,8 @@ import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
 
 /**
- * The number of an account's newest keys that are tried, to find addresses that were created before
- * a rotation.
+ * The service tries this number of an account's newest keys to find addresses that were created
+ * before a rotation.
  */
 const keysTried = 8;
 
@@ -31,11 +31,11 @@ export async function findReferenceKeys(
 }
 
 /**
- * Creates a key, with which all new salts are derived. Addresses that were created with earlier
- * keys can still be found and verified with those keys.
+ * Creates a key, from which all new salts are derived. Earlier keys are kept, to find and verify
+ * the addresses that were created with them.
  *
- * @returns the key, which cannot be read again, or undefined if a simultaneous request created a
- *   key
+ * @returns the key, which cannot be read again, or undefined if another request created a key
+ *   simultaneously
  */
 export async function rotateReferenceKey(
   db: Kysely<Tables>,

@@ -9,8 +9,7 @@ const name = "session";
 
 /**
  * Returns the secret, which has 64 hex digits, and generates it if there is none. If several
- * servers generate a secret simultaneously, only the first secret is stored, and all servers return
- * it.
+ * servers generate a secret simultaneously, all servers use the one that is stored first.
  */
 export async function findOrDrawSecret(db: Kysely<Tables>): Promise<string> {
   await db

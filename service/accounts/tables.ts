@@ -1,7 +1,6 @@
-// The tables of accounts, their credentials and origins, sign-ins, the usage of credentials, the
-// audit log, and the rate limits that servers share. Times are Unix milliseconds, except in the
-// `auth_` tables. better-auth defines the columns of the `auth_` tables, and only files in sign-in/
-// use these tables.
+// The tables for accounts, credentials, allowed origins, sign-in, usage, the audit log, and the
+// rate limits that servers share. Times are Unix milliseconds, except in the `auth_` tables.
+// better-auth defines their columns, and only files in sign-in/ use them.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -11,8 +10,8 @@ declare module "../store/tables.ts" {
     /** `id` is `acc_` and 24 hex digits. `email` is in lowercase. */
     accounts: { id: string; email: string; created_at: number };
     /**
-     * `number` distinguishes the keys of an account. `digest` is the SHA-256 of the key's text, and
-     * `prefix` is the beginning of this text, for display. `scopes` are separated by commas.
+     * `number` distinguishes the keys of an account. `digest` is the SHA-256 of the key. `prefix`
+     * is the beginning of the key, for display. `scopes` is a list that is separated by commas.
      * `expires_at` is null if the key never expires.
      */
     api_keys: {
@@ -53,7 +52,7 @@ declare module "../store/tables.ts" {
     /** The names that payers see, one per account. Only the operator sets them. */
     account_names: { account_id: string; name: string };
     /**
-     * The number of created addresses and refused requests per account, hour, and kind of
+     * The number of created addresses and refused requests, for each account, hour, and kind of
      * credential. `hour` is the start of the hour.
      */
     usage: {
@@ -64,7 +63,7 @@ declare module "../store/tables.ts" {
       refused: number;
     };
     /**
-     * The audit log. Triggers prevent changes and deletions of rows. `id` consists of `at` and 8
+     * The audit log. Triggers reject updates and deletions of rows. `id` consists of `at` and 8
      * random hex digits.
      */
     audit: {
@@ -76,8 +75,9 @@ declare module "../store/tables.ts" {
       detail: string | null;
     };
     /**
-     * The secret that signs cookies, in a single row, which all servers share. It is generated when
-     * it is first needed. If `SESSION_SECRET` is set, the stored secret is not used.
+     * The secret that signs cookies. The table has one row, which all servers use. The first server
+     * that needs the secret generates it. If `SESSION_SECRET` is set, the stored secret is not
+     * used.
      */
     secrets: { name: string; value: string };
     /**
@@ -124,8 +124,8 @@ export function statements(dialect: Dialect): TableStatement[] {
 }
 
 /**
- * These statements are a separate migration, because databases have been created with the
- * statements above.
+ * This is a separate migration, because there are databases that were created with the statements
+ * above.
  */
 export const clientIdStatements = (): TableStatement[] => [
   sql`alter table client_ids add column may_name int not null default 1`,

@@ -1,6 +1,6 @@
 // Counts the uses of each account's credentials, and records when each credential was last used.
-// Counts are collected in memory and written once per second, so that no request waits for a write.
-// A crash loses the counts since the last write, but a normal shutdown loses nothing.
+// The counts are collected in memory and written once per second, so that no request waits for a
+// write. A crash loses the counts since the last write. A normal shutdown loses nothing.
 
 import { type Kysely, sql } from "kysely";
 import { hourMs } from "../flow/days.ts";
@@ -10,8 +10,8 @@ import type { CredentialKind } from "./credentials.ts";
 
 const flushMs = 1_000;
 /**
- * The maximum number of digests that `seenInBrowser` records between two flushes. There is a limit
- * because anyone can send invented keys. The flush ignores keys that do not exist.
+ * The maximum number of keys that `seenInBrowser` collects between two flushes. Anyone can send
+ * invented keys, so there must be a limit.
  */
 const inBrowserMax = 10_000;
 
@@ -21,13 +21,12 @@ type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: numb
 export type Usage = {
   /**
    * Records a use of a credential. `created` and `refused` are counted per hour. `used` means that
-   * the request was served, but created no address. In this case, only the time of the use is
-   * recorded.
+   * the request was successful but created no address. Only its time is then recorded.
    */
   count(use: Use, outcome: "created" | "refused" | "used"): void;
   /**
-   * Records that a browser sent an API key, although API keys are secret. A request with an
-   * `Origin` header is from a browser. The caller does not have to check whether the key exists.
+   * Records that a browser sent an API key, which should be secret. A request is from a browser if
+   * it has an `Origin` header. The key may be unknown; an unknown key is ignored.
    */
   seenInBrowser(digest: Buffer, atMs: number): void;
   /** Writes the collected counts. If the write fails, the next flush writes them again. */
@@ -153,9 +152,9 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
   : "last_used_at";
 
 /**
- * Sets the column of the given credentials to the latest time among them. So up to 100 credentials
- * share a statement, instead of one round trip each. But a stored time can be later than the actual
- * use, by at most the time since the last successful flush, which is usually about a second.
+ * Sets the column of all given credentials to the latest of their times. So up to 100 credentials
+ * need only one statement. As a result, a stored time can be later than the actual use, by the time
+ * since the last successful flush, which is usually about a second.
  */
 async function touch<Table extends "api_keys" | "client_ids">(
   db: Kysely<Tables>,

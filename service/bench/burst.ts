@@ -1,7 +1,7 @@
-// Measures the time until 2,000 payments of one block are executed, while 100,000 other addresses
-// are open. Run it with bench/burst.ts PAYMENTS OPEN ROUNDS LATENCY_MS. Blocks have 60 million gas
-// and are mined at fixed intervals. The node, the database, and the executor share the machine's
-// processors. Prints medians.
+// Measures how long the executor takes to execute 2,000 addresses that are paid in the same block,
+// while 100,000 other addresses are open. Run it with bench/burst.ts PAYMENTS OPEN ROUNDS
+// LATENCY_MS. Blocks have 60 million gas and are mined at fixed intervals. The node, the database,
+// and the executor run on the same machine. Prints medians.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ import { startPostgres } from "../testing/postgres.ts";
 const args = process.argv.slice(2).map(Number);
 const [payments = 2000, open = 100_000, rounds = 3, latencyMs = 0] = args;
 
-/** Sets the poll interval to the service's default, because tests use a shorter one. */
+/** Uses the service's default poll interval, because tests use a shorter one. */
 const tuning = { pollMs: defaultTuning.pollMs };
 
 function print(what: string, bursts: readonly Burst[]): void {

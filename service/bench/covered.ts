@@ -1,6 +1,6 @@
-// files.ts imports this file into the process that it measures. This file starts V8's precise
-// coverage. It answers each message of the parent process with the source files whose functions ran
-// since the previous message.
+// Starts V8's precise coverage. files.ts loads this file into the process that it measures. When
+// the parent process sends a message, the reply lists the source files whose functions ran since
+// the previous message.
 
 import { Session } from "node:inspector/promises";
 import { isMainThread } from "node:worker_threads";
@@ -15,7 +15,8 @@ if (isMainThread) {
 }
 
 /**
- * Returns the source files of service/ and address/ in which a function ran since the last call.
+ * Returns the source files of service/ and address/ with at least one function that ran since the
+ * last call.
  */
 export async function takeFiles(): Promise<string[]> {
   const { result } = await session.post("Profiler.takePreciseCoverage");

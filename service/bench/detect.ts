@@ -1,9 +1,10 @@
-// node bench/detect.ts measures the detection of payments in a block of 10,000 Transfer logs, with
-// 10⁴ to 10⁶ known addresses, on SQLite and PostgreSQL. Every tenth log pays a known address.
-// Prints the total time from the node's JSON to the jobs in the ledger, and how much of it is spent
-// on matching. Also prints a lower bound: the time to look up each address by its primary key. Only
-// the time of lookups grows with the number of addresses, because the pages of the index no longer
-// fit in the processor's caches. Times are medians of interleaved rounds.
+// node bench/detect.ts measures how long it takes to find the payments in a block of 10,000
+// Transfer logs, with 10⁴ to 10⁶ known addresses, on SQLite and PostgreSQL. Every tenth log is a
+// payment to a known address. Prints the time from the node's JSON response to the saved jobs of
+// the executor, and the part that is spent on matching. Also prints the time to look up each
+// address by its primary key, which is a lower bound. Only the time of lookups grows with the
+// number of addresses, because a large index does not fit in the processor's caches. Times are
+// medians of interleaved rounds.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,10 +26,9 @@ import { startPostgres } from "../testing/postgres.ts";
 const sizes = [10_000, 100_000, 1_000_000];
 const logs = 10_000;
 const rounds = Number(process.env.ROUNDS ?? 9);
-/** The size in bytes of an encoded intent with two calls. */
 const termsBytes = 1000;
 
-/** Returns a pseudorandom address for `n`, because real addresses are hashes. */
+/** Returns a pseudorandom address for `n`, because real addresses look random. */
 function addressOf(n: number, kind: number): Uint8Array {
   const bytes = Buffer.alloc(20);
   let state = (n * 2 + kind) >>> 0;
@@ -42,7 +42,7 @@ function addressOf(n: number, kind: number): Uint8Array {
 
 async function fill(store: Store, from: number, to: number): Promise<void> {
   const terms = Buffer.alloc(termsBytes, 7);
-  // An SQLite statement accepts 32,766 values, and each row here has eight.
+  // SQLite accepts at most 32,766 values in a statement, and each row here has eight.
   for (let at = from; at < to; at += 4000) {
     const rows = Array.from({ length: Math.min(4000, to - at) }, (_, i) => ({
       address: addressOf(at + i, 0),
@@ -85,8 +85,8 @@ const hashOf = (number: number) => word(number.toString(16));
 type ViewOfTurn = Pick<View, "quorum" | "clients"> & { head: Partial<View["head"]> };
 
 /**
- * Runs one iteration of the chain's loop for one block, with the executor's ledger and an endpoint
- * in this process.
+ * Reads one block in the way that the service does, with the executor's tables and an endpoint in
+ * this process.
  */
 async function detect(ledger: Ledger, fence: Fence, number: number, text: string): Promise<void> {
   let found = 0;

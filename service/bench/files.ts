@@ -1,7 +1,8 @@
-// node bench/files.ts prints how many source files of service/ and the library run code for one
-// operation, in the main thread. A file counts if one of its functions ran, according to V8's
-// precise coverage. Each operation runs once before it is measured. The service runs in a separate
-// process, which imports covered.ts. The process that runs this file receives the webhook.
+// node bench/files.ts prints how many source files of service/ and of the library are involved in
+// one operation, in the main thread. A file is counted if one of its functions ran, according to
+// V8's precise coverage. Runs each operation once before the measurement. The service runs in a
+// separate process, which imports covered.ts. The webhook is sent to the process that runs this
+// file.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -123,8 +124,8 @@ async function read({ baseUrl }: Service, path: string): Promise<void> {
 }
 
 /**
- * Pays the address, waits for the code that an execution leaves at the address, and then gives the
- * service's loops 4 s to finish their work.
+ * Pays the address and waits until it has code, which means that it was executed. Then waits 4 s
+ * for the background work of the service.
  */
 async function payAndAwait(rpcUrl: string, address: Hex): Promise<void> {
   const wallet = localWallet(rpcUrl, payerAccount);

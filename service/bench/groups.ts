@@ -1,7 +1,8 @@
-// node bench/groups.ts measures how long statements with groups of rows take (flow/groups.ts), on
+// node bench/groups.ts measures how long statements that handle many rows take (flow/groups.ts), on
 // SQLite and PostgreSQL, in a database in which one account has 200,000 rows of every kind. On
-// SQLite, other statements have to wait for so long. Prints medians in milliseconds, and the time
-// per row. With fewer rows, the time per row is longer, because each statement has a fixed cost.
+// SQLite, all other statements wait during this time. Prints the median time in milliseconds, and
+// the time per row. A statement with few rows takes longer per row, because each statement has a
+// fixed cost.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +18,7 @@ const size = Number(process.env.SIZE ?? 200_000);
 const rounds = Number(process.env.ROUNDS ?? 31);
 const sizes = [10, 25, 50, 100, 250, 1_000];
 
-/** One statement for the rows with these numbers. */
+/** Runs one statement for the rows with these numbers. */
 type Statement = (db: Kysely<Tables>, numbers: readonly number[]) => Promise<unknown>;
 
 const statements: Readonly<Record<string, Statement>> = {
@@ -64,7 +65,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     await fill(store, size);
     console.log(`${dialect}, ${size} rows of ${accounts.many}`);
     for (const [name, run] of Object.entries(statements)) {
-      // Statements read other rows in each round, as the service does.
+      // Uses new rows in each round, as the service does.
       let next = 0;
       const tookMs = new Map(sizes.map((count): [number, number[]] => [count, []]));
       for (let round = 0; round <= rounds; round++) {

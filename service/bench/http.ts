@@ -1,14 +1,14 @@
-// Measures create requests and lookups per second over HTTP. Compares this service with bare
-// node:http, which is the upper bound, and with a simple server that was written by hand. The
-// servers and the load generator are separate processes. Rounds are interleaved and medians are
-// reported, so that other load on the machine affects all servers equally. Then measures the same
-// on PostgreSQL. PostgreSQL runs on the same machine, and the server's processor time does not
-// include PostgreSQL's.
+// Measures how many create requests and lookups the service can serve per second. Compares the
+// service with node:http without a framework, which is the upper bound, and with a simple server
+// that was written by hand. The servers and the load generator are separate processes. The servers
+// are measured in alternation and medians are reported, so that other load on the machine affects
+// all servers equally. Then measures the same on PostgreSQL. PostgreSQL runs on the same machine,
+// but its processor time is not included in the server's.
 //
-// V8 can compile the same code to a faster program in one process than in the next. So everything
-// is measured three times, each time with new processes (a set), and the report shows the median
-// set. The benchmark fails if a median rate is below its floor, which is a fraction of the rate of
-// bare node:http. The floors only detect regressions; they are not goals.
+// V8 may generate faster code for one process than for another process with the same program. So
+// everything is measured three times, with new processes each time, and the report shows the
+// median. The benchmark fails if the median rate is below its minimum, which is a fraction of the
+// rate of node:http. The minimum rates only detect regressions. They are not goals.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -31,14 +31,14 @@ type Server = { port: number; keys: string[]; addresses: string[]; process: Chil
 type Measured = Outcome & { processorMicros: number };
 type Variant = { name: string; server: Server; job: (server: Server) => Job; rounds: Measured[] };
 type Figures = Pick<Measured, "perSecond" | "processorMicros" | "p50Ms" | "p99Ms" | "maxMs">;
-/** The results for one set of processes, by operation and server. */
+/** The results for one set of server processes, by operation and server. */
 type Shown = Map<string, Map<string, Figures>>;
 
 const creating = "POST /v1/address/create";
 const lookingUp = "GET /v1/address/{address}";
 const bareName = "bare node:http";
 const byHandName = "by hand";
-/** The minimum rates, as fractions of bare node:http's rate. */
+/** The minimum rates, as fractions of the rate of node:http without a framework. */
 const floors = new Map([
   ["this service", 0.2],
   ["this service, random", 0.4],
@@ -110,8 +110,8 @@ async function measureOnPostgres(bare: Server, byHand: Server): Promise<Shown> {
 }
 
 /**
- * Measures all create requests before all lookups, because the operating system still writes to
- * disk for a while after create requests.
+ * Measures all create requests first, because the operating system still writes to disk for a while
+ * after create requests.
  */
 async function compare(creates: Variant[], lookups: Variant[]): Promise<Shown> {
   for (const variants of [creates, lookups]) {
@@ -160,7 +160,7 @@ function variant(name: string, server: Server, job: Variant["job"]): Variant {
  * machine has other work.
  */
 async function measure({ server, job }: Variant): Promise<Measured> {
-  // The server's caches became cold while other servers were measured.
+  // Other servers were measured since this server's last measurement, so its caches are cold.
   load.send({ ...job(server), ms: warmMs });
   await once(load, "message");
   const before = await processorMicros(server);

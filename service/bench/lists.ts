@@ -1,8 +1,8 @@
-// node bench/lists.ts measures pages of an account's addresses and events, for accounts with 10⁴,
-// 10⁵, and 10⁶ rows in one database, on SQLite and PostgreSQL. Prints medians of interleaved rounds
-// in milliseconds. Each query reads a limited number of rows, so the size of an account should not
-// matter. With ANALYZE=1, SQLite has table statistics, which make it read all rows for two of the
-// lists. The service never collects statistics on SQLite.
+// node bench/lists.ts measures how long a page of an account's addresses or events takes, for
+// accounts with 10⁴, 10⁵, and 10⁶ rows in one database, on SQLite and PostgreSQL. Prints medians in
+// milliseconds. Each query reads a limited number of rows, so the time should not depend on the
+// size of the account. With ANALYZE=1, collects table statistics on SQLite. With statistics, SQLite
+// reads all rows for two of the lists. The service never collects statistics on SQLite.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,14 +19,14 @@ import { startPostgres } from "../testing/postgres.ts";
 const sizes = (process.env.SIZES ?? "10000,100000,1000000").split(",").map(Number);
 const rounds = Number(process.env.ROUNDS ?? 31);
 const began = 1_790_000_000_000;
-/** Without the cast, PostgreSQL would treat the parameter as a 32-bit integer. */
+/** Without the cast, PostgreSQL would infer a 32-bit integer for the parameter. */
 const start = sql`cast(${began} as bigint)`;
 
 /**
  * Adds an account with `size` addresses, one per millisecond, each with a reference and an event.
  */
 async function fill(db: Kysely<Tables>, dialect: Dialect, account: string, size: number) {
-  // The store cancels a statement after some seconds, so rows are inserted in batches.
+  // Statements are canceled after some seconds, so rows are inserted in batches.
   for (let from = 1; from <= size; from += 20_000) {
     await add(db, dialect, account, { from, until: Math.min(size, from + 19_999) });
   }

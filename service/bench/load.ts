@@ -1,5 +1,5 @@
 // The load generator, which runs in a separate process. It opens several connections and sends one
-// request at a time on each. It uses plain sockets, so that it needs little processor time itself.
+// request at a time on each. It uses plain sockets, which need little processor time.
 
 import { connect, type Socket } from "node:net";
 
@@ -8,8 +8,8 @@ export type Job = {
   connections: number;
   ms: number;
   /**
-   * The requests, which are sent in a cycle. If a request has `saltAt`, each send writes a new
-   * 64-digit salt at this position.
+   * The requests to send, again and again in this order. If a request has `saltAt`, the 64 digits
+   * at this position are replaced with a new salt each time.
    */
   requests: { text: string; saltAt?: number }[];
   /** The first salt. */
@@ -66,7 +66,7 @@ function open(port: number): Promise<Socket> {
   });
 }
 
-/** Sends one request after another on one connection until the time `end`. */
+/** Sends requests on one connection, one after another, until the time `end`. */
 function exchange(socket: Socket, next: () => Buffer, end: number, latencies: number[]) {
   return new Promise<void>((resolve, reject) => {
     let begun = 0;
@@ -90,7 +90,7 @@ function exchange(socket: Socket, next: () => Buffer, end: number, latencies: nu
   });
 }
 
-/** Returns the size of a whole response, computed from the headers in its first chunk. */
+/** Returns the total size of a response. Reads it from the headers in the first chunk. */
 function answerBytes(chunk: Buffer): number {
   const head = chunk.indexOf("\r\n\r\n");
   const text = chunk.toString("latin1", 0, head);

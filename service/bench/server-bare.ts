@@ -1,5 +1,5 @@
-// A server with only node:http, which is the upper bound. It parses the body of each create
-// request, and returns prepared responses with the same length as this service's responses.
+// A server that uses only node:http, to measure the upper bound. It parses the body of each create
+// request, but sends prepared responses with the length of this service's responses.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -23,6 +23,6 @@ const server = createServer((request, response) => {
 server.listen(0, "127.0.0.1", () => {
   process.send!({ port: (server.address() as AddressInfo).port, keys: ["none"] });
 });
-// The parent reads the processor time before and after each round.
+// The parent requests the processor time before and after each round.
 process.on("message", () => process.send!(process.cpuUsage()));
 process.on("disconnect", () => process.exit());

@@ -1,6 +1,6 @@
 // A simple server that gives the same guarantees as this service. It uses Fastify with a schema,
-// viem for the addresses, and better-sqlite3 with one insert per request, and it verifies each
-// record that it reads. It has one API key and no limits.
+// viem to derive addresses, and better-sqlite3 with one insert per request. It verifies each record
+// that it reads. It has one API key and no limits.
 
 import { hash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -120,6 +120,6 @@ const fill = database.transaction(() => {
 fill();
 await app.listen({ port: 0, host: "127.0.0.1" });
 process.send!({ port: (app.server.address() as AddressInfo).port, keys: [key] });
-// The parent reads the processor time before and after each round.
+// The parent requests the processor time before and after each round.
 process.on("message", () => process.send!(process.cpuUsage()));
 process.on("disconnect", () => process.exit());

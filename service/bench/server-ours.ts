@@ -1,7 +1,7 @@
 // Runs this service as in production, with credentials, limits, and metrics. Uses SQLite, or
-// PostgreSQL if a URL is given. An argument turns off one optimization, to measure its gain. "wasm"
-// uses keccak in JavaScript instead of WebAssembly. "reader" runs lookups in the main thread, and
-// "writer" commits new records in the main thread.
+// PostgreSQL if a URL is given. Each argument turns off an optimization, so that its effect can be
+// measured: "wasm" uses keccak in JavaScript instead of WebAssembly, "reader" runs lookups in the
+// main thread, and "writer" commits new records in the main thread.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -33,10 +33,7 @@ import { intentOf, token } from "./intents.ts";
 
 const [, , records, expiry, cacheBytes, databaseUrl, without] = process.argv;
 
-/**
- * The number of accounts. It is large enough that no account reaches its limit of 50 requests per
- * second.
- */
+/** There are enough accounts that none reaches its limit of 50 requests per second. */
 const accountsCount = 600;
 
 const dataDirectory = mkdtempSync(join(tmpdir(), "bench-ours-"));
@@ -74,9 +71,9 @@ const findHere = async (address: Uint8Array) => {
 };
 
 /**
- * Commits all records that arrived in one turn of the event loop in one transaction, like the
- * writing thread. It must not wait for the write lock, because the lock's holder may wait for this
- * thread.
+ * Commits the records that arrive in the same turn of the event loop in one transaction, like the
+ * writing thread of the service. It must not wait for SQLite's write lock, because the holder of
+ * the lock may be waiting for this thread.
  */
 function openWriterHere() {
   const database = connect(sqliteFile(dataDirectory), { busyMsMax: 0 });
@@ -134,6 +131,6 @@ const app = buildApp({
 });
 await app.listen({ port: 0, host: "127.0.0.1" });
 process.send!({ port: (app.server.address() as AddressInfo).port, keys, addresses });
-// The parent reads the processor time before and after each round.
+// The parent requests the processor time before and after each round.
 process.on("message", () => process.send!(process.cpuUsage()));
 process.on("disconnect", () => process.exit());

@@ -1,7 +1,7 @@
-// Measures the cost of open event streams: the server's memory for each stream, and the time from a
-// block until the last stream has received it. The server runs in this process. The clients are raw
-// sockets in a separate process, so that their memory is not included. `node
-// service/bench/streams.ts [streams]`
+// Measures the cost of open event streams: the memory that the server uses for each stream, and the
+// time from a block until the last stream has received it. The server runs in this process. The
+// clients are raw sockets in a separate process, so that their memory is not included.
+// `node service/bench/streams.ts [streams]`
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,15 +24,15 @@ async function measure(count: number) {
     chains: chainsAt(world),
     draining: draining.signal,
     limits: { connectionsMax: 16 * count },
-    // All clients here are in one network, which can use at most three quarters of the streams that
-    // an address allows.
+    // All clients here are in one network, and one network can use at most three quarters of the
+    // streams to an address.
     eventLimits: { streamsPerAddressMax: 2 * count, streamsPerClientMax: count },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });
   const many = [];
   for (let i = 0; i < count; i++) many.push(await keepRecord(server, await world.newRecord()));
-  // Opens some streams before the measurement, so that the memory for code that is loaded once is
-  // not counted.
+  // Opens a few streams first, so that the measurement does not include code that is loaded only
+  // once.
   await (await open(base, [many[0]!.address], 20)).close();
   await sleep(500);
 
@@ -72,7 +72,7 @@ async function measure(count: number) {
   await world.stop();
 }
 
-/** Returns the memory in use after a full garbage collection. */
+/** Returns the memory that is still in use after a full garbage collection. */
 function memory() {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
@@ -83,7 +83,7 @@ function memory() {
 
 /**
  * Opens streams from a separate process. `received(more)` resolves when the streams have received
- * `more` additional messages in total.
+ * `more` more messages in total.
  */
 async function open(base: string, addresses: string[], count: number) {
   const args = [import.meta.filename, "clients", base, String(count), ...addresses];
@@ -109,7 +109,7 @@ async function open(base: string, addresses: string[], count: number) {
   };
 }
 
-/** Opens the streams. Prints the total number of received messages whenever it changes. */
+/** Opens the streams. Prints the total number of received messages when it changes. */
 async function openClients([base, count, ...addresses]: string[]) {
   const { hostname, port } = new URL(base!);
   let received = 0;

@@ -1,6 +1,7 @@
-// The responses of the dashboard's API. The dashboard's pages import only the types.
-// answers.test.ts checks the response of every route against its shape. Times are ISO 8601. The
-// responses below /webhooks are missing here, because the public API has the same operations.
+// The response types of the dashboard's API. The dashboard's pages import only types from this
+// file. answers.test.ts checks that every response has the shape that is defined here. Times are
+// ISO 8601. The routes below /webhooks are the same as in the public API, so they are not described
+// here.
 
 import {
   address,
@@ -25,14 +26,13 @@ import {
 
 const pageOf = <Item extends Shape>(item: Item) =>
   object({ items: list(item), next: orNull(text) });
-/** `next` is null on the last page. */
 export type Page<Item> = { items: Item[]; next: string | null };
 
 const chain = object({
   ...listedChain.properties,
   /** The base URL of the chain's block explorer. */
   explorer: orNull(text),
-  /** The URL of the node if the chain is local. This node can pay without a wallet. */
+  /** The URL of the node if the chain is local. This node can send payments without a wallet. */
   localNode: orNull(text),
 });
 export type Chain = TypeOf<typeof chain>;
@@ -73,7 +73,7 @@ const gasDay = object({
   wei,
   /** The part of `wei` that was spent on addresses that the client ID created. */
   clientIdWei: wei,
-  /** The part of `wei` that was spent on executions that a tip was expected to pay for. */
+  /** The part of `wei` that was spent on executions for which an expected tip was not received. */
   failedTipsWei: wei,
 });
 
@@ -157,7 +157,7 @@ export type EntryVerdict = TypeOf<typeof entryVerdict>;
 const originVerdict = object({ ok: flag, allowedBy: orNull(text), message: text });
 export type OriginVerdict = TypeOf<typeof originVerdict>;
 
-/** A verdict is null if the request did not ask for it. */
+/** A field is null if the request did not ask for it. */
 const verdicts = object({ entry: orNull(entryVerdict), origin: orNull(originVerdict) });
 export type Verdicts = TypeOf<typeof verdicts>;
 
@@ -181,7 +181,7 @@ const money = object({
   items: list(moneyDay),
   pace,
   /**
-   * True if the service has not counted all addresses yet. In this case, the client repeats the
+   * True if the service has not yet counted all addresses. The client should then repeat the
    * request.
    */
   isMore: flag,

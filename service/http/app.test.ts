@@ -1,5 +1,5 @@
-// Tests the properties that all responses share, including those that the framework and the HTTP
-// parser send.
+// Tests the headers and errors that all responses share, including errors from the framework and
+// from the HTTP parser.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -199,7 +199,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
       socket.write(`${head}Expect: 100-continue\r\n${json}`);
       assert.match(String(await once(socket, "data")), /^HTTP\/1.1 100/);
     }
-    // The test sends no body, because the server refuses the request before it reads one.
+    // Sends no body, because the server refuses the request before it reads the body.
     const refused = await raw(head + json, busyPort);
     assertShape(refused, 503, "service_unavailable");
     assert.match(refused, /retry-after: 1\r\n/i);

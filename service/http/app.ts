@@ -1,8 +1,8 @@
-// Builds the HTTP service: the table of routes, and the rules that apply to every response.
+// Builds the HTTP service: all routes, and the rules that apply to every response.
 //
-// Every /v1 response allows all origins (CORS `*`), regardless of its status. Every response has an
-// X-Request-Id, unless the request is refused before the framework sees it. Every refusal,
-// including those of the framework, has the form that spec/service.md §7 defines.
+// Every /v1 response allows all origins, regardless of its status (CORS `*`). Every response has an
+// X-Request-Id, unless Node refuses the request before the framework sees it. All errors, including
+// those of the framework, have the format that spec/service.md §7 defines.
 
 import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -42,22 +42,19 @@ import { openStatuses, returns, type Statuses, status } from "./status/status.ts
 import { openWebhooks, type WebhookHandlers } from "./webhooks/webhooks.ts";
 
 /**
- * The maximum size of a body. Every valid intent fits, even if all of its characters are escaped
- * twice.
+ * The maximum size of a body. It is large enough for every valid intent, even if all characters are
+ * escaped twice.
  */
 export const bodyBytesMax = 192 * 1024;
 
 const apiPrefix = "/v1";
 
-/**
- * Every method that at least one path accepts. The API's operations use all methods that the
- * dashboard uses.
- */
+/** All methods that at least one path accepts. */
 const allow = allowedMethods([
   ...new Set(Object.values(operations).map(({ method }) => method)),
 ]).join(", ");
 
-/** Throws if a route has a Fastify schema, because only then does Fastify call this function. */
+/** Throws an error, because Fastify calls this function only if a route has a Fastify schema. */
 const noSchema = () => {
   throw new Error("a route must not have a Fastify schema; our own schemas check its input");
 };
@@ -76,18 +73,18 @@ export function buildApp(parts: Parts): FastifyInstance {
     requestIdHeader: false,
     trustProxy: parts.trustedProxies ?? false,
     bodyLimit: bodyBytesMax,
-    // Requests that started before a drain are still served.
+    // During a drain, the server completes the requests that have already started.
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    // Our own schemas check bodies, so the framework's compilers need not be loaded.
+    // Our own schemas check bodies, so the framework does not need to load its schema compilers.
     schemaController: { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } },
-    // By default, the router returns 404 for a long parameter, but an invalid address of any length
-    // must return 400.
+    // By default, the router returns 404 for a long path parameter. But the API must return 400 for
+    // an invalid address of any length.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerError(parts),
     clientErrorHandler: answerClientError(parts.limits),
   });
-  // The router must know every method. Otherwise, it would return 404 instead of 405 for some
+  // The router must know every method. Otherwise, it would return 404 instead of 405 for unusual
   // methods.
   const more = METHODS.filter((method) => !app.supportedMethods.includes(method));
   for (const method of more) app.addHttpMethod(method);
@@ -112,8 +109,8 @@ export function buildApp(parts: Parts): FastifyInstance {
 type Work = { statuses: Statuses; intents: Intents; creates: Admission };
 
 /**
- * Mounts the operations of spec/service.md §4. A GET request for a public operation ignores
- * credentials and query fields.
+ * Mounts the operations of spec/service.md §4. For a public operation, a GET request may contain
+ * credentials and query fields, which are ignored.
  */
 function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   api.addHook("onRequest", apiHeaders);
@@ -131,8 +128,8 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
 }
 
 /**
- * Adds two hooks to a route: one sets the `Cache-Control` that the operation describes, and one
- * refuses fields that the operation does not describe.
+ * Adds two hooks to a route. One hook sets the `Cache-Control` header that the operation describes.
+ * The other hook refuses fields that the operation does not describe.
  */
 function addDescribed(operation: Operation, route: Route): Route {
   const { before = [], whenRead = [], handler } = route;

@@ -1,5 +1,5 @@
-// Defines all refusals (spec/service.md §7): one table maps codes to statuses, and one function
-// converts any error to a response.
+// Defines all error responses (spec/service.md §7): a table maps error codes to statuses, and a
+// function converts any error to a response.
 
 import { InvalidError, type Issue } from "executable-address";
 import { ProofError } from "executable-address/proof";
@@ -48,12 +48,12 @@ export type Code = keyof typeof statuses;
 type Headers = Record<string, string>;
 
 /**
- * The Content-Type of JSON that a route sends as text. Fastify sets the header only if it
- * serializes the JSON itself.
+ * The Content-Type for routes that send JSON as text. Fastify sets the header only if it serializes
+ * the JSON itself.
  */
 export const jsonType = "application/json; charset=utf-8";
 
-/** Sent with every response, so that browsers do not guess another media type. */
+/** Sent with every response, to prevent browsers from guessing another media type. */
 export const noSniff = { "x-content-type-options": "nosniff" };
 
 /** Sent with responses that are private or can change at any time. */
@@ -113,14 +113,14 @@ export const errorBody = object({ error: errorDetails });
 
 /**
  * `headers` contains all headers except the CORS headers. `body` is the JSON text. `isOurs` is true
- * if the service caused the error. The service logs these errors, and does not show details in the
- * response.
+ * if the error is the service's fault. Such errors are logged, and the response contains no
+ * details.
  */
 type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
 
 const issuesMax = 20;
 
-/** @param request the request, if one was parsed; the messages of some framework errors quote it */
+/** @param request the request, if it was parsed; used only to quote it in some messages */
 export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer {
   const refusal = toRefusal(error, request);
   const { code, message } = refusal;
@@ -156,8 +156,8 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
 }
 
 /**
- * Returns the refusal for a failed proof. Includes the message only if the library wrote it,
- * because a node's error can contain the node's host name.
+ * Returns the refusal for a proof that could not be created. Includes the error's message only if
+ * the library wrote it, because a node's message can contain the node's host name.
  */
 function unproved(error: ProofError): Refusal {
   const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
@@ -176,7 +176,7 @@ function fromIssues(issues: Issue[]): Refusal {
   });
 }
 
-/** The refusals for errors of Fastify and Node before a route is called, by error code. */
+/** Refusals for errors of Fastify and Node that occur before a route is called, by error code. */
 const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, string]> = {
   FST_ERR_BAD_URL: (request) => [
     "invalid_request",
@@ -198,8 +198,9 @@ const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, str
 };
 
 /**
- * Returns the refusal of a request without a body, for a route that expects an intent. A request
- * with a Content-Type never gets this refusal, because its body is parsed even if it is empty.
+ * Returns the refusal of a request that has no body, although the route expects an intent. A
+ * request with a Content-Type gets another error, because the framework then parses even an empty
+ * body.
  */
 export function missingBody(): Refusal {
   const wanted = "expected Content-Type: application/json and an intent as the body";
@@ -207,14 +208,14 @@ export function missingBody(): Refusal {
 }
 
 /**
- * Describes a client's input in a message: quotes it if it is short printable ASCII, and otherwise
- * gives only its length. Never pass text that may be secret.
+ * Describes a client's input for an error message: quotes short printable ASCII, and otherwise
+ * gives only the length. Must not be used for text that may be secret.
  */
 export function foundText(text: unknown): string {
   if (typeof text !== "string") return text === undefined ? "nothing" : "several";
   return /^[ -~]{0,200}$/.test(text) ? `"${text}"` : `${text.length} characters`;
 }
 
-/** Describes the `Origin` headers of a request in a message. Most requests have at most one. */
+/** Describes the `Origin` headers of a request for an error message. */
 export const foundOrigin = (origins: readonly string[]) =>
   origins.length === 1 ? foundText(origins[0]) : `${origins.length || "no"} Origin headers`;

@@ -1,5 +1,5 @@
-// Parses the parts of a request: the address in its path, its query, and its body. Each input has
-// only one interpretation, and every fault is reported with its path.
+// Parses a request: the address in the path, the query, and the body. Input is never ambiguous, and
+// every fault is reported with its path.
 
 import { isUtf8 } from "node:buffer";
 import {
@@ -15,7 +15,9 @@ import { foundText, Refusal } from "./errors.ts";
 /** Returns the path's `:address` parameter. */
 export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;
 
-/** Returns the address's 40 hex digits in lowercase, because letter case does not matter here. */
+/**
+ * Returns the 40 hex digits of an address in lowercase. The address can be in upper or lower case.
+ */
 export function addressDigits(text: string | undefined): string {
   if (isAddress(text)) return text.slice(2).toLowerCase();
   const path = ["address"];
@@ -26,8 +28,8 @@ export function addressDigits(text: string | undefined): string {
 }
 
 /**
- * Parses `value` with the schema. Refuses text that contains a NUL character, because PostgreSQL
- * would reject the whole statement.
+ * Parses `value` with the schema. Rejects NUL characters in text, because PostgreSQL cannot store
+ * them.
  *
  * @throws {InvalidError} with the schema's messages
  */
@@ -51,8 +53,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
 /**
  * Parses a request's query.
  *
- * @throws {InvalidError} the same errors as {@link parseInput}, and an error if the
- *   percent-encoding is not UTF-8, because the framework would leave it undecoded
+ * @throws {InvalidError} like {@link parseInput}, and if the percent-encoding is not UTF-8
  */
 export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest) {
   const { url = "" } = request.raw;
@@ -89,8 +90,8 @@ function describeLength(value: unknown): string {
 }
 
 /**
- * Returns an issue for each text that contains a NUL character. The value has already passed the
- * schema, which limits the depth of the recursion.
+ * Returns an issue for each text that contains a NUL character. The depth of the recursion is
+ * limited, because the value has already passed the schema.
  */
 function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   if (typeof value === "string") {
@@ -144,14 +145,15 @@ export function parseJsonBody(
 
 /**
  * The maximum number of fields in a body. An intent has 7 fields and at most 32 calls with 3 fields
- * each. Parsing many more fields, or listing them as unknown in an error, would delay other
- * requests.
+ * each. There is a limit because parsing very many fields, or listing them in an error, would delay
+ * other requests.
  */
 const membersMax = 200;
 
 /**
- * The maximum number of commas and opening brackets in a body. Terms of 24,576 bytes contain at
- * most 768 arguments. Parsing many more values, or describing them in an error, would delay other
+ * The maximum number of commas and opening brackets in a body, which limits the number of its
+ * values. The largest intent has terms of 24,576 bytes, which contain at most 768 arguments. There
+ * is a limit because parsing very many values, or listing them in an error, would delay other
  * requests.
  */
 const marksMax = 2_000;
@@ -189,24 +191,21 @@ const backslash = 0x5c;
 const colon = 0x3a;
 const point = 0x2e;
 const comma = 0x2c;
-/**
- * Only opening brackets are counted, because valid JSON has the same number of closing brackets.
- */
 const [square, curly] = [0x5b, 0x7b];
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 /**
- * Returns whether the byte is an `e` or `E` after a digit. Outside strings, every other `e` belongs
- * to `true` or `false`.
+ * Returns whether the byte is an `e` or `E` after a digit. Outside strings, any other `e` is part
+ * of `true` or `false`.
  */
 const isExponent = (bytes: Buffer, at: number) =>
   (bytes[at]! | 0x20) === 0x65 && isDigit(bytes[at - 1]);
 
 /**
  * Scans a JSON text before it is parsed, ignoring the content of strings. `members` is the number
- * of colons, which equals the number of members of all objects. `marks` is the number of commas and
- * opening brackets. The text contains at most `marks` + 1 values. `isExact` is true if every number
- * is an integer without a fraction and without an exponent.
+ * of colons, which is the number of fields of all objects. `marks` is the number of commas and
+ * opening brackets. The text contains at most `marks` + 1 values. `isExact` is true if no number
+ * has a fraction or an exponent.
  *
  * @param bytes UTF-8
  */
@@ -228,8 +227,8 @@ function scan(bytes: Buffer): { members: number; marks: number; isExact: boolean
 }
 
 /**
- * Returns an issue for each number with a fraction or an exponent. `JSON.parse` parses `31337.0`
- * and `3133.7e1` as the integer 31337, but other parsers may not.
+ * Returns an issue for each number that has a fraction or an exponent. `JSON.parse` parses
+ * `31337.0` and `3133.7e1` as the integer 31337, but other parsers may not.
  */
 function inexactNumbers(text: string): Issue[] {
   const issues: Issue[] = [];

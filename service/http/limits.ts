@@ -1,34 +1,33 @@
-// The limits of one server on pending requests, connections, streams, and caches.
+// One server's limits on pending requests, connections, streams, and caches.
 
 export type Limits = {
-  /** The earliest and the latest `expirationTimestamp` of a new intent, in seconds from now. */
+  /** The minimum and maximum time until the `expirationTimestamp` of a new intent, in seconds. */
   expirySecondsMin: number;
   expirySecondsMax: number;
   /**
-   * The maximum number of pending requests for each route that accepts an intent
-   * (`createsInFlightMax`) and for each public route that reads an address (`lookupsInFlightMax`).
-   * A request above the limit returns 503 immediately. Each route has its own count, so slow status
-   * requests do not cause refusals of lookups.
+   * The maximum number of pending requests per route: `createsInFlightMax` for routes that accept
+   * an intent, and `lookupsInFlightMax` for public routes that read an address. Requests above the
+   * limit immediately get a 503 response. Requests are counted per route, so slow status requests
+   * do not cause refused lookups.
    */
   createsInFlightMax: number;
   lookupsInFlightMax: number;
   /** The maximum number of create requests per account and day; 0 means no limit. */
   addressesPerAccountDay: number;
   /**
-   * The maximum number of RPC calls per minute and chain for simulations. Checks and proofs each
-   * have a separate limit of the same size. All servers that share a PostgreSQL database share
-   * these limits.
+   * The maximum number of RPC calls per minute for simulations on one chain. Checks and proofs have
+   * separate limits of the same size. All servers that share a PostgreSQL database share these
+   * limits.
    */
   simulationCallsPerMinute: number;
   /**
-   * The maximum time for receiving a request's headers. It begins with the first byte of the
-   * request or with the end of the previous request.
+   * The maximum time for receiving a request's headers. The time begins with the first byte of the
+   * request, or at the end of the previous request.
    */
   headersMsMax: number;
   /**
-   * The maximum number of open connections, including idle connections. If a new connection exceeds
-   * the limit, the server closes the connections that have been idle longest, up to 1% of the
-   * limit.
+   * The maximum number of open connections, including idle connections. A new connection above the
+   * limit closes the connections that have been idle longest, up to 1% of the limit.
    */
   connectionsMax: number;
   /** The maximum size of the cache of verified records for lookups, in bytes. */
@@ -39,14 +38,14 @@ export type Limits = {
 export const requestMsMax = 30_000;
 
 /**
- * The number of file descriptors that are reserved for databases, RPC connections, logs, and Node
- * itself.
+ * The number of file descriptors that are not available for connections, because databases, RPC
+ * connections, logs, and Node need them.
  */
 const filesReserved = 256;
 
 type Report = { userLimits: { open_files: { soft: number | string } } };
 
-/** Derives the maximum number of connections from the process's limit on open files. */
+/** Computes the maximum number of connections from the limit on open files of the process. */
 function connectionsAllowed(): number {
   const { soft } = (process.report.getReport() as Report).userLimits.open_files;
   const files = typeof soft === "number" ? soft : 20_000;
@@ -65,7 +64,7 @@ export const defaultLimits: Limits = {
   lookupCacheBytesMax: 32 * 2 ** 20,
 };
 
-/** The limits and intervals for one server's event streams. */
+/** The limits and intervals of a server's event streams. */
 export type EventLimits = {
   streamsMax: number;
   streamsPerAddressMax: number;
@@ -77,15 +76,15 @@ export type EventLimits = {
    */
   heartbeatMs: number;
   /**
-   * How long the server follows an address after its last stream has closed, because the client may
-   * reconnect.
+   * How long the server continues to follow an address after the last stream has closed, because
+   * the client may reconnect.
    */
   lingerMs: number;
 };
 
 /**
- * Limits streams to half of `connectionsMax`, because a stream is never closed to make room for a
- * new connection. One client can have at most an eighth of that half.
+ * Limits the number of streams to half of `connectionsMax`, because a new connection never closes a
+ * stream. One client can have at most an eighth of these streams.
  */
 export function eventLimitsWithin(
   connectionsMax: number,
@@ -109,7 +108,7 @@ export const defaultEventLimits: EventLimits = {
   lingerMs: 30_000,
 };
 
-/** Divides the limits of event streams among the worker processes. */
+/** Divides the limits of event streams by the number of worker processes. */
 export function divideEventLimits(config: { workers: number }): EventLimits {
   const { streamsMax, streamsPerAddressMax, streamsPerClientMax, ...rest } = defaultEventLimits;
   return {

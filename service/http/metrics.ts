@@ -59,7 +59,7 @@ export function createMetrics() {
   };
 }
 
-/** Returns the metrics of the RPC providers. Each collection reads the current values. */
+/** Returns the metrics of the RPC providers. The values are read at each collection. */
 function providerMetrics(registry: Registry) {
   const shared = { labelNames: ["chain", "rpc"], registers: [registry] };
   const labels = ({ chainId, name }: { chainId: number; name: string }) => ({
@@ -102,7 +102,7 @@ function providerMetrics(registry: Registry) {
 type MetricsAddress = { metricsHost: string; metricsPort: number };
 
 /**
- * Serves the registry's metrics, and Node's own metrics, at any path. Resolves when the server
+ * Serves the registry's metrics and Node's metrics, at every path. Resolves when the server
  * listens.
  */
 export function serveMetrics(registry: Registry, at: MetricsAddress, log: Logger): Promise<Server> {
@@ -110,16 +110,16 @@ export function serveMetrics(registry: Registry, at: MetricsAddress, log: Logger
   return serve(registry.contentType, () => registry.metrics(), at, log);
 }
 
-/** Serves the aggregated metrics of this process's workers. */
+/** Serves the combined metrics of this process's workers. */
 export function serveWorkersMetrics(at: MetricsAddress, log: Logger): Promise<Server> {
   const registry = new AggregatorRegistry();
   return serve(registry.contentType, () => registry.clusterMetrics(), at, log);
 }
 
-/** Sends a worker's metrics, including Node's own, to the process that started the worker. */
+/** Sends a worker's metrics, including Node's metrics, to the process that started the worker. */
 export function reportMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry });
-  // Reports the maximum of all workers, because an average would hide one slow worker.
+  // The combined metric is the maximum of all workers, because an average would hide a slow worker.
   Object.assign(registry.getSingleMetric(lagMetric)!, { aggregator: "max" });
   AggregatorRegistry.setRegistries([registry]);
   new AggregatorRegistry();

@@ -1,4 +1,5 @@
-// The dependencies of the routes. Most routes declare only the dependencies that they use.
+// The objects and functions that the routes depend on. Most routes declare only the parts that they
+// use.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -28,7 +29,7 @@ export type Parts = {
    */
   statusReader: (chainId: number) => StatusReader;
   /**
-   * Returns this process's loop of a chain.
+   * Returns the polling loop of this process for a chain.
    *
    * @throws {ChainUnavailable} if the chain is not configured
    */
@@ -36,7 +37,7 @@ export type Parts = {
   desk: ExecutorDesk;
   /** The factory's address in EIP-55 form, which is the same on every chain. */
   factory: Hex;
-  /** The Keccak-256 function of store/record.ts, which is passed to the library. */
+  /** The Keccak-256 function that is passed to the library (store/record.ts). */
   keccak: (bytes: Uint8Array) => Uint8Array;
   /**
    * The base URL at which clients reach the service, without `/v1` and without a trailing slash.
@@ -46,13 +47,13 @@ export type Parts = {
   docsUrl?: string | undefined;
   /** A URI for vulnerability reports, served as security.txt. */
   securityContact?: string | undefined;
-  /** The operator's names for contracts, which payers see. */
+  /** The names that the operator gave to contracts. Payers see them. */
   labels: Labels;
-  /** The hosts to which webhooks may be sent; `any` is for development. */
+  /** Restricts the hosts that webhooks can be sent to; `any` is for development. */
   webhookTargets?: "public" | "any";
   /**
-   * The proxies whose `X-Forwarded-For` header is trusted. If absent, the address of the connection
-   * is the client's address.
+   * The proxies whose `X-Forwarded-For` header is trusted. If absent, the client's IP address is
+   * the address of the connection.
    */
   trustedProxies?: string | undefined;
   limits: Limits;
@@ -62,33 +63,34 @@ export type Parts = {
   log: Logger;
   /** Unix milliseconds. */
   now: () => number;
-  /** Aborts when the server begins to drain. Streams then end, and `/readyz` returns 503. */
+  /**
+   * Aborts when the server starts to shut down. Event streams then end, and `/readyz` returns 503.
+   */
   draining: AbortSignal;
 };
 
 /**
- * Connects the routes to the executor through the database, because the executor can run in another
+ * Communicates with the executor through the database, because the executor can run in another
  * process.
  */
 type ExecutorDesk = {
   /**
-   * Returns the progress of the executor's work for the status's address, or null if there is no
-   * work. If the status shows money that the executor does not know about, notifies the executor
-   * first.
+   * Returns the executor's progress for an address, or null if the executor has no work for it. If
+   * the status shows money that the executor does not know about, first notifies the executor.
    */
   readProgress(status: AddressStatus): Promise<ExecutorProgress | null>;
-  /** Returns whether an executor has the lease of the chain and is not paused. */
+  /** Returns whether a running executor is responsible for the chain and is not paused. */
   isActive(chainId: number): Promise<boolean>;
-  /** Returns the recoveries of an address on all chains except the intent's. */
+  /** Returns the recoveries of an address on other chains than the intent's. */
   findReturns(request: AddressOf): Promise<MovedElsewhere[]>;
   /**
-   * Queues the return of unlisted tokens that a payer reported. Returns what happens to each token
-   * (`fate`), in the same order as `tokens`. The call is idempotent.
+   * Asks the executor to return unlisted tokens that a payer reported. Returns the `fate` of each
+   * token, in the order of `tokens`. The call is idempotent.
    */
   nameTokens(named: NewNames): Promise<NamedFate[]>;
   /**
-   * Returns the gas that was spent for an account, with one row per chain and day. Returns the
-   * newest 31 rows, newest first.
+   * Returns the gas costs of an account, with one row per chain and day. Returns at most 31 rows,
+   * newest first.
    */
   readGasSpent(accountId: string): Promise<GasDay[]>;
 };

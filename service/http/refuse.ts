@@ -1,4 +1,5 @@
-// Sends refusals: through Fastify's reply if there is one, and otherwise directly to the socket.
+// Sends error responses: through Fastify's reply if there is one, and otherwise directly to the
+// socket.
 
 import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -15,7 +16,7 @@ import { corsHeaders, headerValues, isApi } from "./routes.ts";
 export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {
   const logLimited = limitLogs();
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    // The client closed the connection while it sent its body, so no response can reach it.
+    // The client disconnected while it was sending its body, so no response can reach it.
     const isCut = request.raw.destroyed && !request.raw.complete;
     const answer = toAnswer(isCut ? cutOff(request) : error, request);
     if (error instanceof CorruptError) metrics.corruptRecords.inc();
@@ -24,7 +25,8 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
         log.error({ err: error, requestId: request.id, leftOut }, "request failed");
       });
     }
-    // The framework refuses bad URLs before any hook has run.
+    // The framework refuses invalid URLs before any hook has run, so the hook that sets these
+    // headers did not run.
     if (isApi(request.url)) reply.headers(corsHeaders);
     if (answer.status === statuses.body_too_large) takeRest(request.raw, reply);
     reply
@@ -41,8 +43,8 @@ const cutOff = ({ headers }: FastifyRequest) => {
 };
 
 /**
- * Returns the kind of an error, because log lines are limited per kind. Removes numbers and hex
- * digits from the message, so that all errors of one outage have the same kind.
+ * Returns the kind of an error. The number of log lines per kind is limited. Removes numbers and
+ * hex digits from the message, so that similar errors have the same kind.
  */
 function kindOfError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -50,17 +52,17 @@ function kindOfError(error: unknown): string {
   return messageKind(`${error.name} ${error.message}`);
 }
 
-/** The maximum number of bytes of a refused body that the server reads and discards. */
+/** The maximum number of bytes that the server reads and discards after it has refused a body. */
 const restBytesMax = 8 * 2 ** 20;
 
 /**
- * Reads and discards the rest of a refused body, up to {@link restBytesMax}. Some clients send the
- * whole body before they read the response. If the server closed the connection immediately, these
- * clients would get a connection reset instead of the response.
+ * Reads and discards the rest of a refused body, at most {@link restBytesMax}. Some clients send
+ * the whole body before they read the response. If the server closed the connection immediately,
+ * they would get a connection reset instead of the response.
  */
 function takeRest(request: IncomingMessage, reply: FastifyReply): void {
-  // If the client requested `Connection: close`, Node would close the connection after the
-  // response. Close it after the end of the body instead.
+  // If the client sent `Connection: close`, Node would close the connection after the response.
+  // Instead, close it after the end of the body.
   if (!reply.raw.shouldKeepAlive) request.once("end", () => request.socket.end());
   reply.removeHeader("connection");
   reply.raw.shouldKeepAlive = true;
@@ -71,7 +73,7 @@ function takeRest(request: IncomingMessage, reply: FastifyReply): void {
   });
 }
 
-/** Refuses an unknown `Expect` header, because Node's own response would have no body. */
+/** Refuses an unknown `Expect` header. Node's own response would have no body. */
 export function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
   const found = foundText(request.headers.expect);
   refuseRaw(
@@ -102,15 +104,15 @@ function refuseRaw(
   response.end(body);
 }
 
-/** The CORS and connection headers of refusals that bypass the framework's hooks. */
+/** The headers of error responses that are sent without the framework's hooks. */
 const socketHeaders = { connection: "close", ...corsHeaders };
 
-/** How long a client has to read the last response and to close the connection. */
+/** After the last response, a client has this time to read it and to close the connection. */
 const lingerMs = 1000;
 
 /**
- * Returns a handler that responds to requests that Node's HTTP parser rejects. These requests have
- * no request object.
+ * Returns a handler for requests that Node's HTTP parser rejects. These requests have no request
+ * object.
  */
 export const answerClientError = ({ headersMsMax }: Pick<Limits, "headersMsMax">) => {
   const refusals: Record<string, [Code, string]> = {
@@ -133,7 +135,7 @@ export const answerClientError = ({ headersMsMax }: Pick<Limits, "headersMsMax">
 };
 
 /**
- * Refuses CONNECT. Without this function, Node closes the connection without a response.
+ * Refuses CONNECT. Otherwise, Node would close the connection without a response.
  *
  * @param allow all methods
  */
@@ -148,6 +150,6 @@ function endWith(socket: Duplex, refusal: Refusal): void {
   const headers = Object.entries({ ...own, ...socketHeaders, ...length });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`);
-  // Otherwise, a client that never closes its side would keep the socket open forever.
+  // Otherwise, a client that never closes the connection would keep the socket open forever.
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }

@@ -1,6 +1,6 @@
 // Mounts a path: its methods, its CORS preflight, and the 405 response to all other methods. Also
 // contains the hooks and functions for headers that all routes share. Header names are in
-// lowercase, as in Fastify.
+// lowercase.
 
 import type { IncomingMessage } from "node:http";
 import type {
@@ -17,9 +17,9 @@ import { foundText, noSniff, Refusal } from "./errors.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
- * The hooks in `before` run before the body is read, and the hooks in `whenRead` run after that. A
- * GET route also handles HEAD. `handler` returns the response's body. It must not return a reply
- * before it is sent, because a reply is thenable, and Fastify would wait for it forever.
+ * The hooks in `before` run before the body is read, and the hooks in `whenRead` run afterwards. A
+ * GET route also handles HEAD. `handler` returns the body of the response. It must not return a
+ * reply that has not been sent. Fastify would wait forever, because a reply is thenable.
  */
 export type Route = {
   before?: onRequestHookHandler[];
@@ -45,8 +45,8 @@ export function mount(
   app.route({
     method: others as HTTPMethods[],
     url: path,
-    // Must run before the body is parsed. Otherwise, a request with a wrong method and a wrong
-    // media type would return 415 instead of 405.
+    // This hook must run before the body is parsed. Otherwise, a request with a wrong method and a
+    // wrong media type would return 415 instead of 405.
     onRequest: (request) => {
       throw new Refusal(
         "method_not_allowed",
@@ -62,7 +62,8 @@ export function mount(
 }
 
 /**
- * Returns all methods that a path with routes for `methods` accepts, including HEAD and OPTIONS.
+ * Returns all methods that a path accepts if it has routes for `methods`. HEAD and OPTIONS are
+ * added.
  */
 export const allowedMethods = (methods: readonly string[]): string[] => [
   ...methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)),
@@ -70,8 +71,8 @@ export const allowedMethods = (methods: readonly string[]): string[] => [
 ];
 
 /**
- * Returns an onRequest hook that sets a response header. If the request is refused, the refusal's
- * `Cache-Control` replaces a `Cache-Control` that was set here.
+ * Returns an onRequest hook that sets a response header. If the request is refused, the
+ * `Cache-Control` of the refusal replaces a `Cache-Control` from this hook.
  */
 export const setHeader =
   (name: string, value: string): onRequestHookHandler =>
@@ -81,8 +82,8 @@ export const setHeader =
   };
 
 /**
- * Returns an onRequest hook that refuses unknown paths. It must run before the body is parsed.
- * Otherwise, a request for an unknown path could return 415 instead of 404.
+ * Returns an onRequest hook that refuses unknown paths. This hook must run before the body is
+ * parsed. Otherwise, a request for an unknown path could return 415 instead of 404.
  *
  * @param allow the value of the `Allow` header with the methods of all paths
  */
@@ -92,8 +93,8 @@ export const refuseUnknownPath =
     if (request.method !== "OPTIONS" || !isApi(request.url)) {
       throw unknownPath(request.url);
     }
-    // A preflight request for an unknown path succeeds, because the browser would otherwise not
-    // send the request, and the page could not read the 404.
+    // A preflight request for an unknown path succeeds. Otherwise, the browser would not send the
+    // actual request, and the page could not read the 404 response.
     reply.headers(corsHeaders);
     preflight(allow)(request, reply);
   };
@@ -118,8 +119,8 @@ export function countAnswers(metrics: Metrics, route: string): onResponseHookHan
 }
 
 /**
- * Responds to a preflight request. Allows pages to send the headers of spec §5, and allows browsers
- * to cache this response for two hours.
+ * Responds to a preflight request. Lets pages send the headers of spec §5, and lets browsers cache
+ * this response for two hours.
  */
 const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
   reply
@@ -138,12 +139,13 @@ function unreachable(): never {
   throw new Error("rejected before the handler");
 }
 
-/** The maximum number of headers in a request. Ordinary clients and proxies send fewer. */
+/** The maximum number of headers in a request. */
 const headersMax = 64;
 
 /**
- * Returns every value of a header, in order. Node's `headers` hides repetitions: it keeps only the
- * first of two `Authorization` headers, and joins two `X-Client-Id` or `Origin` headers.
+ * Returns all values of a header, in order. Node's `headers` hides repeated headers: it keeps only
+ * the first `Authorization` header, and joins the values of several `X-Client-Id` or `Origin`
+ * headers.
  *
  * @param rawHeaders alternating names and values, as in Node's `rawHeaders`
  * @param name in lowercase
@@ -160,14 +162,14 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
 }
 
 /**
- * The valid form of a Host header (RFC 9110 §7.2): a name or an address, optionally with a port.
- * HTTP/1.0 requires no Host header.
+ * The syntax of a Host header (RFC 9110 §7.2): a name or an IP address, with an optional port. In
+ * HTTP/1.0, the Host header is optional.
  */
 const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
 
 /**
- * Returns false if the request has an invalid `Host` header or several `Host` headers. With several
- * headers, a proxy could use one of them and this server another.
+ * Returns false if the request has an invalid `Host` header or several `Host` headers. If there
+ * were several, a proxy could use one, and this server could use another.
  */
 export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   const [value, ...others] = headerValues(rawHeaders, "host");
@@ -175,8 +177,8 @@ export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * An onRequest hook for every path, which sets common headers. Refuses requests with too many
- * headers, because Node would silently drop the headers above its own limit.
+ * An onRequest hook for every path. Sets the headers that all responses share. Refuses requests with
+ * too many headers, because Node would silently drop some of them.
  */
 export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.header("x-request-id", request.id).headers(noSniff);
@@ -198,8 +200,8 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
 }
 
 /**
- * Refuses the header `Idempotency-Key`, because a client that sends it would rely on it, but the
- * service does not support it.
+ * Refuses requests with `Idempotency-Key`, which the service does not support. A client that sends
+ * it would rely on it.
  *
  * @param cure how to repeat the request safely without the header
  * @throws {Refusal} if the header is present
@@ -210,8 +212,8 @@ export function refuseIdempotencyKey(request: FastifyRequest, cure: string): voi
 }
 
 /**
- * Sets the header `etag`. The tag must not contain a comma. If `ifNoneMatch` contains the tag or is
- * `*`, sets the status 304 and returns true. Tags are compared weakly (RFC 9110 §13.1.2).
+ * Sets the header `etag`. The ETag must not contain a comma. If `ifNoneMatch` contains the ETag or
+ * is `*`, sets the status 304 and returns true. ETags are compared weakly (RFC 9110 §13.1.2).
  */
 export function isKnown(etag: string, ifNoneMatch: string | undefined, reply: FastifyReply) {
   reply.header("etag", etag);
@@ -222,8 +224,8 @@ export function isKnown(etag: string, ifNoneMatch: string | undefined, reply: Fa
 }
 
 /**
- * Returns an onSend hook that closes each connection after its response during a drain. Otherwise,
- * the connections of requests that began before the drain would stay open.
+ * Returns an onSend hook. During a drain, it closes each connection after its response. Otherwise,
+ * connections whose requests began before the drain would stay open.
  */
 export function closeWhenDraining(draining: AbortSignal) {
   return (
@@ -237,7 +239,7 @@ export function closeWhenDraining(draining: AbortSignal) {
   };
 }
 
-/** Every web page can read every response of /v1, because no response depends on cookies. */
+/** Any web page may read any response of /v1, because responses do not depend on cookies. */
 export const corsHeaders = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
@@ -251,8 +253,8 @@ export function apiHeaders(_request: FastifyRequest, reply: FastifyReply, done: 
 }
 
 /**
- * Returns a function that generates request IDs. The IDs are unique across processes and restarts,
- * and contain nothing that the client sent.
+ * Returns a function that generates request IDs. An ID is unique across processes and restarts, and
+ * contains nothing from the client.
  */
 export function requestIds(): () => string {
   const prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString("hex");

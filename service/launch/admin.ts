@@ -1,5 +1,5 @@
-// Defines the operator's command `launch`, which takes an operator from a funded key to a proved
-// payment.
+// Defines the operator's command `launch`. It takes an operator, who needs only a funded key, to
+// the proof of a first payment.
 
 import type { Config } from "../config.ts";
 import type { Command } from "../store/command.ts";

@@ -1,5 +1,5 @@
-// Tests launches with endpoints that lag behind, lie, or do not mine, and with a key that another
-// program also uses.
+// Tests launches with endpoints that lag behind, return wrong answers, or do not mine, and with a
+// key that another program also uses.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -61,7 +61,7 @@ describe("--resume --dry-run", () => {
 });
 
 describe("a launch ends in one execution", () => {
-  /** Completes the launch, and asserts that it sent each transaction once. */
+  /** Asserts that the launch succeeds and sends each transaction only once. */
   async function assertLaunched(chain: BareChain) {
     const launched = await runLaunch(chain).done;
     assert.ok("outcome" in launched);
@@ -154,7 +154,7 @@ describe("a launch ends in one execution", () => {
   }
 });
 
-/** Returns a receipt that places the transaction in a block that does not exist. */
+/** Returns a receipt with a block that does not exist. */
 const falseReceipt = (transactionHash: Hex) => ({
   ...{ transactionHash, blockHash: `0x${"ab".repeat(32)}`, blockNumber: "0x3", logs: [] },
   ...{ status: "0x1", gasUsed: "0x5208", effectiveGasPrice: "0x1" },

@@ -1,6 +1,6 @@
-// Stores the progress of a launch in a file (the journal), so that the same command continues an
-// interrupted launch. Stores each signed transaction before it is sent, and the intent before its
-// address is shown.
+// Stores the progress of a launch in a file, which is called the journal, so that the same command
+// can continue an interrupted launch. Each signed transaction is stored before it is sent. The
+// intent is stored before its address is shown.
 
 import type { Hex, Intent } from "executable-address";
 import { deterministicDeployer, factoryAddress, periphery } from "executable-address-contracts";
@@ -26,12 +26,12 @@ export type LaunchState = {
   wallet: Hex;
   sent: Sent[];
   /**
-   * Transactions that have the same nonce as a mined transaction in `sent`. They can only be mined
-   * if a reorganization removes that transaction.
+   * Transactions with the same nonce as a mined transaction in `sent`. They can be mined only if a
+   * reorganization removes that transaction.
    */
   replaced?: Sent[];
   intent?: Intent;
-  /** The address that was saved to the database, and the account that owns it. */
+  /** The saved address, and the account that owns it. */
   saved?: { address: Hex; accountId: string };
   /** The file to which the receipt was written. */
   receipt?: string;
@@ -45,7 +45,7 @@ export type Journal = {
 /**
  * Reads the journal from `file`, or starts a new journal if the file does not exist.
  *
- * @throws an error that names both wallets if the file belongs to a launch with a different key
+ * @throws an error with both wallets if the file belongs to another key
  */
 export async function openJournal(
   file: string,
@@ -88,8 +88,8 @@ export const signedFor = ({ sent, replaced = [] }: LaunchState, nonce: number): 
   [...replaced, ...sent].filter((each) => each.nonce === nonce);
 
 /**
- * Adds the block, the outcome, and the cost from the receipt to a stored transaction, and returns
- * the transaction. Moves all other transactions with the same nonce to `replaced`.
+ * Adds the receipt's block, outcome, and cost to a stored transaction, and returns the transaction.
+ * Moves all other transactions with the same nonce to `replaced`.
  */
 export async function noteReceipt(
   journal: Journal,
@@ -130,7 +130,7 @@ export function hasSameEffect(one: Hex, other: Hex): boolean {
   return a.to === b.to && a.data === b.data && (a.value ?? 0n) === (b.value ?? 0n);
 }
 
-/** Returns the address of the contract that a transaction to the deterministic deployer creates. */
+/** If the transaction calls the deterministic deployer, returns the address of the new contract. */
 function createdBy(raw: Hex): Hex | undefined {
   const { to, data } = parseTransaction(raw);
   if (to?.toLowerCase() !== deterministicDeployer.address.toLowerCase() || !data) return undefined;
@@ -138,8 +138,8 @@ function createdBy(raw: Hex): Hex | undefined {
 }
 
 /**
- * Returns the address of the contract that the transaction creates or calls. If this address has no
- * code, the transaction had no effect. Returns undefined for a plain transfer.
+ * Returns the address of the contract that the transaction creates or calls. If there is no code at
+ * this address, the transaction had no effect. Returns undefined for a plain transfer.
  */
 export const codeAfter = (raw: Hex): Hex | undefined => {
   const { to, data } = parseTransaction(raw);

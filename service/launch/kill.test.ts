@@ -1,6 +1,6 @@
 // Tests that the same command continues a launch after its process was killed. `npm test` kills the
-// process at two sends. `npm run test:long` kills it before and after every send, and at other
-// steps.
+// process while it sends two of the transactions. `npm run test:long` kills it before and after
+// each transaction, and at other steps.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -33,11 +33,11 @@ function start({ env, keyFile }: BareChain, more: Record<string, string> = {}): 
 }
 
 /**
- * Starts the command and kills it when it sends a transaction: before the node receives the
- * transaction or, if `isAfter`, before the node's response arrives. Returns false if the command
- * did not send this many transactions.
+ * Starts the command and kills it while it sends a transaction. If `isAfter`, kills it after the
+ * node has received the transaction but before the response arrives, and otherwise before the node
+ * receives it. Returns false if the command sent fewer transactions.
  *
- * @param through the number of transactions that pass before the kill
+ * @param through the number of transactions to let through before the kill
  */
 async function killAtSend(chain: BareChain, isAfter: boolean, through: number): Promise<boolean> {
   const child = start(chain);
@@ -94,7 +94,7 @@ test("a launch sends nothing twice if killed before and after each send", onlyLo
   }
   t.diagnostic(`killed ${kills} times`);
   assert.ok(kills >= 14, `${kills}`);
-  // The eight transactions are the deployer's funding, the factory, five other contracts, and the
+  // The eight transactions: the deployer's funding, the factory, five other contracts, and the
   // execution.
   assert.equal(await countSent(chain), 8);
   const { sent, receipt } = journalOf(chain);

@@ -1,5 +1,5 @@
-// Tests launches on chains without our contracts: refusals before any coin is spent, the cost
-// estimate, and the final proof of the payment.
+// Tests launches on chains without our contracts: checks that fail before any coin is spent, the
+// cost estimate, and the proof of the payment.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -22,7 +22,9 @@ async function startChain(t: TestContext, hardfork?: "shanghai"): Promise<BareCh
   return chain;
 }
 
-/** Asserts that the launch fails with `message`, sends no transaction, and creates no file. */
+/**
+ * Asserts that the launch fails with `message`, without sending a transaction or creating a file.
+ */
 async function assertRefused(chain: BareChain, message: RegExp, change?: Partial<LaunchOptions>) {
   await assert.rejects(runLaunch(chain, change).done, message);
   assert.equal(await countSent(chain), 0);
@@ -99,21 +101,21 @@ describe("launch", () => {
     const ratio = Number(planned.cost.estimatedWei) / Number(spent);
     t.diagnostic(`estimated ${planned.cost.estimatedWei} wei, spent ${spent} wei: ${ratio}`);
     assert.ok(ratio > 0.9 && ratio < 1.1, `${ratio}`);
-    // Most of the cost is the deployer's funding, which is constant. So also compare only the gas
-    // costs.
+    // Most of the cost is for funding the deployer, which has a fixed price. So the test also
+    // compares the gas costs.
     const { fundingWei } = deterministicDeployer;
     const gasRatio =
       Number(BigInt(planned.cost.estimatedWei) - fundingWei) / Number(spent - fundingWei);
     t.diagnostic(`of the gas only: ${gasRatio}`);
     assert.ok(gasRatio > 0.9 && gasRatio < 1.1, `${gasRatio}`);
-    // A node rejects a transaction if the wallet cannot pay the whole gas limit at the highest fee.
+    // A node rejects a transaction if the wallet cannot pay the whole gas limit at the maximum fee.
     const { neededWei, estimatedWei } = planned.cost;
     const margin =
       Number(BigInt(neededWei) - fundingWei) / Number(BigInt(estimatedWei) - fundingWei);
     assert.ok(margin >= gasMargin * 1.2, `${margin}`);
     assert.equal(parseEther(launched.spent), spent);
-    // The eight transactions are the deployer's funding, the factory, five other contracts, and the
-    // execution. The payment is a transaction of the payer.
+    // The eight transactions: the deployer's funding, the factory, five other contracts, and the
+    // execution. The payment is a transaction from the payer.
     assert.equal(await countSent(chain), 8);
 
     assert.equal(launched.outcome, "executed");
@@ -149,13 +151,13 @@ describe("launch", () => {
 describe("a launch whose execution USDC rejects", () => {
   const { pause, unpause, block, unblock } = fiatTokenData;
 
-  /** Sends a transaction from the owner of USDC, and does not wait until it is mined. */
+  /** Sends a transaction from the owner of USDC, without waiting until it is mined. */
   const send = ({ client, token: to }: BareChain, data: Hex) =>
     client.sendTransaction({ to, data, gas: 100_000n });
 
   /**
-   * Changes USDC in the same block as the payment, so that the launch cannot execute the address
-   * before the change.
+   * Changes the USDC contract in the block of the payment, so that the launch cannot execute the
+   * address before the change.
    */
   function changeWithPayment(chain: BareChain, data: Hex) {
     const { pay, client } = chain;
@@ -171,8 +173,8 @@ describe("a launch whose execution USDC rejects", () => {
   }
 
   /**
-   * Asserts that a launch fails twice and keeps the payment while USDC rejects transfers, and
-   * succeeds after `undo`.
+   * Asserts that a launch fails twice while USDC rejects transfers, that the payment stays at the
+   * address, and that the launch succeeds after `undo`.
    */
   async function assertWaits(chain: BareChain, change: Hex, undo: Hex, reason: string) {
     changeWithPayment(chain, change);

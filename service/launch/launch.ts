@@ -1,7 +1,7 @@
-// Launches the service on a chain in steps: check the endpoints and the cost, deploy the contracts,
-// create an address, wait for a payment to it, execute the address, and prove the outcome. The same
-// command continues an interrupted launch. journal.ts stores the state that cannot be read from the
-// chain.
+// Launches the service on a chain: checks the endpoints and the cost, deploys the contracts,
+// creates an address, waits for a payment, executes the address, and proves the outcome. The same
+// command continues an interrupted launch. journal.ts stores everything that cannot be read from
+// the chain.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -115,8 +115,8 @@ async function carryOut(run: Launch) {
 }
 
 /**
- * Deploys the missing contracts. Never sends a deployment again after its transaction was mined,
- * unless a reorganization removed the transaction.
+ * Deploys the missing contracts. Does not deploy a contract again after its deployment was mined,
+ * unless a reorganization removed the deployment.
  */
 async function bringContracts(run: Launch) {
   const { chain, request, key } = run;
@@ -185,7 +185,7 @@ async function withLock<Result>(run: Launch, carry: () => Promise<Result>): Prom
  */
 const email = "launch@localhost.localdomain";
 
-/** Saves the record to the database for a separate account. The call is idempotent. */
+/** Saves the record, with a separate account as its owner. The call is idempotent. */
 async function saveAddress(
   { journal }: Launch,
   { address, terms }: AddressRecord,
@@ -225,13 +225,13 @@ function showAddress({ chain, config, report }: Launch, record: AddressRecord): 
 }
 
 /**
- * The maximum number of failed attempts, which take about a minute. An attempt fails if the
- * endpoints have different newest blocks, or if an endpoint does not respond.
+ * The maximum number of consecutive failed attempts to read the address, which take about a minute.
+ * An attempt fails if the endpoints are at different blocks, or if an endpoint does not respond.
  */
 const attemptsMax = 30;
 
 /**
- * Waits until the address is paid, and executes the address unless somebody else does so first.
+ * Waits for the payment, and executes the address unless somebody else executes it first.
  *
  * @throws if the address expires before it is executed, or if the execution fails
  */
@@ -272,8 +272,8 @@ async function execute(
   readState: () => Promise<AddressStatus>,
 ): Promise<void> {
   const { chain, key, request, wallet } = run;
-  // A reorganization may have removed the factory. Without it, the execution would succeed and do
-  // nothing.
+  // A reorganization may have removed the factory. Without the factory, the execution's transaction
+  // would succeed without any effect.
   await bringContracts(run);
   const data = toHex(encodeExecution(intent));
   if (hasSucceeded(run.journal.state, data)) {
@@ -291,14 +291,15 @@ async function execute(
     const hash = await sendTransaction(sender, { ...call, gas });
     await waitForTransactionReceipt(sender, { hash });
   } catch (error) {
-    // The execution also fails if an executor executed the address first.
+    // The execution fails if another executor was faster.
     if ((await readState()).state !== "executed") throw explainRejection(error, address);
   }
 }
 
 /**
- * Returns the error for the operator if the execution was not sent because it would revert. For
- * example, tokens reject transfers while they are paused or if they block the recipient.
+ * If the execution was not sent because it would revert, returns an error with the reason for the
+ * operator. For example, tokens reject transfers while they are paused or if they block the
+ * recipient.
  */
 function explainRejection(error: unknown, address: Hex): unknown {
   const data = revertDataOf(error);
@@ -310,8 +311,8 @@ function explainRejection(error: unknown, address: Hex): unknown {
 }
 
 /**
- * Proves the outcome at blocks on which a quorum of endpoints agrees, verifies the proof, and
- * writes it to a file.
+ * Creates a proof of the outcome at blocks on which a quorum of endpoints agrees. Verifies the
+ * proof and writes it to a file.
  */
 async function proveOutcome(run: Launch, record: AddressRecord) {
   const { rpcs, quorum, journal, config, chain, report, pollMs } = run;

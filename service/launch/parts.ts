@@ -21,7 +21,7 @@ export type LaunchOptions = {
   /** The chain's name, such as `base-sepolia`, or its ID. */
   chainName: string;
   keyFile: string;
-  /** If not empty, replaces the chain's endpoints in the chains file. */
+  /** Replaces the endpoints in the chains file, unless it is empty. */
   rpcUrls: readonly string[];
   isDryRun: boolean;
   isResume: boolean;
@@ -29,7 +29,7 @@ export type LaunchOptions = {
 
 export type Outside = { config: Config; report: (line: string) => void; pollMs?: number };
 
-/** The dependencies of one launch's steps. */
+/** The parts that all steps of a launch use. */
 export type Launch = {
   chain: Chain;
   config: Config;
@@ -39,7 +39,7 @@ export type Launch = {
   sending: Sending;
   /**
    * Sends each request to the first endpoint that responds. Stores each transaction in the journal
-   * before it sends the transaction, and waits until it is mined.
+   * before it is sent, and waits until it is mined.
    */
   request: ReturnType<typeof journaled>;
   /** All endpoints. When the launch reads the address, at least `quorum` of them must agree. */
@@ -79,10 +79,7 @@ export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions)
   return rpcUrls.length > 0 ? { ...chain, rpcUrls: [...rpcUrls] } : chain;
 }
 
-/**
- * Converts a chain's name to its form in `--chain`: "Base Sepolia (testnet)" becomes
- * `base-sepolia`.
- */
+/** Converts a chain's name for `--chain`: "Base Sepolia (testnet)" becomes `base-sepolia`. */
 const wordOf = (name: string) =>
   name
     .replace(/\s*\(.*\)/, "")
@@ -120,7 +117,7 @@ export async function openLaunch(
 
 /**
  * Returns a function that reads a receipt from all endpoints. At least two endpoints must return
- * the same receipt, because the launch spends coin in its next step.
+ * the same receipt, because the next step of the launch spends coin.
  */
 const receiptReader =
   (clients: readonly ChainRpc[]): Sending["readReceipt"] =>
@@ -137,7 +134,7 @@ const receiptReader =
   };
 
 /**
- * Creates the intent for the first payment, which requests 0.01 USDC and forwards the money to the
+ * Creates the intent for the first payment. It requests 0.01 USDC and forwards the money to the
  * wallet.
  */
 export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promise<Intent> {
@@ -162,7 +159,7 @@ export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promis
   };
 }
 
-/** Returns the status of the address if a quorum of the endpoints agrees on it. */
+/** Returns the status of the address that a quorum of the endpoints agrees on, if there is one. */
 export async function readState({ chain, rpcs, quorum }: Launch, record: AddressRecord) {
   const agreed = await blockHashOf(rpcs, { quorum, chainId: chain.chainId });
   return readAgreed(record, agreed, { rpcs, quorum });

@@ -1,5 +1,5 @@
-// Checks that a launch can succeed before it spends any coin: the features of each endpoint, the
-// chain's support for the contracts, the remaining cost, and the wallet's balance.
+// Runs before a launch spends any coin. Checks the features of each endpoint, the chain's support
+// for the contracts, the remaining cost, and the wallet's balance.
 
 import { type AddressRecord, encodeExecution, type Hex, toHex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -21,10 +21,7 @@ export type EndpointReport = Awaited<ReturnType<typeof compareEndpoints>>[number
   faults: string[];
 };
 
-/**
- * Checks the features of the chain's endpoints, and lists each endpoint's faults that prevent a
- * launch.
- */
+/** Checks the features of the chain's endpoints, and lists the faults that prevent a launch. */
 export async function inspectEndpoints(chain: Chain): Promise<EndpointReport[]> {
   const compared = await compareEndpoints(chain, factoryAddress);
   return Promise.all(
@@ -93,13 +90,13 @@ export function endpointTable(reports: readonly EndpointReport[]): string {
 }
 
 export type CostEstimate = {
-  /** `wei` is the total cost of the step: gas, data fee, and transferred value. */
+  /** `wei` is the total cost of the step: gas, data fee, and value. */
   steps: { name: string; gas: string; wei: string }[];
   gasPriceWei: string;
   estimatedWei: string;
   /**
-   * The balance that the wallet needs. It is higher than the estimated cost, because a node accepts
-   * a transaction only if the wallet can pay its whole gas limit at its maximum gas price.
+   * The balance that the wallet needs. It is higher than the estimated cost, because nodes require
+   * that the wallet can pay the whole gas limit at the maximum gas price.
    */
   neededWei: string;
   balanceWei: string;
@@ -114,16 +111,19 @@ type Estimated = {
 };
 
 /**
- * The usual gas of an execution with one transfer, rounded up. Used if no node can simulate the
- * execution.
+ * The usual gas cost of an execution with one transfer, rounded up. Used if no node can simulate
+ * the execution.
  */
 const executionGasUsual = 110_000n;
-/** A placeholder signature, because the data fee depends on the size of the signed transaction. */
+/**
+ * A placeholder. The data fee depends on the size of the signed transaction, so there must be a
+ * signature.
+ */
 const signature = { r: `0x${"ab".repeat(32)}`, s: `0x${"cd".repeat(32)}`, yParity: 0 } as const;
 
 /**
- * The fee that the wallet must be able to pay, as a multiple of the expected fee. The gas limit is
- * up to {@link gasMargin} times the estimate, and viem offers 1.2 times the base fee.
+ * The wallet must be able to pay this multiple of the expected fee. The gas limit is up to
+ * {@link gasMargin} times the estimate, and viem's maximum fee is 1.2 times the base fee.
  */
 const feeMargin = gasMargin * 1.2;
 
@@ -176,8 +176,8 @@ export async function estimateLaunch(
 }
 
 /**
- * Returns the gas of a simulated execution that assumes the payment, or undefined if no node can
- * simulate it.
+ * Simulates the execution as if the payment had arrived, and returns its gas. Returns undefined if
+ * no node can simulate it.
  */
 async function estimateExecution(chain: Chain, rpc: ChainRpc, { address, intent }: AddressRecord) {
   const on = { chainId: chain.chainId, factory: factoryAddress, rpc, tokens: chain.tokens };
@@ -220,7 +220,7 @@ export function estimateLines(cost: CostEstimate): string {
 /**
  * Checks that the wallet has the required balance.
  *
- * @throws if the balance is too low, with the wallet, its balance, and the required balance
+ * @throws an error with the wallet and both balances, if the balance is too low
  */
 export function requireBalance(wallet: Hex, { neededWei, balanceWei }: CostEstimate): void {
   if (BigInt(balanceWei) >= BigInt(neededWei)) return;

@@ -1,5 +1,4 @@
-// Tests reorganizations that remove a launch's transactions during the launch or after it has
-// ended.
+// Tests reorganizations that remove transactions of a launch, during the launch or afterwards.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -11,8 +10,8 @@ import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts"
 import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
 
 /**
- * Starts a chain for a launch. `assertPaidOnce` completes the launch and asserts that it paid for
- * each step only once.
+ * Starts a chain for a launch. `assertPaidOnce` asserts that the launch succeeds and pays for each
+ * step only once.
  */
 async function startChain(t: TestContext) {
   const chain = await startBareChain();
@@ -23,8 +22,8 @@ async function startChain(t: TestContext) {
   return {
     chain,
     /**
-     * Keeps the launch's first `number` blocks, and replaces all later blocks with other blocks.
-     * The first of these contains `raws`.
+     * Simulates a reorganization that keeps the launch's first `number` blocks. The first new block
+     * contains the transactions `raws`.
      */
     async undo(number: number, raws: string[] = []) {
       const head = Number(await client.getBlockNumber());
@@ -128,8 +127,8 @@ describe("a repeated launch after a reorganization", () => {
       const { chain, undo } = await startChain(t);
       await runLaunch(chain).done;
       const raws = journalOf(chain).sent.map(({ raw }) => raw);
-      // After a reorganization, nodes mine removed transactions again. Here, they mine the
-      // journal's first two transactions again (the funding and the factory), but not the
+      // Nodes can mine removed transactions again after a reorganization. Here, they mine only the
+      // first two transactions in the journal (the funding and the factory), and not the
       // deployer's.
       await undo(0, raws.slice(0, 2));
       assert.equal(await chain.client.getCode({ address: factoryAddress }), undefined);

@@ -1,10 +1,11 @@
 // Sends a launch's transactions, and waits until they are mined. Sends a transaction again if the
 // endpoint has lost it, and raises the fee if it is too low.
 //
-// No step takes effect twice. Each transaction uses the nonce after the newest mined transaction,
-// so all pending transactions have the same nonce, and only one can be mined. A transaction with
-// the same recipient, value, and calldata as a mined transaction is not signed, even if an endpoint
-// lags behind and does not show the effect of the mined transaction yet.
+// No step takes effect twice. Each transaction uses the nonce after the newest mined
+// transaction. So all pending transactions have the same nonce, and only one of them can be mined.
+// A transaction is not signed if it has the same recipient, value, and calldata as a mined
+// transaction. This rule matters if an endpoint lags behind and does not show the effect of the
+// mined transaction yet.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -43,7 +44,8 @@ export type Sending = {
   /** Sends a request to the first endpoint, or to the next one if the first fails. */
   request: ChainRpc["request"];
   /**
-   * Reads a receipt. Returns undefined unless two endpoints return it, or the only endpoint does.
+   * Reads a receipt. Returns undefined if fewer than two endpoints return it. If there is only one
+   * endpoint, its receipt is sufficient.
    */
   readReceipt(hash: Hex): Promise<Receipt | undefined>;
   fees: FeePolicy;
@@ -51,16 +53,19 @@ export type Sending = {
   report: (line: string) => void;
 };
 
-/** Thrown if another transaction of the wallet used the nonce of the launch's transaction. */
+/**
+ * Thrown if the nonce of the launch's transaction was used by another transaction of the wallet.
+ */
 class NonceTaken extends StepError {}
 
-/** Thrown if the endpoint refuses a transaction, which is then in no known mempool. */
+/** Thrown if the endpoint refuses a transaction. It is then in no known mempool. */
 class SendRefused extends CallRefused {}
 class NotSent extends StepError {}
 
 /**
- * Wraps `request` for the launch's wallet. `eth_sendRawTransaction` stores a transaction, sends it,
- * and resolves with the hash of the version that was mined, whose fee can be higher.
+ * Wraps the function `request` for the launch. `eth_sendRawTransaction` stores a transaction, sends
+ * it, and waits until it is mined. The result is the hash of the mined version, whose fee can be
+ * higher.
  */
 export function journaled(sending: Sending): ChainRpc["request"] {
   const { request, journal } = sending;
@@ -93,7 +98,7 @@ const withNonce = ({ journal }: Sending, nonce: number) =>
 
 async function send(sending: Sending, raw: Hex): Promise<Hex> {
   const { journal, report } = sending;
-  // Nobody has the key of this transaction's sender, so its nonce and its fee cannot change.
+  // Nobody has the key of this transaction's sender, so its nonce and fee are fixed.
   if (raw === deterministicDeployer.transaction) return sendKeyless(sending, raw);
   const { nonce = 0 } = parseTransaction(raw);
   const same = journal.state.sent.filter((each) => hasSameEffect(each.raw, raw));
@@ -104,7 +109,10 @@ async function send(sending: Sending, raw: Hex): Promise<Hex> {
   return awaitMined(sending, sent);
 }
 
-/** Stores a transaction. If its fee exceeds the maximum, signs it again with a lower fee. */
+/**
+ * Stores a transaction. If the fee exceeds the maximum, signs the transaction again with a lower
+ * fee.
+ */
 async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   const { journal, fees } = sending;
   const { nonce = 0, type } = parseTransaction(raw);
@@ -119,12 +127,12 @@ async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   return sent;
 }
 
-/** @throws unless the mined transaction certainly had no effect */
+/** @throws unless it is certain that the mined transaction had no effect */
 async function assertGone(sending: Sending, sent: Sent): Promise<void> {
   const receipt = await sending.readReceipt(sent.hash);
   const address = codeAfter(sent.raw);
   if (receipt && address) {
-    // A reorganization can move a transaction before the deployment of the contract it calls.
+    // A reorganization can move a transaction before the deployment of the contract that it calls.
     const at = { blockHash: receipt.blockHash };
     const code = await sending.request("eth_getCode", [address, at]).catch(() => undefined);
     if (code === "0x") return;
@@ -146,18 +154,21 @@ async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
   });
 }
 
-/** The number of polls before the first progress line, and between later lines (one minute). */
+/**
+ * The number of polls before the first progress message, and between later messages (one minute).
+ */
 const quietPolls = 10;
 const pollsPerLine = 30;
-/** The maximum number of polls, which take one hour. */
+/** The maximum number of polls (one hour). */
 const pollsMax = 1_800;
-/** The number of consecutive refusals of a transaction after which the step fails. */
+/** The step fails after this number of consecutive refusals of a transaction. */
 const refusalsMax = 3;
 
 /**
- * Calls `attempt` until it returns a result. Reports every minute why it still waits.
+ * Calls `attempt` repeatedly until it returns a result. Reports every minute what it is waiting
+ * for.
  *
- * @throws after one hour, or if the endpoint refuses calls {@link refusalsMax} times in a row
+ * @throws after one hour, or after {@link refusalsMax} refusals in a row
  */
 async function wait<Result>(
   sending: Sending,
@@ -198,23 +209,28 @@ async function wait<Result>(
 }
 
 /**
- * After `patienceBlocks`, the fee is raised. A transaction has at most `signaturesMax` versions.
+ * If the transaction is not mined within `patienceBlocks`, the fee is raised. At most
+ * `signaturesMax` versions of a transaction are signed.
  */
 const patienceBlocks = 10;
 const signaturesMax = 10;
-/** The maximum fee as a multiple of the first fee, because endpoints can lie about the base fee. */
+/**
+ * The maximum fee as a multiple of the first fee. There is a limit because endpoints can return
+ * wrong base fees.
+ */
 const raiseFactorMax = 10n;
 /**
- * If a nonce is used but no receipt is found, the launch searches for another transaction with this
- * nonce after `lagPolls` (10 s), and fails after `lagPollsMax` (3 minutes).
+ * If the nonce is used but there is no receipt, the launch searches for another transaction with
+ * this nonce after `lagPolls` (10 s), and fails after `lagPollsMax` (3 minutes).
  */
 const lagPolls = 5;
 const lagPollsMax = 90;
 
 /**
- * Sends a stored transaction until its nonce is used. Returns the mined transaction's hash.
+ * Sends a stored transaction again and again until its nonce is used. Returns the hash of the mined
+ * transaction.
  *
- * @throws {NonceTaken} if a transaction with another effect, or of another program, was mined
+ * @throws {NonceTaken} if the mined transaction has another effect or is from another program
  */
 async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promise<Hex> {
   let signedAt: number | undefined;
@@ -254,7 +270,8 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
     }
     return undefined;
   }).catch(async (error) => {
-    // The next transaction has the same nonce as the refused one, so at most one can be mined.
+    // The next transaction will have the same nonce as the refused one, so at most one of them can
+    // be mined.
     const refused = withNonce(sending, nonce).at(-1);
     if (error instanceof NotSent && refused) await changeSent(journal, refused.hash, () => null);
     throw error;
@@ -352,7 +369,7 @@ async function assertNotTaken(sending: Sending, nonce: number, head: number): Pr
   );
 }
 
-/** Finds the wallet's mined transaction with this nonce in the blocks up to `head`. */
+/** Searches the blocks up to `head` for the wallet's transaction with this nonce. */
 async function findTaker(sending: Sending, nonce: number, head: number) {
   const { request, journal } = sending;
   try {
@@ -373,9 +390,10 @@ const removed =
   "necessary";
 
 /**
- * Reads the receipt of each stored transaction again, because a reorganization may have removed it.
- * Waits for each transaction in a mempool, unless an earlier nonce has no transaction in a block or
- * a mempool. The steps send the other transactions again if necessary.
+ * Reads the receipts of all stored transactions again, because a reorganization may have removed a
+ * transaction. Waits for the transactions that are in a mempool. Skips transactions that cannot be
+ * mined, because no transaction with an earlier nonce is in a block or a mempool. If they are still
+ * needed, a later step sends them again.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, report } = sending;

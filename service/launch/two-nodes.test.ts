@@ -1,5 +1,5 @@
-// Tests a launch with two nodes that both execute every block. The second node lags behind, has
-// another chain, or lies about the outcome.
+// Tests launches with two nodes that both execute every block. The second node lags behind, has
+// another chain, or returns a wrong outcome.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -23,8 +23,8 @@ const isExecution = ({ method, params }: Parameters<Watch>[0]) =>
   `${parseTransaction(params[0] as Hex).to}` === factoryAddress.toLowerCase();
 
 /**
- * Calls `then` after the execution was mined on the first node, and answers all later requests with
- * `later`.
+ * Calls `then` when the execution has been mined on the first node. From then on, `later` answers
+ * all requests.
  */
 function afterExecution(chain: BareChain, then: () => void, later: Watch): void {
   let isExecuted = false;
@@ -42,8 +42,8 @@ function afterExecution(chain: BareChain, then: () => void, later: Watch): void 
 const receiptFile = ({ config }: BareChain) => `${config.dataDirectory}/launch-84532-receipt.json`;
 
 /**
- * Asserts that the launch fails and writes no receipt. Then makes the second node honest, and
- * asserts that the same command succeeds without another transaction.
+ * Asserts that the launch fails without writing a receipt. Then makes the second node return
+ * correct answers, and asserts that the same command succeeds without another transaction.
  */
 async function assertProvedLater(chain: BareChain, message: RegExp, becomeHonest: () => void) {
   await assert.rejects(runLaunch(chain).done, { message });

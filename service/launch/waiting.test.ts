@@ -1,5 +1,5 @@
-// Tests launches on a chain that stops mining or becomes more expensive, and launches with a key
-// that another program also uses.
+// Tests launches on a chain that stops mining or becomes more expensive, and with a key that
+// another program also uses.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -29,7 +29,7 @@ async function mineOn({ client }: BareChain): Promise<void> {
   await client.mine({ blocks: 1 });
 }
 
-/** Resolves with the next sent transaction for which `wanted` returns true. */
+/** Resolves with the next transaction for which `wanted` returns true. */
 const nextSend = (chain: BareChain, wanted: (raw: Hex) => boolean) =>
   new Promise<Hex>((resolve) =>
     chain.watch((call, forward) => {
@@ -40,8 +40,8 @@ const nextSend = (chain: BareChain, wanted: (raw: Hex) => boolean) =>
   );
 
 /**
- * Asserts that the launch succeeds, that all transactions in the journal are mined, and that the
- * wallet has sent only these transactions and `others` more.
+ * Asserts that the launch succeeds, and that all transactions in the journal are mined. The wallet
+ * must have sent only these transactions and `others` more.
  */
 async function assertExecuted(
   chain: BareChain,
@@ -57,7 +57,9 @@ async function assertExecuted(
   assert.equal(await countSent(chain), 8 + others);
 }
 
-/** Sends and mines a transaction from the launch's wallet, as another program would. */
+/**
+ * Sends and mines a transaction from the launch's wallet, like another program that has the key.
+ */
 async function sendAside({ client, wallet }: BareChain, nonce: number): Promise<Hex> {
   const fee = parseGwei("50");
   const hash = await client.sendTransaction({

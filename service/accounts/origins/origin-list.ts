@@ -22,8 +22,7 @@ export async function listOrigins(db: Kysely<Tables>, accountId: string): Promis
 }
 
 /**
- * Adds an origin, in any form that {@link judgeOrigin} accepts. Does nothing if the origin is
- * already allowed.
+ * Adds an origin that {@link judgeOrigin} accepts. Does nothing if the origin is already allowed.
  * @throws {InvalidError} if the entry is not accepted, or if it would be the 21st origin
  */
 export async function addOrigin(
@@ -84,8 +83,8 @@ export async function setOrigins(
 }
 
 /**
- * Runs `work` in a transaction that first locks the account's row with a write. So all servers
- * together change the origins of an account one after the other.
+ * Runs `work` in a transaction that first writes to the account's row, and so locks it. As a
+ * result, two servers cannot change an account's origins simultaneously.
  */
 async function change(
   db: Kysely<Tables>,

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { canonicalList, explainOrigin, findAllowing, judgeOrigin } from "./origins.ts";
 
-/** Entries that are not accepted, each with the code of the reason. */
+/** Entries that the service rejects, each with the error code. */
 const refused: [entry: unknown, code: string][] = [
   ["", "required"],
   [undefined, "required"],
@@ -134,7 +134,7 @@ const refused: [entry: unknown, code: string][] = [
   ["http://localhost:", "port"],
 ];
 
-/** Entries that are accepted, each with its canonical form. */
+/** Entries that the service accepts, each with its canonical form. */
 const accepted: [entry: string, canonical: string][] = [
   ["https://app.example.com", "https://app.example.com"],
   ["https://app.example.com/", "https://app.example.com"],
@@ -189,7 +189,7 @@ const allowed = [
   "http://127.0.0.1:5173",
 ];
 
-/** The origins of requests, each with the entry of `allowed` that matches it, if there is one. */
+/** Origins of requests, each with the entry of `allowed` that must match it, if any. */
 const requests: [origin: string, allowedBy: string | undefined][] = [
   ["", undefined],
   ["null", undefined],

@@ -1,6 +1,6 @@
 // Parses the origins that an account allows, converts them to their canonical form, and matches
-// them with the origins of requests (spec §5, rules 6 to 10). All functions are pure: they use
-// neither a store nor a clock.
+// them with the origins of requests (spec §5, rules 6 to 10). The functions have no side effects,
+// and use neither the database nor a clock.
 
 import { domainToUnicode } from "node:url";
 import { parse } from "tldts";
@@ -14,8 +14,8 @@ export type OriginVerdict = { canonical: string } | { code: string; message: str
 const fault = (code: string, message: string) => ({ code, message });
 
 /**
- * Captures the scheme, the wildcard, the host (possibly in brackets), and the port, as they were
- * typed.
+ * Captures the scheme, the wildcard, the host (possibly in brackets), and the port, without
+ * changing them.
  */
 const shape = /^([a-z][a-z0-9+.-]*):\/\/(\*\.)?(\[[0-9a-f:.]+\]|[^[\]:/]*)(?::([^/]*))?$/iu;
 const invisible = /[\p{Cc}\p{Cf}\p{Z}]/u;
@@ -24,12 +24,12 @@ const portPattern = /^[1-9][0-9]{0,4}$/;
 const label = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?";
 const hostPattern = new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*$`);
 const ipv4Pattern = /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/;
-/** Hosts that refer to the browser's own machine. */
+/** Host names of the browser's own machine. */
 export const localHosts = ["localhost", "127.0.0.1"];
 const defaultPorts: Record<string, string> = { http: "80", https: "443" };
 
 /**
- * Checks one entry of an account's list, as a person typed it.
+ * Validates an entry for an account's list of origins.
  *
  * Accepts the following forms:
  *
@@ -72,9 +72,8 @@ export function judgeOrigin(text: unknown): OriginVerdict {
 }
 
 /**
- * Checks a text for characters that an origin cannot contain. A URL parser would remove or convert
- * some of these characters without an error. Returns the reason why the text is not accepted, or
- * undefined.
+ * Rejects characters that an origin cannot contain. A URL parser would silently remove or convert
+ * some of them.
  */
 function judgeCharacters(text: string) {
   if (text === "null") {
@@ -97,8 +96,8 @@ function judgeCharacters(text: string) {
 }
 
 /**
- * Returns the reason why a text is not an origin. Called for texts that do not consist of a scheme,
- * a host, and an optional port.
+ * Returns the reason why the text is not an origin. Called for texts that do not have a scheme, a
+ * host, and an optional port.
  */
 function judgeShape(text: string) {
   const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/iu.exec(text)?.[1];
@@ -110,8 +109,8 @@ function judgeShape(text: string) {
 }
 
 /**
- * Returns the host as a browser writes it, in lowercase and in Punycode, or the reason why it is
- * not accepted.
+ * Returns the host as browsers write it, in lowercase and in Punycode, or the reason why it is not
+ * accepted.
  */
 function canonicalHost(written: string) {
   if (written === "") return fault("host", "the host is missing");
@@ -133,12 +132,12 @@ function canonicalHost(written: string) {
         "begin and end with a letter or digit",
     );
   }
-  // Node accepts an invalid Punycode label, but browsers cannot open such a host.
+  // Node accepts some invalid Punycode labels, but browsers cannot open such a host.
   const broken = domainToUnicode(host)
     .split(".")
     .find((part) => part.startsWith("xn--"));
   if (broken !== undefined) return fault("host", `${broken} is not valid punycode`);
-  // 0x7f.1, 127.1, and 2130706433 all mean 127.0.0.1, which is probably not what the person wanted.
+  // 0x7f.1, 127.1, and 2130706433 are other ways to write 127.0.0.1, and are probably mistakes.
   if (ipv4Pattern.test(host) && host !== written) return fault("host", `write ${host}`);
   return host;
 }
@@ -153,8 +152,8 @@ function judgeWildcard(scheme: string, host: string) {
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
     return fault("wildcard", "an IP address has no subdomains");
   }
-  // Some domains are not public suffixes, but all their subdomains are. For example, the list of
-  // public suffixes contains *.kawasaki.jp. So a subdomain is checked too.
+  // A domain can be no public suffix although each of its subdomains is one. For example, the list
+  // of public suffixes contains *.kawasaki.jp. So this also checks a subdomain.
   const suffixes = [host, `x.${host}`].map(
     (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
   );
@@ -183,11 +182,11 @@ function judgeLocal(host: string, port: string | undefined): OriginVerdict {
 /**
  * Returns the entry of `allowed` that matches `origin`, or undefined.
  *
- * An entry without a wildcard must be equal to `origin`. A wildcard matches if the scheme and the
- * port are equal, and if the host has at least one label before the labels of the entry's domain.
- * Labels are compared as a whole.
+ * An entry without a wildcard must be equal to `origin`. An entry with a wildcard matches
+ * subdomains at any depth, but not the domain itself. The scheme and the port must be equal. Labels
+ * are compared as a whole.
  *
- * @param origin the raw `Origin` header; a value that no browser would send matches nothing
+ * @param origin the raw `Origin` header; an invalid value matches no entry
  * @param allowed canonical entries of {@link judgeOrigin}
  */
 export function findAllowing(origin: string, allowed: readonly string[]): string | undefined {
@@ -212,8 +211,8 @@ const covers = (entry: OriginParts | undefined, request: OriginParts) => {
 };
 
 /**
- * Splits an origin into its parts. Returns undefined unless it has the form that browsers send:
- * lowercase, without a path, and without a default port.
+ * Splits an origin into its parts. Returns undefined if it does not have the form that browsers
+ * send: lowercase, without a path, and without a default port.
  */
 function splitOrigin(origin: string): OriginParts | undefined {
   const match = /^(https?):\/\/([a-z0-9_.*-]+)(?::([1-9][0-9]{0,4}))?$/.exec(origin);
@@ -224,7 +223,7 @@ function splitOrigin(origin: string): OriginParts | undefined {
 
 /**
  * Returns the canonical forms of the entries, in the given order and without repetitions. If an
- * entry is not accepted, or if there are too many, returns the issues instead.
+ * entry is invalid, or if there are too many entries, returns the issues instead.
  */
 export function canonicalList(entries: readonly unknown[]) {
   const issues: { path: (string | number)[]; code: string; message: string }[] = [];
@@ -242,7 +241,7 @@ export function canonicalList(entries: readonly unknown[]) {
 }
 
 /**
- * Returns examples of origins that an entry matches, and of similar origins that it does not match.
+ * Returns example origins: some that the entry matches, and similar ones that it does not match.
  */
 export function explainOrigin(canonical: string): { matches: string[]; matchesNot: string[] } {
   if (!isWildcard(canonical)) {

@@ -1,6 +1,6 @@
 // Lists and ends the sessions of an account, and stores session tokens as digests. Each request
-// reads its session from the store (sign-in.ts), so an ended session becomes invalid on every
-// server immediately.
+// reads its session from the database (sign-in.ts), so all servers refuse an ended session
+// immediately.
 
 import type { getAdapter } from "better-auth/db/adapter";
 import { type Kysely, sql } from "kysely";
@@ -8,11 +8,13 @@ import type { Tables } from "../../store/tables.ts";
 import { type Actor, appendAudit } from "../audit.ts";
 import { digestCredential } from "../credentials.ts";
 
-/** Times are in Unix milliseconds. `userAgent` is null if the browser did not send it. */
+/** Times are in Unix milliseconds. `userAgent` is null if the browser did not send one. */
 export type Session = {
   id: string;
   createdAtMs: number;
-  /** The time of the last renewal. A session in use is renewed about once a day. */
+  /**
+   * The time of the last renewal. The service renews a session about once a day while it is in use.
+   */
   renewedAtMs: number;
   expiresAtMs: number;
   userAgent: string | null;
@@ -78,10 +80,10 @@ type Adapter = Awaited<ReturnType<typeof getAdapter>>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /**
- * Wraps better-auth's adapter, so that the store contains only digests of session tokens. Without
- * the tokens, somebody who reads the database or a backup cannot use a session, although the
- * database contains the secret that signs cookies. The wrapper replaces each token in a query with
- * its digest, and each digest in the results with the token that better-auth searched for.
+ * Wraps better-auth's adapter, so that the database contains only digests of session tokens.
+ * Somebody who reads the database or a backup cannot use a session without its token, although the
+ * database also contains the secret that signs cookies. The wrapper replaces the tokens in a query
+ * with their digests. In the results, it replaces the digests with the tokens again.
  */
 export function storeDigests(adapter: Adapter): Adapter {
   return {
@@ -112,12 +114,12 @@ export function storeDigests(adapter: Adapter): Adapter {
   };
 }
 
-/** Returns the digest of a token that `auth_sessions` contains: 64 hex digits. */
+/** Returns the digest that `auth_sessions` contains for a token: 64 hex digits. */
 const storedToken = (token: string) => digestCredential(`session ${token}`).toString("hex");
 
 /**
- * Replaces the tokens in the conditions of a query with their digests. Also returns a function that
- * replaces a digest in a result with its token.
+ * Replaces the tokens in a query's conditions with their digests. Also returns a function that
+ * restores the tokens in the results.
  */
 function searchByDigest({ model, where = [] }: { model: string; where?: Where | undefined }) {
   const tokens = new Map<unknown, string>();

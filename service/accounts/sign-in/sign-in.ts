@@ -1,12 +1,12 @@
 // Signs users of the dashboard up and in, and changes their passwords. Only this file and
-// sessions.ts use the library better-auth.
+// sessions.ts use better-auth, a library for sign-in.
 //
-// The service calls better-auth's functions, but does not serve its HTTP routes. These routes would
-// return session tokens in response bodies, and the dashboard does not need most routes.
-// better-auth runs its statements without a transaction.
+// The service calls better-auth's functions, but does not serve its HTTP routes. The routes would
+// return session tokens in response bodies, and the dashboard needs only a few of them. better-auth
+// does not use transactions.
 //
-// better-auth would be a quarter of the code that is loaded at startup, so it is loaded by the
-// first request that needs it.
+// better-auth is loaded when a request first needs it, because it would be a quarter of the code
+// that is loaded at startup.
 
 import { randomBytes } from "node:crypto";
 import type { BetterAuthOptions } from "better-auth";
@@ -26,8 +26,8 @@ import {
 import { storeDigests } from "./sessions.ts";
 
 /**
- * `Cookies` contains the browser's `Cookie` header, and `SetCookies` contains `Set-Cookie` headers
- * for the response.
+ * `Cookies` is the browser's `Cookie` header. `SetCookies` are the `Set-Cookie` headers of the
+ * response.
  */
 type Cookies = { cookie?: string | undefined };
 type SetCookies = { setCookies: string[] };
@@ -35,13 +35,12 @@ type Login = { email: string; password: string };
 
 export type SignIn = {
   /**
-   * @throws {SignInError} `signup_closed`, `user_already_exists`, or a code that says what is wrong
-   *   with the email or the password
+   * @throws {SignInError} `signup_closed`, `user_already_exists`, or a code for the fault of the
+   *   email or the password
    */
   signUp(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /**
-   * @throws {SignInError} `invalid_email_or_password`, regardless of whether the email or the
-   *   password is wrong
+   * @throws {SignInError} `invalid_email_or_password`, whether the email or the password is wrong
    */
   signIn(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /** Ends the session that the cookies belong to, if there is one. */
@@ -61,15 +60,15 @@ export type SignIn = {
    */
   resetPassword(reset: { token: string; newPassword: string }, actor: Actor): Promise<void>;
   /**
-   * Finds the session that the cookies belong to. Each call reads the store, so that an ended
-   * session is invalid on every server.
+   * Finds the session that the cookies belong to. Each call reads the database, so that all servers
+   * refuse an ended session immediately.
    */
   findSession(
     cookies: Cookies,
   ): Promise<(SetCookies & { account: Account; sessionId: string }) | undefined>;
   /**
-   * Creates a token for a single call of `resetPassword` within a day. Also works for an account
-   * that has no password yet.
+   * Creates a token that can be used for one call of `resetPassword`, within a day. The account
+   * does not need to have a password.
    *
    * @returns undefined if no account has the email
    */
@@ -93,15 +92,12 @@ const sessionSeconds = 7 * 24 * 3600;
 const resetLinkMs = 24 * 3600 * 1000;
 
 type SignInOptions = {
-  /**
-   * The URL at which browsers reach the service. With https, the cookie is Secure and its name
-   * begins with `__Host-`.
-   */
+  /** The URL at which browsers reach the service. */
   publicUrl: string;
   signup: "open" | "closed";
   /**
-   * The secret that signs session cookies, with at least 32 characters. It must be the same on
-   * every server.
+   * The secret that signs session cookies, with at least 32 characters. All servers must use the
+   * same secret.
    */
   secret: string;
 };
@@ -133,8 +129,8 @@ function doors(
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
       if (!isEmail(email)) throw new SignInError("invalid_email");
-      // Without this check, a stranger could take over an account that an operator created, by
-      // signing up with its email.
+      // Without this check, a stranger could take over an account that an operator created: by
+      // signing up with its email address.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       await refuseGuessable(password, email);
       const auth = await loadAuth();
@@ -247,7 +243,7 @@ const isUser = async (db: Kysely<Tables>, email: string) =>
 
 /**
  * Finds the account of a user, and creates it if it is missing. It is missing if the process
- * crashed during the sign-up, between the creation of the user and of the account.
+ * crashed during the sign-up, after it had created the user.
  */
 const ensureAccount = async (
   db: Kysely<Tables>,
@@ -267,8 +263,8 @@ async function configure(
     import("better-auth/db/adapter"),
   ]);
   const isSecure = new URL(url).protocol === "https:";
-  // The names of cookies are specific to this service, because a browser sends a host's cookies to
-  // all ports of this host.
+  // The cookies need names that only this service uses, because a browser sends the cookies of a
+  // host to all ports of that host.
   const cookie = (name: string) => ({
     name: isSecure ? `__Host-${name}` : name,
     attributes: { secure: isSecure, httpOnly: true, sameSite: "strict" as const, path: "/" },
@@ -288,8 +284,8 @@ async function configure(
     account: { modelName: "auth_passwords" },
     verification: { modelName: "auth_tokens", storeIdentifier: "hashed" },
     advanced: {
-      // With true, better-auth would add the prefix `__Secure-` to the names below, which
-      // guarantees less than `__Host-`.
+      // Otherwise, better-auth would add the prefix `__Secure-` to the names below. The prefix
+      // `__Host-` guarantees more.
       useSecureCookies: false,
       cookies: {
         session_token: cookie("eas-session"),
@@ -301,7 +297,7 @@ async function configure(
       },
       ipAddress: { disableIpTracking: true },
     },
-    // Attempts are already limited by attempts.ts.
+    // attempts.ts already limits attempts.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     logger: { disabled: true },
@@ -312,10 +308,13 @@ async function configure(
 
 const randomHex = (bytes: number) => randomBytes(bytes).toString("hex");
 
-/** Returns the identifier with which better-auth's `resetPassword` finds the token. */
+/** Returns the identifier by which better-auth's `resetPassword` finds the token. */
 const resetIdentifier = (token: string) => `reset-password:${token}`;
 
-/** better-auth stores the user agent, so that users can recognize the sessions in their list. */
+/**
+ * Passes the user agent, which better-auth stores with the session, so that users can recognize
+ * their sessions.
+ */
 const agentHeaders = ({ userAgent }: Actor) =>
   new Headers(userAgent === undefined ? {} : { "user-agent": userAgent });
 
@@ -359,13 +358,14 @@ async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Pr
 }
 
 /**
- * The lowest score that is accepted. Scores range from 0 to 4, and 3 means that more than 10^8
- * guesses are needed. Sign-in allows a few thousand guesses per day.
+ * The lowest accepted score, from 0 to 4. 3 means that an attacker needs more than 10^8 guesses.
+ * Sign-in allows a few thousand guesses per day.
  */
 const scoreMin = 3;
 /**
- * The estimate uses only this number of characters from the beginning of the password, because it
- * blocks the event loop. Its duration grows faster than the number of characters.
+ * The number of characters from the beginning of the password that the score depends on. There is a
+ * limit because the computation blocks the event loop, and its duration grows faster than the
+ * number of characters.
  */
 const estimatedCharactersMax = 40;
 
@@ -392,10 +392,7 @@ async function refuseGuessable(password: string, email: string): Promise<void> {
 
 type Estimator = { check(password: string, own: string[]): { score: number } };
 
-/**
- * Loads the estimator, which has half a megabyte of word lists. Called when the first password is
- * set.
- */
+/** Loads the estimator for the first password. It contains half a megabyte of word lists. */
 async function loadEstimator(): Promise<Estimator> {
   const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
     import("@zxcvbn-ts/core"),

@@ -34,8 +34,8 @@ export function openapi(): Route {
 const notReady = "this server is shutting down and accepts no new requests";
 
 /**
- * A process is live if its event loop runs. A process is ready if it is not draining, and its store
- * is readable and has not lost a commit.
+ * A process is live if its event loop runs. It is ready if the store is readable and has not lost a
+ * commit, and if the process is not draining.
  */
 export function mountProbes(app: FastifyInstance, { store, draining, metrics }: Parts): void {
   mount(app, metrics, "/livez", {
@@ -53,8 +53,8 @@ export function mountProbes(app: FastifyInstance, { store, draining, metrics }: 
 }
 
 /**
- * RFC 9116 requires an expiry within a year. The expiry is computed for each request, so the served
- * text is never expired.
+ * RFC 9116 requires an expiry within a year. The server computes the expiry for each request, so
+ * the text never expires.
  */
 const daysValid = 180;
 

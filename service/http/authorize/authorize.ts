@@ -1,6 +1,6 @@
-// Authenticates a request and applies its limit: spec/service.md §5. Nothing here is cached: each
-// request reads the primary store. So all servers refuse a rotated credential or a removed origin
-// immediately.
+// Authenticates requests and applies their rate limits: spec/service.md §5. Nothing is cached here:
+// each request reads the primary database. So all servers refuse an old credential or a removed
+// origin immediately.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Actor } from "../../accounts/audit.ts";
@@ -21,12 +21,12 @@ import { headerValues } from "../routes.ts";
 
 /**
  * `isBound` and `mayName` are settings of a client ID (accounts/credentials.ts). An API key is
- * never bound and may always set references.
+ * never bound, and can always set references.
  */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
 /**
- * `whose` identifies the rate limit. Each API key has its own limit, which a rotation does not
- * reset.
+ * `whose` is the key of the rate limit. Each API key has its own limit, and rotating the key does
+ * not reset it.
  */
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
@@ -38,10 +38,7 @@ declare module "fastify" {
   }
 }
 
-/**
- * The purposes of a request, each with the scope that an API key needs and the rate limit that
- * applies.
- */
+/** The purposes of requests. An API key needs the given scope, and the given rate limit applies. */
 const uses = {
   create: { scope: "create", policy: policies.apiKey },
   check: { scope: "create", policy: policies.reads },
@@ -51,26 +48,27 @@ const uses = {
 type Use = keyof typeof uses;
 
 /**
- * Returns the account of the request's only credential. Applies these rules in order. A header that
- * is present but empty counts as present.
+ * Authenticates a request, and returns the account of its credential. Checks these rules in order.
+ * An empty header counts as present.
  *
  * 1. Both `Authorization` and `X-Client-Id`, or either header twice: 400 `invalid_request`.
  * 2. Neither header: 401 `unauthorized`.
  * 3. `Authorization: Bearer` with any `Origin`, including `null` and an empty value: 403
- *    `api_key_in_browser`. The key is not looked up first, so the response reveals nothing about
- *    the key.
+ *   `api_key_in_browser`. The response is the same for valid keys, so it reveals nothing about the
+ *   key.
  * 4. A scheme other than `Bearer`, or a credential that is malformed, has a wrong checksum, is
- *    unknown, or has expired: 401 `unauthorized`. Only an unknown or expired credential costs a
- *    database query.
+ *   unknown, or has expired: 401 `unauthorized`. Only a credential with a correct checksum costs a
+ *   database query.
  * 5. An API key without the scope that `use` needs: 403 `scope_required`. A client ID without
  *    `Origin`: 403 `origin_required`.
  * 6. An `Origin` that the account does not allow, or more than one `Origin`: 403
  *    `origin_not_allowed`.
  * 7. A request above the credential's limit: 429 `rate_limited`.
  *
- * If rule 3 refuses an existing key, the service records this, and the dashboard shows that the key
- * was used in a browser. Refusals by rules 5 to 7 count in the account's usage. Refusals by rules 1
- * to 6 do not count against the rate limit.
+ * If a request that rule 3 refuses contains an existing key, the service records this, and the
+ * dashboard shows that the key was used in a browser. Requests that rules 5 to 7 refuse are counted
+ * as refused in the account's usage. Requests that rules 1 to 6 refuse do not count against the
+ * rate limit.
  *
  * @param use the purpose of the request; the account's usage counts successful requests only for
  *   `create`; for other purposes, it stores only the time
@@ -212,7 +210,7 @@ const wanted = {
   clientId: "expected a client ID: svc_client_ and 32 lowercase hex digits",
 };
 
-/** @throws {Refusal} 401 that describes the fault without quoting the credential */
+/** @throws {Refusal} 401; the message does not quote the credential */
 function assertSpelled(kind: CredentialKind, text: string): void {
   const spelling = checkSpelling(kind, text);
   if (spelling === "malformed")
@@ -226,8 +224,8 @@ function assertSpelled(kind: CredentialKind, text: string): void {
 }
 
 /**
- * Waits for the lookup of a credential. If the store fails, throws an error that results in 503
- * instead of 500, because the client can retry.
+ * Waits for the result of a credential's lookup. If the database fails, throws an error that
+ * becomes a 503 response instead of a 500 response, because the client can retry.
  */
 async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   try {
@@ -238,8 +236,8 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
 }
 
 /**
- * Counts a request in the account's usage when it is answered. Does not count responses with a
- * status of 500 or above, because the service is at fault.
+ * When the request is answered, counts it in the account's usage. Does not count responses with a
+ * status of 500 or above, because these faults are the service's.
  */
 function countWhenAnswered(
   caller: Pick<Caller, "accountId" | "kind">,
@@ -256,7 +254,7 @@ function countWhenAnswered(
   });
 }
 
-/** Returns the account of a request that a session or an API key authorized. */
+/** Returns the account of a request that was authenticated by a session or an API key. */
 export const requireAccountId = ({ account, caller }: FastifyRequest): string =>
   (account ?? caller)!.accountId;
 

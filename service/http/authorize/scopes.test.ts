@@ -1,5 +1,6 @@
 // Tests that an API key can do only what its scopes allow, until the key expires or is revoked.
-// Also tests that a bound client ID creates only intents that the account's server signed.
+// Also tests that a bound client ID can only create addresses for intents that the account's server
+// signed.
 
 import assert from "node:assert/strict";
 import { get as openStream } from "node:http";
@@ -35,7 +36,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    /** Creates a key of `accountId`, and returns the response. */
+    /** Creates an API key, and sends requests with it. */
     async function keyOf(accountId: string, scopes: Scope[], expiresAtMs: number | null = null) {
       const key = { name: "test", scopes, expiresAtMs };
       const made = (await addApiKey(service.parts.store.db, accountId, key, actor))!;
@@ -134,7 +135,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const readLeft = ({ headers }: Awaited<ReturnType<typeof askWith>>) =>
         Number(/r=(\d+)/.exec(String(headers.ratelimit))?.[1]);
       const whole = readLeft(await calm.ask("GET", "/events"));
-      // The limit refills while the requests are sent, so a slow machine may need several attempts.
+      // The limit refills while the test sends requests, so a slow machine may need several
+      // attempts.
       let apiKey = await rotate();
       let rotated = whole;
       for (let flood = 0; flood < 20 && rotated >= whole; flood++) {

@@ -1,5 +1,5 @@
 // Tests POST /v1/address/check, and the dashboard's check. A check returns the record that a create
-// request would return, and stores nothing.
+// request would return, but saves nothing.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -29,8 +29,7 @@ const post = (path: string, apiKey: string, body: unknown, to = server) =>
   });
 
 /**
- * Returns an intent that pays five units to the shop, and whose expiration time follows the chain's
- * clock.
+ * Returns an intent that pays five units to the shop, with an expiration time by the chain's clock.
  */
 const newIntent = async () => (await world.newRecord({ amount: "5000000" })).intent;
 
@@ -78,7 +77,7 @@ describe("POST /v1/address/check", () => {
     assert.equal(checked.headers["cache-control"], "no-store");
     const { record, simulation, findings } = checked.json();
     assert.deepEqual([simulation.outcome, simulation.fundingAssumed], ["succeeds", true]);
-    // The token's supply is still zero.
+    // The token has no supply yet.
     assert.deepEqual(
       findings.map(({ code }: { code: string }) => code),
       ["amount_beyond_supply"],

@@ -1,6 +1,6 @@
 // POST /address/check: spec/service.md, "Check". Returns the record that a create request would
-// return, a simulation, and findings. Saves nothing. A check makes several calls to the chain's
-// endpoints, so checks have a separate limit per account in addition to the credential's limit.
+// return, a simulation, and findings. Saves nothing. A check calls the chain's endpoints several
+// times, so each account has a limit for checks, in addition to the credential's limit.
 
 import { formatAddress, type Intent, requirementOf } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -29,8 +29,8 @@ import { parseNewIntent } from "./new-intent.ts";
 export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
 
 /**
- * Returns a function that checks intents. The API and the dashboard use the same function, so that
- * an account has one limit for both.
+ * Returns a function that checks intents. The API and the dashboard share this function, so an
+ * account has one limit for both.
  */
 export function openCheck(parts: Parts): CheckIntent {
   const { accounts, chains, keccak } = parts;
@@ -56,8 +56,8 @@ export function openCheck(parts: Parts): CheckIntent {
 }
 
 /**
- * Returns the other listed test networks if the chain is a test network, and otherwise the other
- * listed production networks.
+ * If the chain is a test network, returns the other listed test networks. Otherwise, returns the
+ * other listed production networks.
  */
 function othersOf(parts: Parts, chainId: number): OtherChain[] {
   const { chains } = parts;
@@ -90,9 +90,10 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
 }
 
 /**
- * Finds conditions (`requireExecuted` and `requireClosed`) whose address belongs to another chain.
- * On the intent's chain, `requireExecuted` always fails for this address, so the calls can never
- * run. Anyone can close the address there, so `requireClosed` does not protect the money.
+ * Finds conditions in the intent (`requireExecuted` and `requireClosed`) about an address that was
+ * created for another chain. On the intent's chain, `requireExecuted` can never succeed for this
+ * address, so the calls can never run. Anyone can close the address there, so `requireClosed` does
+ * not protect the money.
  */
 async function findConditions(
   { calls, chainId }: Intent,

@@ -1,5 +1,5 @@
-// POST /address/create: spec/service.md §4.1. The operation is idempotent: the same intent always
-// gets the same response, byte for byte. The response is sent after the record is durable.
+// POST /address/create: spec/service.md §4.1. The operation is idempotent: a repeated request gets
+// the same response, byte for byte. The response is sent after the record is durable.
 
 import { parseReference } from "executable-address/reference";
 import type { FastifyRequest } from "fastify";
@@ -29,8 +29,8 @@ import { type Creator, createInput, parseReferenced, referenceInUse } from "./re
 export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 
 /**
- * Returns a function that creates addresses. The API and the dashboard use the same function, so
- * that an account has one daily limit for both.
+ * Returns a function that creates addresses. The API and the dashboard share this function, so an
+ * account has one daily limit for both.
  */
 export function openCreate(parts: Parts): CreateRecord {
   const { store } = parts;
@@ -50,8 +50,7 @@ export function openCreate(parts: Parts): CreateRecord {
 }
 
 /**
- * Limits the number of create requests with a valid intent per account and day, including
- * repetitions.
+ * Limits how many valid create requests an account can send per day, including repetitions.
  *
  * @throws {Refusal} 429 above the limit
  */
@@ -67,8 +66,8 @@ const repeatable = "to repeat a create safely, send the same salt or reference";
 
 export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
   return {
-    // Checks the credential before the body is read, so that the body of an unauthorized request is
-    // never parsed.
+    // Checks the credential before the body is read, so that the server never parses the body of an
+    // unauthorized request.
     before: [
       admission.enter,
       async (request, reply) => {

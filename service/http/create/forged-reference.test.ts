@@ -1,6 +1,6 @@
-// Tests, on both databases, that a stranger cannot pass off a cheap address as a shop's expensive
-// order. Each test covers the whole path from the create request to the signed webhook and to the
-// shop's webhook handlers.
+// Tests on SQLite and PostgreSQL that a stranger cannot make a shop accept a payment to a cheap
+// address for an expensive order. Each test covers the whole path, from the create request to the
+// signed webhook and the shop's webhook handlers.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -46,10 +46,7 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>) {
   assert.fail(`never: ${what}`);
 }
 
-/**
- * Starts the service on the world's chain, with a shop that has an account, a web page, and a
- * webhook receiver.
- */
+/** Starts the service with a shop, which has an account, a web page, and a webhook receiver. */
 async function openScene(databaseUrl: string | undefined) {
   const chains = chainsAt(world);
   const service = await startApp({ chains, ...(databaseUrl && { databaseUrl }) });
@@ -116,7 +113,6 @@ async function openScene(databaseUrl: string | undefined) {
   };
 }
 
-/** Opens a shop that is built with the shop kit. */
 function openShopOf(
   given: Pick<Parameters<typeof openShop>[0], "service" | "referenceKeys">,
   secret: string,
@@ -135,8 +131,9 @@ function openShopOf(
 }
 
 /**
- * Passes a webhook to three handlers, and returns the orders that each would fulfill: one handler
- * trusts the event's reference, one finds the order by the proved address, and one is the shop kit.
+ * Passes a webhook to three handlers, and returns the orders that each of them would fulfill. The
+ * first handler trusts the event's reference, the second finds the order by the proved address, and
+ * the third is the shop kit.
  */
 async function handle(
   { body, headers }: Delivery,
@@ -209,8 +206,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(referencesOf(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
-      // Control: in rows of an old version, a reference that a stranger set with the client ID
-      // looked like the account's own.
+      // Control: an old version stored a stranger's reference like a reference of the account. With
+      // such a row, the handler that trusts references finds the wrong order.
       const other = await scene.shop.order("order-3", await intentOf("1"));
       await scene.store.db
         .updateTable("address_references")

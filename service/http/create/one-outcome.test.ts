@@ -1,5 +1,5 @@
-// Tests, on both databases, that a create request is atomic: either the record, its owner, and its
-// reference are all saved, or nothing is saved and the client can repeat the request.
+// Tests on SQLite and PostgreSQL that a create request is atomic: it saves the record, its owner,
+// and its reference, or it saves nothing and the client can repeat it.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -19,14 +19,14 @@ import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 const origin = "https://shop.example.com";
 /**
- * The number of simultaneous create requests from the server and from the page. A client ID can
- * make a burst of 20.
+ * The number of simultaneous create requests: those from the server, and those from the page. A
+ * client ID can send a burst of 20.
  */
 const parallel = { server: 99, page: 20 };
 const kills = isLong ? 4 : 1;
 /**
- * The number of accounts that create addresses with their client IDs until the server is killed.
- * With this many accounts, none reaches its rate limit.
+ * The number of accounts whose client IDs create addresses until the server is killed. There are
+ * enough accounts that none reaches its rate limit.
  */
 const pagesCount = 24;
 
@@ -37,8 +37,8 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * The expiration time of every intent. It is constant, so that equal numbers result in equal
- * intents.
+ * The expiration time of every intent. It is constant, so that intents with the same number are
+ * equal.
  */
 const expiry = Math.floor(Date.now() / 1000) + 3600;
 function numberedIntent(number: number, expirationTimestamp: number, token: string) {
@@ -92,7 +92,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return (await all.where("account_id", "=", accountId).execute()).length;
     };
 
-    /** Runs `act` while no reference can be saved. */
+    /** Calls `act` while the database cannot save references. */
     async function withoutReferences<Done>(act: () => Promise<Done>): Promise<Done> {
       const { db } = service.parts.store;
       if (dialect === "postgres") {

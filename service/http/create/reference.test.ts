@@ -1,5 +1,5 @@
-// Tests the references of POST /v1/address/create on both databases: what a stranger can do with
-// the public client ID, and how repeated requests are answered.
+// Tests the references of POST /v1/address/create on SQLite and PostgreSQL: what a stranger can do
+// with the public client ID, and how the service responds to repeated requests.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -31,8 +31,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     after(() => service.close());
 
     /**
-     * Creates an account. Returns the headers for requests of its server, and those for requests of
-     * any visitor of its page.
+     * Creates an account. Creates an account. Returns the headers that the account's server sends,
+     * and the headers that a visitor of its page sends.
      */
     async function shop() {
       const { db } = service.parts.store;

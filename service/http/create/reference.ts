@@ -1,5 +1,5 @@
-// References of create requests (spec/service.md §4.1): the query fields, the salts that are
-// derived from references, and the signatures that a bound client ID must send.
+// References and signatures of create requests (spec/service.md §4.1). Salts can be derived from
+// references, and a bound client ID must send signatures.
 
 import { timingSafeEqual } from "node:crypto";
 import { formatAddress } from "executable-address";
@@ -13,11 +13,13 @@ import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 import { type NewIntent, parseNewIntent } from "./new-intent.ts";
 
-/** The account that creates an address, the kind of its credential, and the fields of the query. */
+/** The account that creates an address, the kind of its credential, and the query fields. */
 export type Creator = {
   accountId: string;
   isClientId: boolean;
-  /** Whether the credential is a bound client ID, which can create only signed addresses. */
+  /**
+   * Whether the credential is a client ID that can create only addresses whose intents are signed.
+   */
   isBound: boolean;
   /** Whether the account accepts references from its client ID. */
   mayName: boolean;
@@ -46,7 +48,7 @@ export async function parseReferenced(
   return created;
 }
 
-/** A create request can need the keys for its salt, its signature, both, or neither. */
+/** The keys are read only if the salt or the signature needs them, and at most once. */
 type ReadKeys = () => ReturnType<typeof findReferenceKeys>;
 
 /**
@@ -60,9 +62,9 @@ function requireMayName({ mayName, reference }: Creator): void {
 }
 
 /**
- * Parses the intent. If the request has an API key and a reference but no salt, derives the salt
- * from the reference with the account's newest reference key. If the reference already belongs to
- * an address whose salt was derived with an older key, uses that key, so that a repeated request
+ * Parses the intent. If a request with an API key has a reference but no salt, derives the salt
+ * from the reference with the account's newest reference key. If the reference belongs to an
+ * address whose salt was derived with an older key, uses that key, so that a repeated request
  * returns the same address.
  *
  * @throws {InvalidError} with every fault of the intent
@@ -95,10 +97,10 @@ const needsSalt = (body: unknown): body is object =>
 const noSignature = `0x${"0".repeat(64)}`;
 
 /**
- * Verifies the signature of a create request if the request has one or the client ID is bound. The
- * address is a hash of the whole intent, so a signature of the address covers the token, the payee,
- * the amount, and the expiration time. Only the newest key is valid, so that a rotation makes a
- * leaked key useless.
+ * Verifies the signature of a create request. Does nothing if the request has no signature and the
+ * client ID is not bound. The address is a hash of the whole intent, so a signature of the address
+ * covers the token, the payee, the amount, and the expiration time. Only signatures with the newest
+ * key are valid, so a rotation makes a leaked key useless.
  *
  * @throws {Refusal} 403 `not_signed`
  */

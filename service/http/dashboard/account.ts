@@ -63,8 +63,8 @@ type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
 
 /**
  * GET /money: the amounts that the account requested, received, executed, and returned, by day and
- * token. The service counts addresses when this route is requested, and only a limited number per
- * request. `isMore` is true until it has counted all of the account's addresses.
+ * token. Each request counts a limited number of new addresses. `isMore` is true until all of the
+ * account's addresses have been counted.
  */
 export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }: MoneyParts): void {
   app.get("/money", async (request): Promise<Answers.Money> => {

@@ -1,5 +1,5 @@
-// Tests the dashboard's list of addresses, its filters, and the statuses of one page, on both
-// databases.
+// Tests the dashboard's list of addresses, its filters, and the statuses of a page, on SQLite and
+// PostgreSQL.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

@@ -1,6 +1,6 @@
 // The dashboard's routes for addresses: the API's list with an additional filter by address prefix,
-// the statuses of one page of addresses, and two routes for the form that creates an address. These
-// two work like the API's check and create requests with an API key.
+// the statuses of a page, and two routes for the form that creates addresses. These two routes work
+// like the check and create requests of the API.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";
@@ -17,7 +17,7 @@ import { listInput, showPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/status.ts";
 
-/** `address` is an address or a prefix, in any letter case. */
+/** `address` is an address or the beginning of an address, in upper or lower case. */
 const pageInput = listInput.extend({
   address: z.string().max(100).transform(addressRange).optional(),
 });
@@ -71,10 +71,10 @@ const statusesInput = z.strictObject({
 });
 
 /**
- * GET /statuses?addresses=0x…,0x…: the current statuses of up to 20 addresses. All statuses are
- * read at the same time, so addresses on the same chain share RPC calls. If one status cannot be
- * read, for example because its chain does not respond, the response contains an error code for
- * this address and the statuses of all others.
+ * GET /statuses?addresses=0x…,0x…: the current statuses of up to 20 addresses. The statuses are
+ * read simultaneously, so addresses on the same chain share RPC calls. If a status cannot be read,
+ * for example because the chain's endpoints do not respond, the response contains an error code in
+ * its place.
  */
 export function mountStatuses(
   app: FastifyInstance,

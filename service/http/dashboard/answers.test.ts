@@ -1,4 +1,5 @@
-// Checks that every route of the dashboard's API returns exactly the fields of its shape.
+// Checks that the response of every route of the dashboard's API has exactly the fields that are
+// described.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -38,7 +39,7 @@ describe("the answers of the dashboard's API", () => {
     });
     await app.ready();
     await app.close();
-    // These routes return the public API's responses: a page of addresses, a check, and a record.
+    // The public API describes the responses of these routes.
     for (const each of ["GET /addresses", "POST /addresses", "POST /check"]) mounted.delete(each);
     assert.deepEqual([...mounted].sort(), Object.keys(described).sort());
   });
@@ -101,7 +102,7 @@ describe("the answers of the dashboard's API", () => {
   });
 });
 
-/** Returns the paths of the fields in `value` that the shape does not describe. */
+/** Returns the paths of the fields in `value` that are not described. */
 function strangersIn({ properties, items, anyOf }: Shape, value: unknown, at = ""): string[] {
   if (anyOf) {
     const found = anyOf

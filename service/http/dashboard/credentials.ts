@@ -1,6 +1,6 @@
 // Serves /dashboard/api/credentials (the account's API keys, client ID, and reference key) and
 // /dashboard/api/origins (the origins that can use the client ID): spec/service.md §5, rules 6 to
-// 10. Only the response to the request that creates a secret contains the secret.
+// 10. A secret is only in the response to the request that creates it.
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -51,16 +51,13 @@ const newKeyInput = z.strictObject({
     .default([...scopes]),
   expiresAt: timeInput.nullable().default(null),
 });
-/** Identifies an API key by its prefix, which the page shows. */
+/** Identifies an API key by its prefix, which the dashboard shows. */
 const apiKeyInput = z.strictObject({ prefix: z.string().max(100) });
 const boundInput = z.strictObject({ bound: z.boolean() });
 const mayNameInput = z.strictObject({ mayName: z.boolean() });
 const clientIdInput = z.strictObject({ clientId: z.string().max(100) });
 
-/**
- * @throws {Refusal} 409 if another request had already changed the credential, so this request did
- *   nothing
- */
+/** @throws {Refusal} 409 if another request changed the credential first */
 function unlessChanged<Made>(made: Made | undefined): Made {
   if (made) return made;
   const message =
@@ -153,8 +150,8 @@ const verdictInput = z.strictObject({
 });
 
 /**
- * Mounts the routes that list, add, and remove allowed origins. The route `/origins/verdict`
- * explains which origins a new entry would allow, and whether an origin is allowed already.
+ * Mounts the routes that list, add, and remove allowed origins. The route `/origins/verdict` shows
+ * which origins a new entry would allow, and whether a given origin is already allowed.
  */
 export function mountOrigins(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
   const { db } = parts.store;

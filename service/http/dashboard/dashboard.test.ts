@@ -42,8 +42,8 @@ describe("the dashboard's API without its database", () => {
 });
 
 for (const [name, database] of Object.entries(databases)) {
-  // On PostgreSQL, this suite runs only in `npm run test:long`. `npm test` covers PostgreSQL with
-  // the suites of the functions that the routes call, and with the suite of all statements.
+  // On PostgreSQL, these tests run only in `npm run test:long`. `npm test` tests the functions
+  // behind the routes on PostgreSQL, and all SQL statements.
   const skip = !isLong && name !== "sqlite" && "npm run test:long";
   describe(`the dashboard's API, on ${name}`, { skip }, () => {
     let service: TestApp;

@@ -1,6 +1,6 @@
-// The dashboard's own API. It uses JSON and a session cookie, has the same origin as the dashboard,
-// and does not allow CORS. Refusals have the form that spec/service.md §7 defines. This API does
-// not accept the credentials of the public API, and the public API does not accept sessions.
+// The API of the dashboard. Requests use JSON and a session cookie. The API has the origin of the
+// dashboard, and does not allow CORS. Errors have the format that spec/service.md §7 defines. It
+// does not accept API keys or client IDs, and the public API does not accept sessions.
 
 import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -58,7 +58,7 @@ export function mountDashboard(
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.get("/config", async () => config(parts));
-      // Returns 200 even if nobody is signed in, because browsers log every error status in the
+      // Returns 200 even if nobody is signed in, because browsers log every error response in the
       // console.
       const signedIn = async ({ account }: FastifyRequest): Promise<Answers.SignedIn> => ({
         account: account ? showAccount(account) : null,
@@ -84,8 +84,8 @@ export function mountDashboard(
 }
 
 /**
- * Mounts the API's webhook operations with a session instead of an API key, and one operation that
- * only the dashboard has.
+ * Mounts the API's webhook operations, which are authenticated by the session here, and an
+ * operation that only the dashboard has.
  */
 function mountWebhooks(app: FastifyInstance, parts: Parts): void {
   for (const [id, handler] of Object.entries(openWebhooks(parts))) {
@@ -97,9 +97,9 @@ function mountWebhooks(app: FastifyInstance, parts: Parts): void {
 }
 
 /**
- * Returns an error handler. If the error is unknown, the handler checks whether the store is
- * available, and returns 503 instead of 500 if it is not. Database errors have too many forms to
- * recognize them.
+ * Returns an error handler for the dashboard's routes. After an unknown error, the handler checks
+ * whether the database is available. If it is not, the response is 503 instead of 500. This check
+ * is simpler than recognizing all database errors.
  */
 const askStore =
   ({ store }: Pick<Parts, "store">) =>

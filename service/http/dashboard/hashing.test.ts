@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { openHashing } from "./sign-in.ts";
 
 /**
- * Opens the queue with simulated password hashes. `ends` contains one function for each hash, which
- * ends the hash. The functions are in the order in which the hashes began.
+ * Opens the hashing queue with simulated hashes. `ends` contains one function for each hash, which
+ * completes the hash. They are in the order in which the hashes started.
  */
 function openTurns(atOnce?: number) {
   const shed = { count: 0 };
@@ -19,7 +19,7 @@ function openTurns(atOnce?: number) {
         ends.push((error) => (error ? failed(error) : done()));
       });
     });
-  /** Ends all hashes in order, including those that begin meanwhile. */
+  /** Completes all hashes in order, including those that start in the meantime. */
   const drain = async () => {
     for (let i = 0; i < ends.length; i++) {
       ends[i]!();
@@ -57,7 +57,7 @@ describe("hashing in turn", () => {
       await drain();
       await other;
       assert.deepEqual(begun.slice(0, 3), ["own 0", "own 1", "other"]);
-      // Control: if all requests shared one queue, the other request would be refused.
+      // Control: with one queue for all requests, the other request would be refused.
       const shared = openTurns(1);
       for (let i = 0; i <= eachMax; i++) void shared.ask(`own ${i}`, isKnown, "all");
       await assert.rejects(shared.ask("other", isKnown, "all"), refused);

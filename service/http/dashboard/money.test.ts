@@ -1,5 +1,5 @@
-// Tests the amounts that an account requested, by day and token, on both databases.
-// events/observe.test.ts tests the amounts received, executed, and returned.
+// Tests the amounts that an account requested, by day and token. events/observe.test.ts tests the
+// received, executed, and returned amounts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

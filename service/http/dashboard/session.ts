@@ -21,9 +21,9 @@ declare module "fastify" {
 }
 
 /**
- * Refuses a write unless its only `Origin` is the dashboard's. So another site can neither use a
- * user's cookies nor sign a user in. If the dashboard runs on the local machine, accepts both
- * `localhost` and `127.0.0.1`.
+ * Refuses a write unless it has a single `Origin` header with the dashboard's origin. So other
+ * sites cannot use a user's cookies, and cannot sign a user in. If the dashboard runs on the user's
+ * own machine, accepts both `localhost` and `127.0.0.1`.
  */
 export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
   const { origin, protocol, hostname, port } = new URL(publicUrl);
@@ -41,20 +41,20 @@ export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
   };
 }
 
-/** Forbids caching of the dashboard's responses, and forbids other sites to embed them. */
+/** Prevents caching of the dashboard's responses, and prevents other sites from embedding them. */
 export function privateAnswer(_request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.headers({ ...noStore, "cross-origin-resource-policy": "same-origin" });
   done();
 }
 
-/** Sets the request's account and session if its cookies belong to a session. */
+/** Finds the session of a request by its cookies, and sets the request's account and session ID. */
 export function findSession({ accounts }: Pick<Parts, "accounts">) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const session = await accounts.signIn.findSession(request.headers);
     if (!session) return;
     request.account = session.account;
     request.sessionId = session.sessionId;
-    // If better-auth extends the session, it also sets the session's cookie again.
+    // When better-auth extends a session, it also renews the cookie.
     if (session.setCookies.length > 0) reply.header("set-cookie", session.setCookies);
   };
 }

@@ -1,5 +1,5 @@
-// Tests, on both databases, the sessions of an account, and an address that was created in a
-// session.
+// Tests the sessions of an account, and an address that is created in a session, on SQLite and
+// PostgreSQL.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -15,9 +15,9 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * Options for tests that hash hundreds of passwords each. To show that an attack is real, these
- * tests also run it against a service with one queue for all requests, where it locks the owner
- * out.
+ * Options for tests that hash hundreds of passwords each. Some of these tests simulate an attack.
+ * To show that the attack is real, they also run it against a service with only one queue, where it
+ * locks the owner out.
  */
 const flood = { skip: !isLong && "npm run test:long" };
 
@@ -30,8 +30,8 @@ const databases: Record<string, () => Promise<string | undefined>> = {
 
 for (const [name, database] of Object.entries(databases)) {
   /**
-   * Options for tests whose result does not depend on the database. They hash many passwords, so
-   * `npm test` runs them on one database only.
+   * Options for tests that need only one database. They hash many passwords, so `npm test` runs
+   * them only on SQLite.
    */
   const once = { skip: !isLong && name !== "sqlite" && "on PostgreSQL: npm run test:long" };
 
@@ -142,7 +142,7 @@ for (const [name, database] of Object.entries(databases)) {
       const refused = await stranger.signIn(email);
       await refuses(refused, 429, "rate_limited");
       assert.match(String(refused.headers["retry-after"]), /^[1-9]\d*$/);
-      // Neither the owner's browser nor a new one is locked out.
+      // The attacker locks out neither the owner's browser nor a new browser.
       assert.equal((await owner.signIn(email)).statusCode, 200);
       const elsewhere = openBrowser(service);
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
@@ -175,8 +175,8 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     /**
-     * Sends 256 requests of an attacker before the owner's first request, and 4 before each later
-     * request of the owner.
+     * Sends 256 requests from an attacker before the owner's first request, and 4 before each later
+     * request from the owner.
      *
      * @returns the number of times that the owner was admitted, and the attacker's responses
      */
@@ -193,7 +193,9 @@ for (const [name, database] of Object.entries(databases)) {
       }
       return { entered, attacker: (await Promise.all(asked)).map((answer) => answer.statusCode) };
     };
-    /** Starts a service without limits on attempts, in which all requests share one queue. */
+    /**
+     * Starts a service that does not limit attempts, and that has a single queue for all requests.
+     */
     const oneLine = async (isKnown: boolean): Promise<TestApp> => {
       const { store, accounts } = service.parts;
       const ask = async () => ({ waitMs: 0, isKnown, turnOf: "all" });
@@ -210,8 +212,8 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await attacker.signIn(own)).statusCode, 200);
       assert.equal(attacker.jar.get("eas-device"), cookie, "a success gives no further cookie");
 
-      // Over months, an attacker can collect many of these cookies by signing in without sending an
-      // earlier one.
+      // An attacker can collect many of these cookies over months, by signing in without a cookie
+      // each time.
       const { attempts } = service.parts.accounts;
       const cookies = Array.from({ length: 40 }, () =>
         attempts.deviceCookieFor({ email: own, deviceCookie: undefined }),

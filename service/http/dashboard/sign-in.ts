@@ -1,6 +1,6 @@
 // Serves POST /auth/* for the dashboard's own pages: sign-up, sign-in, sign-out, and changing or
-// resetting a password. Hashing a password is the most expensive work that a stranger can request,
-// so requests for hashes wait in a queue.
+// resetting a password. Hashing a password is the most expensive work that a stranger can cause, so
+// these requests wait in a queue.
 
 import { availableParallelism } from "node:os";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -16,10 +16,7 @@ import type { Parts } from "../parts.ts";
 
 const deviceSeconds = 365 * 24 * 3600;
 
-/**
- * Accepts a `name`, which some clients send, and ignores it, because an account has only an email
- * address.
- */
+/** Some clients send a `name`, which is ignored because an account has only an email address. */
 const loginInput = z.strictObject({
   email: z.string().max(320),
   password: z.string().max(1024),
@@ -38,8 +35,8 @@ const resetInput = z.strictObject({
 type SignInParts = Pick<Parts, "accounts" | "metrics" | "now" | "publicUrl">;
 
 /**
- * Mounts the routes. The limits of attempts.ts apply before a request enters the queue, so the
- * password of a refused attempt is never hashed.
+ * Mounts the routes. The limits of attempts.ts are checked before a request enters the queue, so a
+ * refused attempt never costs a hash.
  */
 export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   const { signIn, attempts } = parts.accounts;
@@ -114,8 +111,7 @@ function refuseUntil(waitMs: number): void {
 }
 
 /**
- * Sets and reads the device cookie, by which attempts.ts recognizes a browser that has signed in
- * before.
+ * Sets and reads the cookie by which attempts.ts recognizes a browser that has signed in before.
  */
 function deviceCookie(publicUrl: string) {
   const isSecure = new URL(publicUrl).protocol === "https:";
@@ -133,8 +129,8 @@ function deviceCookie(publicUrl: string) {
 }
 
 /**
- * The maximum number of threads for hashes. Node computes hashes on its pool of four threads, which
- * also read files and resolve host names.
+ * The maximum number of threads for hashes. Node hashes on its pool of four threads, which also
+ * read files and resolve host names.
  */
 const threadsMax = 3;
 const runningMaxByDefault = Math.max(1, Math.min(threadsMax, availableParallelism() - 1));
@@ -150,10 +146,10 @@ type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) =>
 
 /**
  * Opens two queues for hashing passwords: one for browsers that have signed in before, and one for
- * all others. Runs a few hashes at a time, and leaves one core to the API. The queue of known
- * browsers has priority, except that every fourth hash comes from the other queue if one waits
- * there. Each queue alternates between its owners (accounts or networks), and limits the number of
- * waiting hashes per owner.
+ * all others. Runs a few hashes simultaneously, and leaves one core for the API. The queue for
+ * known browsers has priority, but every fourth hash comes from the other queue if it is not empty.
+ * Each queue alternates between the accounts or networks that are waiting (the owners), and limits
+ * the number of waiting hashes per owner.
  *
  * @param onShed called for each request that is refused because its queue is full
  * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the queue is full
@@ -188,8 +184,8 @@ export function openHashing(onShed: () => void, runningMax = runningMaxByDefault
 }
 
 /**
- * Opens a queue that alternates between owners. It serves the first owner in the map, and then
- * moves this owner to the end.
+ * Opens a queue that serves its owners in turn. It always serves the first owner in the map, and
+ * then moves this owner to the end.
  */
 function openLine({ max, eachMax }: Places) {
   const waiting = new Map<string, Turn[]>();

@@ -1,5 +1,5 @@
 // GET /addresses and GET /address/{address}/mine: spec/service.md, "Lists". Lists the account's own
-// addresses with their last observed state. The dashboard uses the same list.
+// addresses with the last state that the service has observed. The dashboard uses the same list.
 
 import { formatAddress, InvalidError, parseAddress } from "executable-address";
 import type { AddressPage, ListedAddress as Shown } from "executable-address/client";
@@ -74,8 +74,8 @@ type PageQuery = z.output<typeof listInput> & {
 };
 
 /**
- * Returns one page of the account's addresses. Only one of an account's searches reads the database
- * at a time (turn.ts).
+ * Returns one page of the account's addresses. Only one search per account reads the database at a
+ * time (turn.ts).
  */
 export async function showPage(
   parts: Parts,
@@ -141,7 +141,7 @@ function parseToken(text: string) {
   return Buffer.from(parseAddress(text, { path: ["token"] }).slice(2), "hex");
 }
 
-/** Formats the cursor that points after a page's last row. {@link parseCursor} is the inverse. */
+/** Formats the cursor for the page after this row. {@link parseCursor} is the inverse. */
 const formatCursor = ({ atMs, address }: Cursor) => `${atMs}-${address.toString("hex")}`;
 
 /** @throws {InvalidError} */

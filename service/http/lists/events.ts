@@ -1,5 +1,5 @@
 // GET /events and GET /events/{id}: spec/service.md, "Lists". Lists the account's events, oldest
-// first. A shop can use the list to catch up on webhooks that it missed while it was down.
+// first. A shop can read the events that it missed as webhooks while it was down.
 
 import { eventTypes } from "executable-address/webhook";
 import type { FastifyReply } from "fastify";
@@ -46,8 +46,7 @@ export function accountEvents(parts: Parts): Route {
       const read = page.at(-1)?.position ?? cursor;
       const next = hasMore ? read : Math.max(read, until);
       asJson(reply);
-      // Copies the stored bodies without serializing them again, so that they have the same bytes
-      // as in webhooks.
+      // Copies the stored bodies unchanged, so that they have the same bytes as in webhooks.
       const items = page.map(({ body }) => body).join(",");
       return `{"items":[${items}],"next":"${next}","hasMore":${hasMore}}`;
     },

@@ -1,4 +1,4 @@
-// Tests GET /v1/addresses, GET /v1/events, and references, on both databases.
+// Tests GET /v1/addresses, GET /v1/events, and references, on SQLite and PostgreSQL.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -159,7 +159,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const other = await service.newKey();
       const made: string[] = [];
       for (let i = 0; i < 23; i++) {
-        // Some addresses have the same creation time as another address, and some were first
+        // Some addresses share their creation time with another address, and some were first
         // created by another account.
         if (i % 3 === 0) nowMs -= 1;
         const intent = newIntent();
@@ -353,7 +353,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     test("limited reads of a key do not limit its create requests", async () => {
       const { apiKey } = await service.newKey();
       const reads = () => Promise.all(Array.from({ length: 200 }, () => get(apiKey, "events")));
-      // The limit refills while the requests run, so a slow machine needs more requests.
+      // The limit refills while the test sends requests, so a slow machine needs more requests.
       while (!(await reads()).some(({ statusCode }) => statusCode === 429));
       const made = await create(apiKey);
       assert.equal(made.statusCode, 200);

@@ -1,5 +1,5 @@
-// Tests searches that read many rows and find nothing. They must delay other requests of their own
-// account and of other accounts only a little.
+// Tests searches that read many rows and find nothing. Such a search must hardly delay other
+// requests, whether they are from the same account or from another.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -8,7 +8,7 @@ import { policies } from "../../accounts/limits.ts";
 import { startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
-/** The number of rows. A search reads them in 100 batches. */
+/** The number of rows. A search reads them in 100 windows. */
 const rows = 25_000;
 const searches = 20;
 const longMax = 3;
@@ -20,8 +20,7 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * Adds addresses without references to an account, with creation times that are one millisecond
- * apart.
+ * Adds addresses without references to an account. Their creation times are one millisecond apart.
  */
 async function fill({ parts: { store } }: TestApp, accountId: string) {
   const start = Date.now() - 10 * rows;
@@ -89,8 +88,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);
       };
       let answer = await searchNothing();
-      // The limit admits one search every 2 s. A search on a busy machine can take longer, so
-      // several attempts may be needed.
+      // The limit refills by one search every 2 s. A search on a slow machine can take longer, so
+      // the test makes several attempts.
       for (let attempt = 0; attempt < 5 && answer.statusCode !== 429; attempt++) {
         await spendAll();
         answer = await searchNothing();

@@ -1,10 +1,10 @@
-// Limits how much one account's searches delay other accounts. A search reads its rows in batches,
-// called windows (events/list-addresses.ts). The service reads only one window of an account at a
-// time, so another account waits for at most one window.
+// Limits how much the searches of one account delay other accounts. A search reads rows in batches,
+// which are called windows (events/list-addresses.ts). The service reads only one window per
+// account at a time, so other accounts wait for at most one window.
 //
 // A search with few matches may read all of the account's rows, which takes 10 s for a million
-// rows. The number of such long searches is limited per account, and so is the rate at which they
-// read windows. The first page of an unfiltered list is never a long search.
+// rows. Each account has a limit on simultaneous long searches, and a rate limit on the windows
+// that they read. The first page of an unfiltered list is never a long search.
 
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
@@ -15,21 +15,21 @@ import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * A search that reads more windows than this is long. This number of windows has 2,000 rows, which
+ * A search that reads more windows than this counts as long. These windows have 2,000 rows, which
  * take about 20 ms to read.
  */
 const shortWindowsMax = 8;
-/** The maximum number of simultaneous long searches per account on one server. */
+/** The maximum number of an account's simultaneous long searches on one server. */
 const longSearchesMax = 3;
 /**
- * The number of windows that the rate limit counts as one request. They have up to 100,000 rows,
- * which take one second to read.
+ * The number of windows of a long search that count as one request against the rate limit. These
+ * windows have up to 100,000 rows, which take one second to read.
  */
 const windowsPerToken = 400;
 
 /**
- * The queue of each account. If the cache evicts a queue that is in use, the account's next search
- * gets a new queue and does not wait.
+ * Each account has its own queue. If the cache evicts a queue that is in use, the account's next
+ * search does not wait for the searches in it.
  */
 const queues = new LRUCache({
   max: 10_000,
@@ -39,8 +39,8 @@ const queues = new LRUCache({
 type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
 
 /**
- * Runs `search` and passes it the function `turn`, through which `search` must read each window.
- * `turn` returns undefined after the client has disconnected.
+ * Calls `search` with the function `turn`. `search` must use it to read each window. After the
+ * client has disconnected, `turn` returns undefined.
  *
  * @throws {Refusal} from `turn`: 503 `service_unavailable` if too many long searches of the account
  *   are pending, or 429 `rate_limited` if the account has made too many long searches

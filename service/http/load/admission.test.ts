@@ -42,8 +42,8 @@ describe("creates in progress", () => {
 });
 
 /**
- * Returns a request whose body is complete or incomplete, its reply, and a function that ends the
- * exchange.
+ * Returns a request with a complete or incomplete body, its reply, and a function that completes
+ * the exchange.
  */
 function exchange(complete: boolean) {
   const raw = Object.assign(new EventEmitter(), { complete, destroyed: false });
@@ -56,13 +56,13 @@ function exchange(complete: boolean) {
 }
 
 /**
- * A model of a service: each request waits for a fixed time (such as for a disk), and occupies the
+ * Simulates a service. Each request waits for a fixed time (for example, for a disk), and uses the
  * processor for a fixed time.
  */
 type Service = { waitMs: number; busyMs: number };
 
 /**
- * Simulates `perSecond` requests per second for `seconds`.
+ * Simulates `perSecond` requests per second for `seconds` seconds.
  *
  * @returns the latencies of admitted requests, and the number of refused requests
  */
@@ -78,8 +78,8 @@ function offer(
   let random = 12_345;
   for (let sent = 0; sent < perSecond * seconds; sent++) {
     random = (random * 1_103_515_245 + 12_345) % 2 ** 31;
-    // Each request arrives at a random moment within its interval, because real clients are
-    // independent of each other.
+    // Requests arrive at random times within their intervals, because real clients are independent
+    // of each other.
     const now = fromMs + ((sent + random / 2 ** 31) / perSecond) * 1000;
     while (ends.length > 0 && ends[0]!.at <= now) {
       const { at, tookMs } = ends.shift()!;

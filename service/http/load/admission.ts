@@ -1,6 +1,6 @@
-// Refuses requests with 503 if too many are pending. The maximum number of pending create requests
-// depends on their latency (`openLatencyLimit`), and other routes have a fixed maximum
-// (`limitPending`). Rate limits are in rate-limit.ts.
+// Refuses requests with 503 if too many are pending. For create requests, the maximum depends on
+// their latency (`openLatencyLimit`). For other routes, it is fixed (`limitPending`). Rate limits
+// are in rate-limit.ts.
 
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -10,8 +10,8 @@ import type { Parts } from "../parts.ts";
 import { corsHeaders } from "../routes.ts";
 
 /**
- * An admitted create request. `isOver` is true after the response was written or the connection
- * closed, even if the handler still runs.
+ * An admitted create request. `isOver` becomes true when the response is written or the connection
+ * closes. The handler may still be running then.
  */
 type AdmittedCreate = {
   raw: IncomingMessage;
@@ -28,16 +28,16 @@ declare module "fastify" {
 }
 
 /**
- * If a request's body takes longer than this, the server can close its connection to make room for
- * a new request.
+ * If a request's body takes longer than this, the server may close the connection to accept a new
+ * request.
  */
 const bodyMsMin = 1_000;
 
 export type Admission = ReturnType<typeof openAdmission>;
 
 /**
- * Creates the admission control for create requests, and reports its refusals and its limit as
- * metrics.
+ * Opens the admission control for create requests, and reports the number of refusals and the limit
+ * as metrics.
  */
 export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metrics">): Admission {
   const refused = metrics.shed.labels("create");
@@ -79,7 +79,7 @@ export function openAdmission(most: number, onShed: () => void) {
   return {
     limit: () => Math.floor(limit.current()),
     isFull,
-    /** Must be called if a request was refused because of {@link isFull}. */
+    /** Must be called for each request that was refused because of {@link isFull}. */
     refused: onShed,
     /** An onRequest hook that admits or refuses a create request. */
     enter(request: FastifyRequest, reply: FastifyReply, done: () => void) {
@@ -97,8 +97,8 @@ export function openAdmission(most: number, onShed: () => void) {
       done();
     },
     /**
-     * Must be the last onRequest hook. While its body is still arriving, a request does not count
-     * as pending.
+     * Must be the last onRequest hook. A request does not count as pending until its body is
+     * complete.
      */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
       const admitted = request.admitted!;
@@ -123,8 +123,7 @@ export function openAdmission(most: number, onShed: () => void) {
 }
 
 /**
- * Returns the request whose body has been arriving longest, if this takes {@link bodyMsMin} or
- * longer.
+ * Returns the oldest request whose body is still arriving, if it is older than {@link bodyMsMin}.
  */
 function slowestOf(awaitingBody: Set<AdmittedCreate>): AdmittedCreate | undefined {
   const [oldest] = awaitingBody;
@@ -138,45 +137,46 @@ function cutOff(slow: AdmittedCreate, awaitingBody: Set<AdmittedCreate>): void {
 }
 
 const windowMs = 100;
-/**
- * The minimum number of responses in a measurement window. A window with fewer responses is
- * extended.
- */
+/** The minimum number of responses in a measurement window. */
 const responsesMin = 5;
-/** The lowest limit. These create requests can share a commit, so they hardly delay each other. */
+/**
+ * The lowest limit. Create requests up to this number can share one commit, so they hardly delay
+ * each other.
+ */
 const limitMin = savesPerCommit;
 const limitAtStart = 256;
 /** The highest acceptable latency, as a multiple of the latency at low load. */
 const latencyFactorMax = 4;
-/** A latency below this is always acceptable. */
+/** A lower latency than this is always acceptable. */
 const targetMsMin = 10;
-/** The weight of a new window in the moving average of latencies. */
+/** The weight of a new window in the moving average of the latency. */
 const windowWeight = 1 / 5;
-/** The lowest and the highest factor by which one window can change the limit. */
+/** One window can multiply the limit by a factor in this range. */
 const stepMin = 0.7;
 const stepMax = 1.05;
 /**
- * The factor by which the base latency can rise in each window at low load. At this rate, it can
- * double in two minutes.
+ * At low load, the base latency can rise by this factor in each window. At this rate, it doubles in
+ * about two minutes.
  */
 const baseGrowth = 1.0006;
 /**
- * The factor by which the best throughput decays in each window at high load. At this rate, it
- * halves in half a minute.
+ * At high load, the best throughput decays by this factor in each window. At this rate, it halves
+ * in about half a minute.
  */
 const bestDecay = 0.998;
 
 /**
- * Creates a limit on pending requests that depends on the requests' latency. With the constants
- * above, the simulated services of admission.test.ts keep at least 90 % of their throughput at
- * three times the load that they can serve, and the 99th percentile of the latency is at most five
- * times as high as at low load. With a higher `latencyFactorMax` or `stepMax`, it would be higher.
+ * Opens a limit on pending requests that adapts to the latency of the requests. With these
+ * constants, the simulated services in admission.test.ts keep at least 90 % of their throughput at
+ * three times the load that they can serve. The 99th percentile of the latency is then at most five
+ * times as high as at low load. A higher `latencyFactorMax` or `stepMax` would increase this
+ * latency.
  *
  * @param most the upper bound of the limit
  */
 export function openLatencyLimit(most: number) {
   let limit = Math.min(limitAtStart, most);
-  /** The moving average of the windows' latencies, so that one unusual window has little effect. */
+  /** The moving average of the latency. One unusual window has little effect on it. */
   let smoothMs: number | undefined;
   let baseMs = Number.POSITIVE_INFINITY;
   let bestPerMs = 0;
@@ -188,7 +188,8 @@ export function openLatencyLimit(most: number) {
   const adjust = (windowMs: number) => {
     const meanMs = sumMs / count;
     smoothMs = smoothMs === undefined ? meanMs : smoothMs + (meanMs - smoothMs) * windowWeight;
-    // At low load, the latency depends on the machine and not on the number of pending requests.
+    // At low load, the latency depends only on the machine, and not on the number of pending
+    // requests.
     const isRelevant = pendingMax > limit / 2;
     baseMs = Math.min(smoothMs, isRelevant ? baseMs : baseMs * baseGrowth);
     bestPerMs = Math.max(count / windowMs, isRelevant ? bestPerMs * bestDecay : bestPerMs);
@@ -203,11 +204,13 @@ export function openLatencyLimit(most: number) {
 
   return {
     current: () => limit,
-    /** Records how many requests were pending when a request arrived, including this request. */
+    /**
+     * Records the number of pending requests at the arrival of a request, including this request.
+     */
     recordPending(inProgress: number) {
       if (inProgress > pendingMax) pendingMax = inProgress;
     },
-    /** Records that a request was answered. */
+    /** Records the latency of a request. */
     recordLatency(ms: number, nowMs: number) {
       count++;
       sumMs += ms;
@@ -223,7 +226,7 @@ export function openLatencyLimit(most: number) {
 
 const message = "too many requests are in progress; try again in a second";
 /**
- * The response to a request above the limit on pending requests. It is built only once, because an
+ * The response to requests above the limit on pending requests. It is built only once, because an
  * overloaded server sends it often.
  */
 const tooMany = toAnswer(
@@ -241,18 +244,19 @@ function refuseTooMany(reply: FastifyReply): void {
 const encoding = "latin1";
 
 type EarlyParts = Pick<Parts, "metrics" | "draining"> & {
-  /** The path of create requests. Paths with percent-encoding are not recognized here. */
+  /** The path of create requests. This path is compared without decoding percent-encoding. */
   createPath: string;
   newRequestId: () => string;
 };
 
 /**
- * Returns a listener that refuses create requests above the limit before the framework parses them,
- * and passes all other requests to `listener`. Like the framework's hooks, the returned listener
- * adds headers, counts the response, and closes the connection during a drain.
+ * Returns a listener that refuses create requests above the limit before the framework parses them.
+ * It passes all other requests to `listener`. For refused requests, the listener does the work of
+ * the framework's hooks: it adds headers, counts the response, and closes the connection during a
+ * drain.
  *
- * @param listener the framework's listener; it also refuses create requests above the limit,
- *   because this function does not recognize a percent-encoded path
+ * @param listener the framework's listener, which must also refuse create requests above the limit,
+ *   because this function does not recognize percent-encoded paths
  */
 export function refuseEarly(
   listener: RequestListener,
@@ -298,14 +302,14 @@ export function limitPending(max: number, onShed: () => void) {
 }
 
 /**
- * Calls `leave` once: when the response is written, or when the connection closes before that. Does
- * not wait until the client has received the response, so that a client that reads nothing does not
- * occupy a slot.
+ * Calls `leave` once: when the response is written or the connection closes. Does not wait until
+ * the client has received the response, because a client that reads nothing must not occupy a slot.
  *
- * The callers count pending requests instead of storing them in a Set. When V8 rebuilds a Set's
- * internal table, the old table keeps a reference to the new table. If the old table is in V8's old
- * space, the new tables and their requests stay in memory until a full garbage collection. Only
- * {@link openAdmission} has a Set, for the requests whose bodies are still arriving.
+ * Callers should count pending requests instead of keeping them in a Set. When V8 rebuilds a Set's
+ * internal table, the old table keeps a reference to the new table. If V8 has moved the old table
+ * to its old space, the new tables and their requests stay in memory until a full garbage
+ * collection. Only {@link openAdmission} has a Set, which contains only requests whose bodies are
+ * still arriving.
  */
 function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
   let isOver = false;

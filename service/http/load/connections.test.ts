@@ -82,7 +82,8 @@ describe("responses that clients do not read", () => {
   let areTaken = true;
   before(async () => {
     service = await startApp({ limits: { createsInFlightMax: 4, lookupsInFlightMax: 4 } });
-    // Simulates clients that do not read: the socket keeps all written data in its buffer.
+    // Simulates a client that does not read its responses: the socket keeps all written data in its
+    // buffer.
     service.app.server.on("connection", (socket) => areTaken || socket.cork());
     port = await listen(service);
   });

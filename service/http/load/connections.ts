@@ -1,5 +1,5 @@
-// The connections of the HTTP server: their time limits, the maximum number of connections, the
-// order in which the requests of a connection are served, and the drain.
+// Limits the number of HTTP connections and how long they can be idle, serves the requests of a
+// connection in order, and closes connections during a drain.
 
 import {
   createServer,
@@ -17,8 +17,8 @@ import { refuseConnect, refuseExpectation, refuseHost } from "../refuse.ts";
 import { hasOneHost } from "../routes.ts";
 
 /**
- * How long an idle connection stays open. This is longer than most proxies' idle timeout, so that
- * the proxy closes the connection first.
+ * How long an idle connection stays open. Most proxies have a shorter idle timeout, so the proxy
+ * closes the connection first.
  */
 const idleMsMax = 72_000;
 /** How often Node looks for requests that exceed their time limit. Node's default is 30 s. */
@@ -51,29 +51,28 @@ export function openServer(
 }
 
 /**
- * If one network's waiting connections exceed this fraction of `max`, a new connection from this
- * network replaces only connections of the same network.
+ * If a network's waiting connections exceed this fraction of `max`, a new connection from the
+ * network replaces only its own connections.
  */
 const share = 1 / 8;
 
 /**
  * The maximum number of connections that the operating system queues until Node accepts them. The
  * operating system's limit may be lower (`net.core.somaxconn`). If the queue is full, the operating
- * system drops new connection attempts, and their clients retry only after a second. Node's default
- * is 511.
+ * system drops new connections, and clients retry after a second. Node's default is 511.
  */
 export const connectionsWaitingMax = 4_096;
 
 /**
- * The maximum number of pipelined requests that wait on one connection. One 64 KiB read can contain
- * about 2,000 requests, and Node emits all of them before it serves other connections. Browsers and
- * common proxies do not pipeline requests.
+ * The maximum number of pipelined requests that wait on one connection. A single read of 64 KiB can
+ * contain about 2,000 requests, and Node emits them all before it serves other connections.
+ * Browsers and common proxies do not pipeline requests.
  */
 const queuedMax = 16;
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
-/** `since` is a sequence number. The connection with the lowest number has waited longest. */
+/** `since` is a sequence number. A lower number means that the connection has waited longer. */
 type State = {
   network: string;
   inProgress: Exchange | undefined;
@@ -82,16 +81,16 @@ type State = {
 };
 
 /**
- * Returns whether the server waits for the client: for a request, for the rest of a body, or for
- * the client to read a response.
+ * Returns whether the server is waiting for the client to send a request, to send the rest of a
+ * body, or to read a response.
  */
 const isWaiting = ({ inProgress }: State) =>
   !inProgress || inProgress.response.writableEnded || !inProgress.request.complete;
 
 /**
- * Serves each connection's requests one after another, so that a client that does not read its
- * responses has only one pending request. If there are more than `max` connections, closes those
- * that have waited for the client longest, up to one percent of `max`.
+ * Serves the requests of each connection one after another, so a client that does not read its
+ * responses has only one pending request. If there are more than `max` connections, closes the
+ * connections that have waited longest for their clients, up to one percent of `max`.
  *
  * @param max the maximum number of connections, including connections with a pending request
  */
@@ -137,7 +136,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
   server.on("request", (request, response) => {
     const { socket } = request;
     const state = states.get(socket);
-    // The connection was already closed, but the last read contained more requests.
+    // The connection is closed, but the last read contained more requests.
     if (!state) return;
     if (!state.inProgress) begin(state, { request, response });
     else if (state.queued.length < queuedMax) state.queued.push({ request, response });
@@ -152,8 +151,8 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
  *   the connections of pending requests after `seconds`
  */
 export function prepareDrain(app: FastifyInstance, log: Pick<Logger, "warn">) {
-  // Connections that have not sent a request yet, because browsers open connections in advance.
-  // Node does not count them as idle.
+  // Connections that have not sent a request yet. Browsers open connections in advance. Node does
+  // not count them as idle.
   const unused = new Set<Socket>();
   app.server.on("connection", (socket) => {
     unused.add(socket);

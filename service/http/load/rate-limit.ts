@@ -1,5 +1,5 @@
 // Counts requests against the rate limits of API keys, client IDs, accounts, and client networks.
-// Refuses requests above a limit with 429. The policies are in accounts/limits.ts.
+// Responds with 429 to requests above a limit. The policies are in accounts/limits.ts.
 
 import {
   describePolicy,
@@ -10,7 +10,7 @@ import {
 import { Refusal } from "../errors.ts";
 
 /**
- * Counts one request against the limit `policy` of the account or client `whose`.
+ * Counts a request by the account or client `whose` against the limit `policy`.
  *
  * @param what the beginning of the message, such as "too many checks"
  * @returns the rate limit headers for the response
@@ -32,11 +32,11 @@ export async function spend(
 }
 
 /**
- * Returns the header fields of draft-ietf-httpapi-ratelimit-headers. `q` is the size of the full
- * burst, which is available after `w` seconds without requests. `r` is the number of requests that
- * are left now. `t` is the number of seconds until the full burst is available again. If the
- * request is refused, `t` is instead the number of seconds until the next request is admitted, as
- * in `Retry-After`.
+ * Returns the rate limit headers of draft-ietf-httpapi-ratelimit-headers. `q` is the size of the
+ * full burst, which is available after `w` seconds without requests. `r` is the number of requests
+ * that are left now. `t` is the number of seconds until the full burst is available again. If the
+ * request was refused, `t` is the number of seconds until the next request is admitted, as in
+ * `Retry-After`.
  */
 function limitHeaders(
   { admitted, remaining, resetMs, retryMs }: LimitVerdict,
@@ -54,7 +54,8 @@ const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
 /**
  * Returns the refusal (429 `rate_limited`) with the time until the next request is admitted.
  *
- * @param more the exceeded limit's headers, which replace those of the credential's own limit
+ * @param more the headers of the exceeded limit; they replace the headers of the credential's own
+ *   limit
  */
 export function overLimit(
   what: string,

@@ -1,5 +1,5 @@
-// Tests that a create request above the limit gets the same response, whether the server or the
-// framework refuses it.
+// Tests that a create request above the limit gets the same response from the server and from the
+// framework.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

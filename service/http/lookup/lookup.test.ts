@@ -100,7 +100,7 @@ describe("GET /v1/address/{address}", () => {
     }
     const counted = await metrics.registry.getSingleMetricAsString("corrupt_records_total");
     assert.match(counted, new RegExp(`corrupt_records_total ${corruptions.length}$`));
-    // The service logs a corrupt record at most once a minute.
+    // A corrupt record is logged at most once a minute.
     const lines = service.logged.filter((line) => line.includes(address.toLowerCase()));
     assert.equal(lines.length, 1, lines.join("\n"));
   });

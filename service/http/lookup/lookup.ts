@@ -1,4 +1,5 @@
-// GET and HEAD /address/{address}: spec/service.md §4.2. Public. A response can be cached forever.
+// GET and HEAD /address/{address}: spec/service.md §4.2. Public. Clients can cache a response
+// forever.
 
 import type { FastifyReply } from "fastify";
 import { LRUCache } from "lru-cache";
@@ -29,7 +30,7 @@ export function lookup(parts: Parts): Route {
   };
 }
 
-/** The estimated size of a cache entry, without its value. */
+/** The estimated size of a cache entry, not including its value. */
 const entryBytes = 300;
 
 /** The cache of verified responses. The least recently used responses are evicted first. */
@@ -41,7 +42,7 @@ const recentTexts = (bytesMax: number) =>
       })
     : undefined;
 
-/** V8 uses one byte per character if all characters are Latin-1, and otherwise two. */
+/** V8 uses one byte per character if the text is Latin-1, and otherwise two. */
 const memoryBytes = (text: string) =>
   Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 

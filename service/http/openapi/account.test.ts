@@ -1,4 +1,4 @@
-// Checks the responses about an account's lists and webhook endpoints against spec/openapi.json.
+// Tests that responses with an account's lists and webhook endpoints match spec/openapi.json.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

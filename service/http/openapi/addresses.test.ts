@@ -1,4 +1,4 @@
-// Checks the responses about single addresses and about the service against spec/openapi.json.
+// Tests that responses about single addresses and about the service match spec/openapi.json.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -21,7 +21,7 @@ import {
 import { bodyBytesMax } from "../app.ts";
 
 const call = { function: "visit()", args: [] };
-/** The paths that have no input, so they never return 400. */
+/** These paths have no input, so they never return 400. */
 const constant = ["/chains", "/openapi.json"];
 /** Returns whether the path reads an address and requires no credential. */
 const isPublic = (path: string) => path.includes("{address}") && !/\/(mine|sent)$/.test(path);
@@ -123,8 +123,8 @@ describe("documented responses about addresses and the service", () => {
     const check = (status: number, to = service) =>
       answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
     const { intent } = await world.newRecord({ token: newIntent().token });
-    // The service lists a token at an address that is empty on the local chain. Copies the code of
-    // the chain's token to this address.
+    // The service lists a token whose address has no code on the local chain. Gives this
+    // address the code of the chain's token.
     await world.client.setCode({
       address: intent.token,
       bytecode: (await world.client.getCode({ address: world.token }))!,
@@ -148,7 +148,7 @@ describe("documented responses about addresses and the service", () => {
   test("a status returns 200 in each state, and 503 without a chain", async () => {
     const record = await answers.save(await world.newRecord());
     const until = async (isThere: (status: AddressStatus) => boolean) => {
-      // The service returns a cached status until it has read a new head.
+      // The service returns a cached status until it has read a new block.
       for (;;) {
         const status = (await answers.expect(200, "/address/{address}/status", {})).json();
         if (isThere(status)) return;
@@ -187,7 +187,7 @@ describe("documented responses about addresses and the service", () => {
     const done = await answers.save(await world.newRecord());
     await world.pay(done.address, 100n);
     await world.execute(done);
-    // Waits until the service has read the new head. The requests do not exceed the burst of
+    // Waits until the service has read the new block. This sends fewer requests than the burst of
     // thirty.
     while ((await simulated()) !== "impossible") await setTimeout(headMsMax);
     await answers.expectLimit("/address/{address}/simulation", {
@@ -312,7 +312,7 @@ describe("documented responses about addresses and the service", () => {
   });
 
   test("the tests return each documented status of the other routes", () => {
-    // Responses that are constants in memory cannot fail with 500.
+    // These responses are constants in memory, so they cannot fail with 500.
     for (const path of constant) answers.seen.add(`get ${path} 500`);
     answers.assertAllSeen(["addresses", "service"]);
   });

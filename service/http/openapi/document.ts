@@ -1,5 +1,5 @@
-// Builds the OpenAPI document from the operations, the shapes of their responses, and the schemas
-// that parse their requests. `npm run openapi -w service` writes spec/openapi.json.
+// Generates the OpenAPI document from the list of operations, the shapes of responses, and the
+// schemas of requests. `npm run openapi -w service` writes spec/openapi.json.
 
 import { testEvent } from "executable-address/shapes";
 import { type EventType, eventTypes } from "executable-address/webhook";
@@ -85,7 +85,7 @@ export function describeApi(): Schema {
 }
 
 /**
- * Adds the schema of an intent in a request. The salt is optional, and unknown fields are not
+ * Adds the schema of a request's intent. In it, the salt is optional, and unknown fields are not
  * allowed.
  */
 function describeIntents({ Intent, Call }: Record<string, Schema>): Record<string, Schema> {

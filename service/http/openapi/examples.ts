@@ -1,5 +1,5 @@
-// An example for each operation: a request, which document.test.ts sends to the service, and a
-// response. All examples are about one address with a valid record.
+// An example request and an example response for each operation. document.test.ts sends the
+// requests to the service. All examples are about one address with a valid record.
 
 import { readFileSync } from "node:fs";
 import { factoryAddress, makeRecord } from "executable-address";

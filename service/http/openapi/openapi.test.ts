@@ -1,5 +1,4 @@
-// Checks that spec/openapi.json describes the routes, events, and error codes of the API.
-// addresses.test.ts and account.test.ts compare responses with the document.
+// Tests that spec/openapi.json describes the routes, events, and error codes of the API.
 
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
@@ -110,7 +109,7 @@ test("spec/openapi.json documents every error code of the API with its status", 
   assert.deepEqual([...found].sort(), table.map(([code, status]) => `${status} ${code}`).sort());
 });
 
-/** Sends bytes that no HTTP client would send, and returns the response. */
+/** Sends raw bytes, which no HTTP client would send, and returns the response. */
 async function raw({ app }: TestApp, bytes: string) {
   const { port } = app.addresses()[0] as AddressInfo;
   const text = await exchange(port, bytes);

@@ -1,6 +1,6 @@
-// Lists every operation below /v1. The API registers exactly these routes, and spec/openapi.json is
-// generated from them. The fields of a response are described at its type in the library, and the
-// fields of a request at the route that parses it.
+// Lists all operations below /v1. The API registers exactly these routes, and spec/openapi.json is
+// generated from them. The fields of responses are described in the library, and the fields of
+// requests at the routes that parse them.
 
 import {
   addressPage,
@@ -51,15 +51,14 @@ export type Operation = {
    */
   readonly credentials: readonly ("apiKey" | "clientId")[];
   /**
-   * The query fields. If absent, a public operation ignores the query, and any other operation
-   * rejects every query field.
+   * The query fields. If absent, the query must be empty, except that public operations ignore it.
    */
   readonly query?: z.ZodObject;
   /** The headers that the operation reads, in addition to the headers of credentials. */
   readonly reads?: readonly ("If-None-Match" | "Last-Event-ID")[];
   /**
-   * The request body. `intent`: an intent, which the library parses. If absent, the operation
-   * rejects every body field.
+   * The request body. `intent`: an intent, which the library parses. If absent, the body must have
+   * no fields.
    */
   readonly body?: "intent" | z.ZodType;
   /** The response body. `stream`: server-sent events. `document`: the OpenAPI document. */
@@ -402,5 +401,5 @@ export const operations = {
 
 export type OperationId = keyof typeof operations;
 
-/** Converts a path to the form of the router: `/events/{id}` becomes `/events/:id`. */
+/** Converts a path for the router: `/events/{id}` becomes `/events/:id`. */
 export const toUrl = (path: string): string => path.replace(/\{(\w+)\}/g, ":$1");

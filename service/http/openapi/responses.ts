@@ -47,7 +47,7 @@ export const headers = {
     required: true,
     schema: exactly("public, max-age=60"),
   },
-  // A proof never becomes invalid, but a block tag or number can refer to another block later.
+  // A proof remains valid, but a block tag or number may later refer to another block.
   Briefly: {
     description: "The response can be cached for two seconds.",
     required: true,
@@ -90,7 +90,7 @@ export const headers = {
 
 type HeaderName = keyof typeof headers;
 
-/** Returns the value of a header whose value is constant. */
+/** Returns the value of a header that always has the same value. */
 export function constantOf(name: HeaderName): string {
   const { const: value } = headers[name].schema as { const?: string };
   if (value === undefined) throw new Error(`${name} has no constant value`);
@@ -100,7 +100,7 @@ export function constantOf(name: HeaderName): string {
 /** The headers of a response, by HTTP name. */
 export type Headers = Readonly<Record<string, HeaderName>>;
 
-/** The headers of every response to a request that could be parsed. */
+/** The headers of the responses to all requests that can be parsed. */
 export const everywhere: Headers = {
   "X-Request-Id": "RequestId",
   "Access-Control-Allow-Origin": "AllowOrigin",
@@ -268,7 +268,7 @@ export type RefusalName = keyof typeof refusals;
 
 export const statusOf = (name: RefusalName) => String(statuses[refusals[name].codes[0]]);
 
-/** The refusals for requests that do not reach an operation. */
+/** The refusals of requests that do not reach an operation. */
 const unowned: Record<string, Answer> = {
   UnknownPath: {
     codes: ["unknown_path"],
@@ -309,7 +309,7 @@ const allow = {
 };
 
 /**
- * Describes the responses that belong to no operation. The document has them in `x-responses`,
+ * Describes the responses that belong to no operation. They are in the document's `x-responses`,
  * because a linter would report unused components.
  */
 export function describeUnowned(): Schema {
@@ -349,7 +349,7 @@ export const describeRefusals = (): Schema =>
     Object.entries(refusals).map(([name, answer]) => [name, describeRefusal(answer)]),
   );
 
-/** Describes an error response whose schema allows only the codes of this refusal. */
+/** Describes an error response that can have only the codes of this refusal. */
 function describeRefusal({ codes, description, headers }: Answer) {
   const code = codes.length === 1 ? { const: codes[0] } : { enum: codes };
   const narrowed = { properties: { error: { properties: { code } } } };

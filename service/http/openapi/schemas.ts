@@ -1,5 +1,5 @@
-// Converts the shapes of responses to JSON Schemas. The descriptions are the doc comments in the
-// source code, so each field is documented in one place.
+// Converts response shapes to JSON Schemas. The descriptions are the doc comments in the source
+// code, so each field is documented only once.
 
 import { readFileSync } from "node:fs";
 import type { Shape } from "executable-address/shapes";
@@ -11,12 +11,12 @@ import { errorBody, errorDetails, issue } from "../errors.ts";
 export type Schema = { [keyword: string]: unknown };
 
 /**
- * A doc comment: the description, and the constraints from its tags. The library's client does not
- * check these constraints.
+ * A doc comment: its description, and the constraints that its tags define. The library's client
+ * does not check these constraints.
  */
 type Comment = { description?: string; tags: Schema };
 /**
- * The doc comments of one constant: `own` is above the constant, and `fields` are above its fields.
+ * The doc comments of a constant: `own` is above the constant, and `fields` are above its fields.
  * `bases` are the names of other constants whose fields this constant includes.
  */
 type Commented = { own: Comment; fields: Map<string, Comment>; bases: string[] };
@@ -31,13 +31,13 @@ const sources = [
   "../errors.ts",
 ];
 
-/** The names of the components that are not named like their constants. */
+/** The names of components that do not have the names of their constants. */
 const names: Record<string, string> = {
   errorBody: "Error",
   serviceEvent: "Event",
   serviceStatus: "Status",
 };
-/** The lists of values to which a tag can refer. */
+/** The lists of values that a tag can name. */
 const { mistakes, paymentKinds, returnedParts, returnTimes, returnTriggers } = shapes;
 const lists: Record<string, readonly string[]> = {
   ...{ eventTypes, mistakes, paymentKinds, returnedParts, returnTimes, returnTriggers },
@@ -104,8 +104,8 @@ function describeFields(fields: Readonly<Record<string, Shape>>, constant?: stri
 }
 
 /**
- * Returns the doc comment of a field. If the field has none, returns the doc comment of the same
- * field in an included shape.
+ * Returns the doc comment of a field. If the field has none, returns the field's doc comment in an
+ * included shape.
  */
 function findComment(constant: string, field: string): Comment | undefined {
   const found = comments.get(constant);
@@ -120,8 +120,8 @@ function findComment(constant: string, field: string): Comment | undefined {
 
 const describeComment = ({ description, tags }: Comment): Schema => ({
   ...tags,
-  // Omits the library's pattern if a tag has a list of values or a format, because these are more
-  // exact.
+  // A list of values or a format is more exact than the pattern of the library, so omit the
+  // pattern.
   ...(tags.enum || tags.format ? { pattern: undefined } : {}),
   ...(description !== undefined && { description }),
 });
@@ -151,7 +151,7 @@ function readComments(): Map<string, Commented> {
   return found;
 }
 
-/** Matches each line of code, with the doc comment above it if there is one. */
+/** Matches a line of code and the doc comment above it, if any. */
 function pairsIn(source: string) {
   return source.matchAll(/^(?:[^\S\n]*\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?([^\n]+)$/gm);
 }
@@ -189,7 +189,7 @@ export function describeInput(schema: z.ZodType): Schema {
     override: ({ jsonSchema, zodSchema: { _zod } }) => {
       if (_zod.def.type === "default")
         jsonSchema.default = (_zod.def as { defaultValue: unknown }).defaultValue;
-      // Integers in a query are parsed from text, but the document describes them as integers.
+      // A query contains integers as text, but the document describes them as integers.
       if (jsonSchema.type === "integer") delete jsonSchema.pattern;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.format === "date-time") delete jsonSchema.pattern;

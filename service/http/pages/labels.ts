@@ -1,6 +1,6 @@
 // Reads the operator's names (labels) for contracts from a file: {"8453": {"0x…": "A Shop"}}.
-// Payers see these names, so a name must be short and plain. Do not label a contract that receives
-// money for others, such as an exchange.
+// Payers see these names, so a name must be short and plain. Contracts that receive money for
+// others, such as an exchange, must not have a label.
 
 import { readFileSync } from "node:fs";
 import type { Intent } from "executable-address";
@@ -60,7 +60,7 @@ function addressIn(file: string, chainId: string, address: string): string {
   }
 }
 
-/** Returns the labels of the contracts that an intent calls. */
+/** Returns the labels of all contracts that an intent calls. */
 export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<string, string> {
   const names = labels.get(chainId) ?? {};
   const found: Record<string, string> = {};
@@ -72,9 +72,9 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
 }
 
 /**
- * Returns the label of the contract that requests the money, if every call of the intent calls this
- * contract, transfers the token to it, or approves the token for it. Without this rule, an intent
- * could appear to come from a labeled contract merely because it contains a call to that contract.
+ * Returns the label of the contract that requests the money. Every call of the intent must call
+ * this contract, transfer the token to it, or approve the token for it. Otherwise, an intent could
+ * appear to come from a labeled contract just because it calls this contract once.
  */
 export function requesterOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);

@@ -1,6 +1,6 @@
-// With `npm start`, the dashboard has a button that pays an address. The browser sends the payment
-// to the local chain's node, which signs for its own accounts. So this server needs neither a route
-// for payments nor a payer's key.
+// In a local setup (`npm start`), the dashboard has a button that pays an address. The browser
+// sends the payment to the local node, which signs it with one of its own accounts. So this server
+// has neither a route for payments nor a payer's key.
 
 import { localHosts } from "../../accounts/origins/origins.ts";
 import type { Chain } from "../../chain/chains.ts";
@@ -9,8 +9,8 @@ import type { Chain } from "../../chain/chains.ts";
 const localChainId = 31_337;
 
 /**
- * Returns the URL of the node that can send the dashboard's payments. Returns undefined unless the
- * chain is a local chain, and both the node and the dashboard are on the user's own machine.
+ * Returns the URL of a node that can send payments for the dashboard. Returns undefined if the
+ * chain is not local, or if the node or the dashboard is not on the user's own machine.
  */
 export function findLocalNode(
   { chainId, wallet }: Pick<Chain, "chainId" | "wallet">,

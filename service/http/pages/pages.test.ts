@@ -114,7 +114,7 @@ describe("the pages", () => {
     const headers = { "accept-encoding": "gzip" };
     const compressedFor = async (address: string) => {
       const before = mock.callCount();
-      // Compression makes this short page longer, so the server sends the uncompressed page.
+      // Compression would make this short page longer, so the server sends it uncompressed.
       const { body } = await many.inject({ url: `/a/${address}`, headers });
       assert.match(body, new RegExp(`<title>${address}</title>`));
       return mock.callCount() - before;
@@ -156,7 +156,7 @@ describe("the pages", () => {
       for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]) {
         assert.ok(policy.split("; ").includes(part), `${url}: ${policy}`);
       }
-      // Only the payment page shows the icons of wallets, which are data URLs.
+      // Only the payment page shows wallets' icons, which are data URLs.
       const others = url.startsWith("/a/0x") ? policy.replace("img-src 'self' data:", "") : policy;
       assert.ok(!/unsafe|\*|data:|http/.test(others), policy);
       assert.equal(headers["referrer-policy"], "no-referrer");

@@ -1,5 +1,5 @@
-// Serves the built pages of web/ from memory. The server reads all files at startup, so no request
-// can make it read a file. It compresses each file once.
+// Serves the built pages of web/ from memory. It reads all files at startup, so a request never
+// reads a file. Each file is compressed only once.
 
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -38,10 +38,11 @@ const payPaths = ["/a", "/a/"];
 const receiptPaths = ["/receipt", "/receipt/:address"];
 
 /**
- * Returns the Content-Security-Policy of a page. Pages run only our scripts, connect only to this
- * server, and cannot be framed. The payment page also shows the icons of wallets, which are data
- * URLs (EIP-6963). `shop` is the origin of the shop in the payment page's link. `localNodes` are
- * the nodes to which the dashboard connects in a local setup (`npm start`).
+ * Returns the Content-Security-Policy for a page. Pages run only our own scripts, connect only to
+ * this server, and cannot be embedded in a frame. The payment page also shows the icons of wallets,
+ * which are data URLs (EIP-6963). `shop` is the origin of the shop that the payment page's link
+ * contains. `localNodes` are the nodes to which the dashboard sends payments in a local setup
+ * (`npm start`).
  */
 function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
   const isPublic = path === "pay.html";
@@ -69,7 +70,10 @@ function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
  */
 const readersNodes = ["https:", "http://127.0.0.1:*", "http://localhost:*"];
 
-/** The media types by file extension. Startup fails if a file has a different extension. */
+/**
+ * The media type for each file extension. The server does not start if a file has another
+ * extension.
+ */
 const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
   ".html": "text/html; charset=utf-8",
@@ -92,14 +96,14 @@ type Reached = {
 
 type Served = Pick<Parts, "publicUrl"> &
   Pick<Reached, "localNodes"> & {
-    /** The maximum number of pages of addresses that are rendered simultaneously. */
+    /** The maximum number of payment pages that are rendered simultaneously. */
     pagesInFlightMax?: number;
     onShed?: () => void;
   };
 
 /**
- * The number of compressed pages in the cache. After a link is shared, the same page is soon
- * requested again. Compressing a page blocks all other requests for 33 µs.
+ * The number of compressed pages in the cache. After a link is shared, several clients soon request
+ * the same page. Compressing a page blocks all other requests for 33 µs.
  */
 const previewsMax = 1_000;
 
@@ -118,7 +122,7 @@ export function mountPages(app: FastifyInstance, parts: Parts, statuses: Statuse
   app.register(async (scope) => servePages(scope, served, openPreviews(parts, statuses)));
 }
 
-/** Serves the files in `directory`. If the pages are not built, only the API is available. */
+/** If the pages have not been built, only the API is available. */
 export function servePages(
   app: FastifyInstance,
   { publicUrl, localNodes, pagesInFlightMax = 1_000, onShed = () => {} }: Served,
@@ -139,10 +143,7 @@ export function servePages(
   };
   const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) =>
     send(find(path), request, reply);
-  /**
-   * Returns the payment page. If the link contains a shop's origin, the page's policy allows
-   * connections to this origin.
-   */
+  /** If the link contains a shop's origin, the page's policy allows connections to this origin. */
   const payPage = ({ query }: FastifyRequest): File => {
     const file = find("/pay.html");
     const { shop } = query as { shop?: unknown };
@@ -156,7 +157,7 @@ export function servePages(
   for (const path of payPaths)
     app.get(path, (request, reply) => send(payPage(request), request, reply));
   for (const path of receiptPaths) app.get(path, page("/receipt.html"));
-  // `/docs` must redirect to a path below `/docs/`, because the documentation uses relative links.
+  // `/docs` redirects to a path below `/docs/`, because the documentation uses relative links.
   app.get("/docs", (_, reply) => reply.redirect("/docs/index.html"));
   app.get("/*", (request, reply) => {
     const file = files.get("/index.html");
@@ -191,8 +192,8 @@ function readFile(file: string, path: string, common: Record<string, string>): F
   const type = types[extname(path)];
   if (!type) throw new Error(`${file} has a file type that the pages do not use`);
   const body = readFileSync(file);
-  // File names below assets/ contain a hash of the content, so browsers can cache them forever.
-  // Browsers must revalidate all other files.
+  // Files below assets/ have a hash of their content in their names, so browsers can cache them
+  // forever. Browsers must revalidate all other files.
   const isHashed = /^assets\/.*-[\w-]{8,}\.\w+$/.test(path);
   return {
     ...bodyOf(body),
@@ -206,8 +207,8 @@ function readFile(file: string, path: string, common: Record<string, string>): F
 }
 
 /**
- * Compresses the body at the first request for it, because compressing all pages would delay the
- * startup.
+ * Compresses the body when it is first requested, because compressing all pages at startup would
+ * take too long.
  */
 function bodyOf(body: Buffer) {
   let gzip: Buffer | undefined;
@@ -232,13 +233,13 @@ function send(file: File, request: FastifyRequest, reply: FastifyReply) {
   return reply.send(isGzip ? gzip() : body);
 }
 
-/** Returns whether a browser requests a page, and not a path of the API or an asset. */
+/** Returns whether the request is for a page, and not for a path of the API or an asset. */
 const wantsPage = ({ url, headers }: FastifyRequest): boolean =>
   !/^\/(v\d+|auth|dashboard|assets)(\/|\?|$)/.test(url) &&
   (headers.accept ?? "").includes("text/html");
 
 /**
- * Returns whether the client accepts gzip (RFC 9110 §12.5.3). A client excludes gzip with `q=0`.
+ * Returns whether the client accepts gzip (RFC 9110 §12.5.3). A client can refuse gzip with `q=0`.
  */
 function takesGzip(acceptEncoding = ""): boolean {
   return acceptEncoding.split(",").some((coding) => {

@@ -19,8 +19,8 @@ after(async () => {
 });
 
 /**
- * Returns a preview. Uses its own chain readers, because the server's readers may have cached the
- * newest block.
+ * Returns a preview. Uses new chain readers, because those of the server may have cached the newest
+ * block.
  */
 const previewOf = (address: string, parts = { ...server.parts, ...chainParts(chainsAt(world)) }) =>
   openPreviews(parts, openStatuses(parts))(address);

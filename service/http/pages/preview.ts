@@ -1,5 +1,5 @@
-// Writes the HTML head of an address's payment page. The head contains a title for link previews,
-// which do not run scripts, and the operator's labels, which the page shows.
+// Generates the HTML head of a payment page. It contains a title for link previews, which do not
+// run scripts. It also contains the operator's labels, which the page shows.
 
 import { type Hex, requestedAmount } from "executable-address";
 import { formatUnits } from "executable-address/payment";
@@ -17,8 +17,8 @@ type PreviewParts = Pick<
 >;
 
 /**
- * How long a page waits for the chain. After this time, the service sends the page without the
- * address's state.
+ * How long the service waits for the chain before it sends a page. After this time, it sends the
+ * page without the address's state.
  */
 const statusMsMax = 400;
 const late = () => new Error(`no status within ${statusMsMax} ms`);
@@ -33,7 +33,8 @@ const stateNames: Record<AddressState, string> = {
 };
 
 /**
- * Returns HTML for the head of the page of `address`, or undefined if the address is unknown.
+ * Returns HTML for the head of the payment page of `address`, or undefined if the address is
+ * unknown.
  *
  * Never rejects, because the page also works without this HTML.
  */
@@ -44,7 +45,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
 
   /**
    * Returns the name of the account that created the address. Returns undefined if a client ID
-   * created the address, because anyone who copies the client ID from a page can create addresses.
+   * created the address, because anyone can copy a client ID and create addresses with it.
    */
   const creatorName = async (address: Hex): Promise<string | undefined> => {
     const creator = (await findCreators(store.db, [address])).get(address);
@@ -90,7 +91,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
 
 type Head = { title: string; description: string; url: string; address: string; facts: object };
 
-/** @param address in EIP-55 case, because the page's script requests it in this case */
+/** @param address in EIP-55 case, like in the requests of the page's script */
 function head({ title, description, url, address, facts }: Head): string {
   const meta = (property: string, content: string) =>
     `<meta property="${property}" content="${escaped(content)}" />`;
@@ -100,13 +101,13 @@ function head({ title, description, url, address, facts }: Head): string {
     meta("og:description", description || "What paying this address does"),
     meta("og:type", "website"),
     meta("og:url", url),
-    // The page's script requests the record and the chains. These links let the browser fetch both
+    // The page's script needs the record and the chains. With these links, the browser fetches both
     // before the script runs.
     ...[`/v1/address/${address}`, "/v1/chains"].map(
       (path) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${path}" />`,
     ),
-    // The page's policy prevents this data from running as a script. Each "<" in the data is
-    // escaped, because it could otherwise end the element.
+    // The Content-Security-Policy prevents this data from running as a script. Each "<" is escaped,
+    // because the data could otherwise end the element.
     `<script type="application/json" id="facts">${inertJson(facts)}</script>`,
   ].join("\n    ");
 }

@@ -1,6 +1,5 @@
 // GET /address/{address}/simulation: spec/service.md, "Simulation". Public. Simulates the execution
-// of the address at the newest block with the service's own nodes. Clients must not treat the
-// response as evidence.
+// of an address at the newest block, with the service's own nodes. The result is not a proof.
 
 import { type Limiter, type Policy, policies } from "../../accounts/limits.ts";
 import { perChain } from "../../chain/registry.ts";
@@ -40,8 +39,8 @@ type MeteredParts = {
 };
 
 /**
- * Limits the RPC calls per minute to a chain's endpoints. All servers that share a PostgreSQL
- * database share the limit. One burst can use all calls of a minute.
+ * Limits the number of RPC calls per minute to the endpoints of a chain. All servers that share a
+ * PostgreSQL database share the limit. All calls of a minute may come in one burst.
  *
  * @param name the purpose of the calls; each purpose has its own limit
  */

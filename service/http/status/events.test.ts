@@ -65,8 +65,8 @@ before(async () => {
 after(async () => {
   draining.abort();
   const closed = server.close();
-  // `fetch` keeps the connections of unread responses open, and the server would wait 72 s for
-  // them.
+  // `fetch` keeps the connections of unread responses open. Without this call, the server would
+  // wait 72 s for them.
   server.app.server.closeAllConnections();
   await closed;
   await world.stop();

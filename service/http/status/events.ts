@@ -1,14 +1,14 @@
-// GET /address/{address}/events. Sends the status as server-sent events: first the current status,
-// and then each change. https://html.spec.whatwg.org/multipage/server-sent-events.html
+// GET /address/{address}/events. Sends the current status and then each new status, as server-sent
+// events. https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
-// The server supports many streams. All streams of a chain share the chain's loop. The server reads
-// and encodes the status of an address once for all of its streams. Streams have no timers of their
-// own.
+// The server can have many open streams. All streams of a chain share the chain's polling loop. The
+// server reads and encodes the status of an address only once for all streams of this address. A
+// stream has no timer of its own.
 //
-// A frame is one encoded status event. The server keeps a short history of frames for each address,
-// and a position in this history for each stream. Every stream, whether it is new, resumed, or
-// slow, receives the frames after its position. If the history no longer contains the position, the
-// stream receives the current frame.
+// A frame is one encoded status event. For each address, the server keeps a short history of
+// frames. For each stream, it keeps a position in this history. A stream receives the frames after
+// its position, whether it is new, resumed, or slow. If its position is no longer in the history,
+// the stream receives only the current frame.
 
 import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
@@ -47,8 +47,8 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const subject = await statuses.readSubject(addressOf(request));
       const from = { client: networkOf(request.ip), network: wideNetworkOf(request.ip) };
       reply.header("content-type", "text/event-stream; charset=utf-8");
-      // Without this header, the connection would stay open after the end of the stream, and a
-      // drain would wait until it times out.
+      // Without this header, the connection would stay open after the end of the stream, and delay
+      // a drain until its timeout.
       reply.header("connection", "close");
       // Asks proxies not to buffer events, because buffering would delay them.
       reply.header("x-accel-buffering", "no");
@@ -81,30 +81,27 @@ type Stream = { response: Out; lastId: string | undefined; missedBeats: number }
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
 
 /**
- * `id` contains the block number and a digest of the status without its block. The status has
- * changed if the digest differs.
+ * `id` contains the block number and a digest of the status, not including the block. If the digest
+ * is different, the status has changed.
  */
 type Frame = { id: string; bytes: Buffer };
 
 type FollowedAddress = {
   subject: StatusSubject;
   streams: Set<Stream>;
-  /** The recent frames, oldest first. The last frame is the current state. */
+  /** The recent frames, oldest first. The last frame contains the current status. */
   frames: Frame[];
   isReading: boolean;
   /** The block of the last successful read. */
   readAt: BlockReference | undefined;
-  /**
-   * The error event that was sent because the last read failed; undefined if the last read
-   * succeeded.
-   */
+  /** The last error event, if the last read failed; otherwise undefined. */
   failure: Buffer | undefined;
   lingering: NodeJS.Timeout | undefined;
 };
 
 /**
- * A chain with followed addresses. `head` is the newest block at which these addresses were read,
- * or undefined if the newest block could not be read.
+ * A chain with addresses that have streams. `head` is the newest block at which their statuses were
+ * read, or undefined if the newest block could not be read.
  */
 type FollowedChain = { head: BlockReference | undefined; stop(): void };
 
@@ -117,11 +114,11 @@ type Hub = {
 };
 
 /**
- * If several blocks were mined since the last read, the server reads each of them, but only the
- * newest blocks up to this number. They span four seconds on a chain with four blocks per second.
+ * The maximum number of blocks to read if several blocks were mined since the last read. Older
+ * blocks are skipped. On a chain with four blocks per second, they span four seconds.
  */
 const blocksBetweenMax = 16;
-/** The number of heartbeats after which a stream is closed if its client reads nothing. */
+/** A stream is closed if its client reads nothing for this number of heartbeats. */
 const missedBeatsMax = 3;
 const framesMax = 16;
 
@@ -148,7 +145,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
 
   /**
    * Stops following an address that has no streams left. Waits for {@link EventLimits.lingerMs}
-   * first, unless the server follows many addresses.
+   * first, except if the server follows many addresses.
    */
   function linger(followed: FollowedAddress): void {
     const drop = () => addresses.delete(followed.subject.address);
@@ -160,8 +157,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
     countStreams: shares.countStreams,
     findFull: shares.findFull,
     /**
-     * Starts to send frames to `response`. The caller must call the returned function when the
-     * response has closed.
+     * Starts to send frames to `response`. Call the returned function when the response has closed.
      */
     open(
       subject: StatusSubject,
@@ -182,7 +178,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
         if (followed.streams.size === 0) linger(followed);
       };
     },
-    /** Ends every stream, so that clients reconnect to another server. */
+    /** Ends all streams, so that clients reconnect to another server. */
     close() {
       hub.isClosed = true;
       clearInterval(beats);
@@ -194,7 +190,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
   };
 }
 
-/** Subscribes to a chain's loop as long as the server follows an address on this chain. */
+/** Subscribes to the chain's polling loop while the server follows addresses on this chain. */
 function follow({ parts, addresses, chains }: Hub, chainId: number): void {
   const followed: FollowedChain = { head: undefined, stop: () => {} };
   chains.set(chainId, followed);
@@ -212,16 +208,15 @@ function follow({ parts, addresses, chains }: Hub, chainId: number): void {
   });
   followed.stop = () => {
     chains.delete(chainId);
-    // Not awaited, because the loop may call this function during an iteration, and the promise
-    // resolves only after that iteration.
+    // Does not wait for the promise. The loop may be calling this function during an iteration, and
+    // the promise resolves only after that iteration.
     void end();
   };
 }
 
 /**
- * Sends a ping to each stream, and closes the connections of clients that read nothing. A ping
- * contains the block up to which the last sent status is current, or null while the chain cannot be
- * read.
+ * Sends a ping to each stream, and disconnects clients that read nothing. A ping contains the
+ * newest block at which the last status is still current, or null if the chain cannot be read.
  */
 function beat({ addresses, chains }: Hub) {
   for (const { streams, subject, failure } of addresses.values()) {
@@ -237,8 +232,8 @@ function beat({ addresses, chains }: Hub) {
 
 /** Reads the status of a followed address again, and sends changes to the address's streams. */
 async function refresh(statuses: HubParts, followed: FollowedAddress) {
-  // Only one read per address runs at a time, so that the result of a slow read never replaces a
-  // newer result.
+  // Reads only one status of an address at a time, so that a slow read never replaces a newer
+  // result.
   if (followed.isReading) return;
   followed.isReading = true;
   try {
@@ -263,8 +258,8 @@ async function refresh(statuses: HubParts, followed: FollowedAddress) {
 }
 
 /**
- * Reads the statuses at the blocks between the previous read and the new one, so that streams also
- * report short-lived states, such as a payment that is executed in the next block.
+ * Reads the statuses at the blocks since the previous read. So streams also report short-lived
+ * states, such as a payment that is executed in the next block.
  */
 async function readBetween(
   statuses: HubParts,
@@ -289,7 +284,7 @@ const newFollowed = (subject: StatusSubject): FollowedAddress => ({
   lingering: undefined,
 });
 
-/** Sends the frames after the stream's position, until the socket's buffer is full. */
+/** Sends the frames that the stream has not sent yet, until the socket's buffer is full. */
 function deliver(followed: FollowedAddress, stream: Stream): void {
   for (const frame of findFramesAfter(followed.frames, stream.lastId)) {
     if (stream.response.writableNeedDrain) return;
@@ -310,8 +305,8 @@ const isChange = (frames: readonly Frame[], frame: Frame) =>
   parseDigest(frame.id) !== parseDigest(frames.at(-1)?.id);
 
 /**
- * Returns the frames after `lastId`. If the history no longer contains `lastId`, returns the
- * current frame.
+ * Returns the frames after `lastId`. If `lastId` is no longer in the history, returns the current
+ * frame.
  */
 function findFramesAfter(frames: readonly Frame[], lastId: string | undefined): Frame[] {
   const place = frames.findIndex((frame) => frame.id === lastId);
@@ -331,7 +326,7 @@ function encodeFrame(status: ServiceStatus): Frame {
 const parseDigest = (id: string | undefined) => id?.split(".")[1];
 
 /**
- * Encodes a ping. A ping has no ID, so a client that reconnects resumes after the last status that
+ * Encodes a ping. A ping has no ID. So a client that reconnects resumes after the last status that
  * it received.
  */
 function encodePing(head: BlockReference | undefined): Buffer {
@@ -339,18 +334,18 @@ function encodePing(head: BlockReference | undefined): Buffer {
   return Buffer.from(`event: ping\ndata: ${JSON.stringify({ block })}\n\n`);
 }
 
-/** Encodes an error event, which has no ID either. */
+/** Encodes an error event. It has no ID either. */
 const encodeFailure = (error: unknown): Buffer =>
   Buffer.from(`event: unavailable\ndata: ${toAnswer(error).body}\n\n`);
 
-/** `client`: one IPv4 address or a /64 of IPv6; `network`: a /24 or a /48. */
+/** `client` is one IPv4 address or a /64 of IPv6. `network` is a /24 or a /48. */
 type From = { readonly client: string; readonly network: string };
 
-/** Returns the maximum number of streams per network, given the maximum total. */
+/** Returns the maximum number of streams per network. */
 const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
 
 /**
- * Counts streams. Each address, each client, and each network has its own limit, so that none of
+ * Counts streams. Streams are limited per address, per client, and per network, so that none of
  * them can use up the server's limit.
  */
 function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: EventLimits) {
@@ -358,8 +353,8 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
   const countAt = (place: string) => counts.get(place) ?? 0;
 
   /**
-   * Returns the limits that apply to a stream. Each limit consists of a counter's key, its maximum,
-   * and a description.
+   * Returns the limits that count a stream. Each limit consists of the key of a counter, the
+   * maximum, and a description.
    */
   const placesOf = (address: Hex, { client, network }: From) =>
     [
@@ -377,18 +372,12 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
 
   return {
     countStreams: () => countAt("all"),
-    /**
-     * Returns a message about a limit that another stream would exceed, or undefined if it would
-     * exceed no limit.
-     */
+    /** Returns a message if another stream would exceed a limit, and otherwise undefined. */
     findFull(address: Hex, from: From): string | undefined {
       const full = placesOf(address, from).find(([place, most]) => countAt(place) >= most);
       return full && `expected at most ${full[1]} streams of ${full[2]}`;
     },
-    /**
-     * Counts a new stream. The caller must call the returned function once when the stream has
-     * ended.
-     */
+    /** Counts a new stream. Call the returned function once, when the stream has ended. */
     enter(address: Hex, from: From): () => void {
       const places = placesOf(address, from).map(([place]) => place);
       for (const place of places) counts.set(place, countAt(place) + 1);

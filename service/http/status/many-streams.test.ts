@@ -10,7 +10,7 @@ const subject = (digit: string) =>
   ({ address: `0x${digit.repeat(40)}`, intent: { chainId: 1 } }) as StatusSubject;
 
 /**
- * Returns a simulated chain, which counts its requests. `pay` mines a block and adds one unit to
+ * Returns a simulated chain, which counts its requests. `pay` mines a block that adds one unit to
  * the balance of every address.
  */
 function counted() {
@@ -43,7 +43,7 @@ function counted() {
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] }));
 afterEach(() => mock.timers.reset());
 
-/** Advances the time in steps of a millisecond, and completes the work that each step triggers. */
+/** Advances the time by one millisecond at a time, and waits for the work that this triggers. */
 async function pass(ms: number): Promise<void> {
   for (let i = 0; i < ms; i++) {
     mock.timers.tick(1);
@@ -146,7 +146,7 @@ describe("the streams of one server", () => {
     const balances = [...text.matchAll(/"balance":"(\d)"/g)].map((match) => match[1]);
     assert.deepEqual(balances, ["0", "1", "2", "3"]);
     const frameBytes = Buffer.byteLength(text) / balances.length;
-    // A PassThrough has two buffers, and each buffer contains one frame.
+    // A PassThrough has two buffers, and each of them contains one frame.
     assert.ok(heldBytes <= 2.1 * frameBytes, `${heldBytes} bytes, where a frame has ${frameBytes}`);
     hub.close();
   });

@@ -16,13 +16,13 @@ after(stop);
 const { chainId } = world.chain;
 const { store, log } = server.parts;
 const [listed, plain] = [world.token, await world.newToken()];
-// The service queues a return only if an executor has the chain's lease.
+// The service queues a return only while an executor is responsible for the chain, and so has its
+// lease.
 await takeLease(store.db, chainId, "the executor of the test", undefined);
 
 let clients = 0;
 /**
- * Each report comes from another network, so that only the limits per account and per address
- * apply.
+ * Each report comes from another network, so only the limits per account and per address matter.
  */
 const otherNetwork = () => `203.0.${++clients >> 8}.${clients & 255}`;
 const report = (address: string, body: object, { app }: TestApp = server, from = otherNetwork()) =>
@@ -150,7 +150,8 @@ test(`POST /sent queues at most ${namedPerAccountDay} tokens per account and day
 });
 
 /**
- * Starts a server whose first endpoint invents balances and a transfer of `token` to the address.
+ * Starts a server whose first endpoint reports false balances and a false transfer of `token` to
+ * the address.
  */
 async function serveWithLiar({ address }: AddressRecord, token: Hex) {
   const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {

@@ -1,6 +1,6 @@
 // POST /address/{address}/sent: spec/service.md, "Report". Public. Finds money that a payer sent by
-// mistake, and queues its return. The client cannot choose the recipient, because the money goes to
-// the intent's `recovery`.
+// mistake, and asks the executor to return it. The client cannot choose the recipient, because the
+// money goes to the intent's `recovery`.
 
 import { formatAddress, type Hex, isAddress, toHex, zeroAddress } from "executable-address";
 import type { SentMoney, SentToken } from "executable-address/client";
@@ -19,7 +19,7 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
 
-/** The limit per chain for all clients together. */
+/** The limit for each chain, shared by all clients. */
 const perChainMax: Policy = { name: "sent-chain", intervalMs: 500, burst: 120 };
 const timeoutMs = 4_000;
 

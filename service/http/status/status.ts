@@ -1,9 +1,7 @@
 // GET /address/{address}/status: spec/service.md, "Status". Public. Returns the status of an
-// address at one block. Event streams, pages, and link previews read statuses with the same
-// functions.
+// address. The functions here also read statuses for event streams, pages, and link previews.
 //
-// GET /address/{address}/returns: spec/service.md, "Returns". Its response does not depend on the
-// chain's state.
+// GET /address/{address}/returns: spec/service.md, "Returns". It does not read the chain.
 
 import { formatAddress, type Hex, type Intent } from "executable-address";
 import {
@@ -36,8 +34,8 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
 }
 
 /**
- * Handles GET .../returns. The response can change at any time, because it contains the executor's
- * policy.
+ * Handles GET .../returns. The response contains the executor's policy, so it can change at any
+ * time.
  */
 export function returns({ chains, desk, limits, metrics }: Parts, statuses: Statuses): Route {
   const policyOf = async ({ chainId, token }: Intent): Promise<ReturnPolicy | null> => {
@@ -58,15 +56,15 @@ export function returns({ chains, desk, limits, metrics }: Parts, statuses: Stat
 
 export type Statuses = {
   /**
-   * Finds the record of an address that a path or a query contains.
+   * Finds the record of an address in a path or a query.
    *
    * @throws {Refusal} 400 `invalid_request` if the address is invalid
    * @throws {Refusal} 404 if no record is stored
    */
   readRecord(address: string | undefined): Promise<{ subject: StatusSubject; terms: Uint8Array }>;
   /**
-   * Returns only the `subject` of {@link readRecord}, so that callers do not keep the terms (up to
-   * 24,576 bytes) in memory.
+   * Like {@link readRecord}, but without the terms (up to 24,576 bytes), so that callers do not
+   * keep them in memory.
    */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
@@ -77,7 +75,7 @@ export type Statuses = {
    */
   read(subject: StatusSubject): Promise<ServiceStatus>;
   /**
-   * Reads the status at a block before the newest.
+   * Reads the status at an earlier block than the newest.
    *
    * @throws {ChainUnavailable}
    */
@@ -85,8 +83,8 @@ export type Statuses = {
 };
 
 /**
- * Returns the functions that read statuses for responses. A status consists of the state on the
- * chain, the executor's progress, and other information that only the service has.
+ * Returns functions that read statuses for responses. A status consists of the address's state on
+ * the chain, the executor's progress, and other information from the service.
  */
 export function openStatuses(parts: Parts): Statuses {
   const { store, chains, keccak, desk, statusReader } = parts;
@@ -106,7 +104,6 @@ export function openStatuses(parts: Parts): Statuses {
     const explorer = chains.find(status.chainId)?.explorer ?? null;
     return { ...status, executor, settledAt, explorer, ...others, elsewhere };
   };
-  /** Reads the money that the address has on other chains. */
   const readElsewhere = async ({ address, chainId }: AddressStatus): Promise<Elsewhere[]> => {
     if (chains.known.length === 1) return [];
     const found = await findElsewhere({ address, chainId });
@@ -132,15 +129,15 @@ export function openStatuses(parts: Parts): Statuses {
     },
     async readAt(subject, number) {
       const status = await statusReader(subject.intent.chainId).readAt(subject, number);
-      // The executor's progress at an earlier block is not stored.
+      // The database does not contain the executor's progress at earlier blocks.
       return complete(status, null);
     },
   };
 }
 
 /**
- * Returns a function that reads an address's balances of listed tokens other than its own
- * (`strays`) and of look-alikes that it has received (`wrongTokens`).
+ * Returns a function that reads the balances of an address in other listed tokens (`strays`), and
+ * in look-alikes of its token that it has received (`wrongTokens`).
  */
 function openOthers({ store, chains, keccak, statusReader }: Parts) {
   const findMisdirected = misdirectedFinder(store.db, keccak);
@@ -184,9 +181,9 @@ const showWrongToken = (
 const settledTimesMax = 20_000;
 
 /**
- * Returns a function that reads when an address was executed or, without an execution, first
- * recovered. The function returns the block's timestamp in Unix seconds. It returns null if the
- * address was neither executed nor recovered, or if no node responds.
+ * Returns a function that reads when an address was executed. If it was not executed, the function
+ * reads when it was first recovered. The result is the block's timestamp in Unix seconds. It is
+ * null if the address was neither executed nor recovered, or if no node responds.
  */
 function openSettledAt(chains: Pick<Parts["chains"], "rpcOf">) {
   const recall = recalled<number>(settledTimesMax);

@@ -17,7 +17,8 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * Creates an account, and returns a client that uses the account's API key instead of a session.
+ * Creates an account. Returns a client that authenticates with the account's API key instead of a
+ * session.
  */
 async function openKey(service: TestApp) {
   const { apiKey } = await service.newKey();

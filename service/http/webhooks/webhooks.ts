@@ -1,7 +1,7 @@
-// Manages the account's webhook endpoints, and lists their deliveries and attempts. The same
-// operations are at /v1/webhooks for API keys and at /dashboard/api/webhooks for sessions. The
-// dashboard has one additional operation, which sets the number of confirmations that the account
-// wants on a chain.
+// Manages an account's webhook endpoints, and lists deliveries and attempts. The operations are
+// available at /v1/webhooks with an API key, and at /dashboard/api/webhooks with a session. The
+// dashboard has an additional operation, which sets how many confirmations the account wants on a
+// chain.
 
 import type { Endpoint as Shown } from "executable-address/client";
 import type {
@@ -50,7 +50,7 @@ export const endpointInput = z.strictObject({
     .describe("The types of events to send. If empty or absent, all types are sent."),
 });
 
-/** The body of a replay request: one event or a time range. */
+/** A request to send events again: one event, or a time range. */
 export const replayInput = z.union([
   z.strictObject({ eventId: z.string().max(100).describe("The ID of the event to send again.") }),
   z
@@ -67,7 +67,7 @@ export const replayInput = z.union([
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
   /**
-   * Null sets the chain's default. The maximum is 100, because nodes keep the state of only about
+   * Null sets the chain's default. The maximum is 100, because nodes keep only the states of about
    * 128 blocks.
    */
   confirmations: z.int().min(0).max(100).nullable(),
@@ -76,10 +76,10 @@ const depthInput = z.strictObject({
 type WebhookParts = Pick<Parts, "store" | "accounts" | "now" | "webhookTargets" | "chains">;
 
 type Handler = (request: FastifyRequest) => Promise<object>;
-/** The handlers of the /webhooks operations, by operation ID (../openapi/operations.ts). */
+/** The handlers of the /webhooks operations, by their ID in ../openapi/operations.ts. */
 export type WebhookHandlers = ReturnType<typeof openWebhooks>;
 
-/** Returns the handlers. The routes need a hook that sets the request's account. */
+/** Returns the handlers. The routes must have a hook that sets the request's account. */
 export function openWebhooks(parts: WebhookParts) {
   return {
     listEndpoints: listed(parts),
@@ -138,8 +138,7 @@ function added(parts: WebhookParts) {
 }
 
 /**
- * Returns the handlers of the operations on a single endpoint. They return 404 if the account does
- * not have the endpoint.
+ * Returns the handlers for single endpoints. They return 404 if the account has no such endpoint.
  */
 function endpointHandlers(parts: WebhookParts) {
   const { db } = parts.store;
@@ -231,7 +230,7 @@ async function requireEndpoint(request: FastifyRequest, { store }: WebhookParts)
 /**
  * Returns `found` if it is neither undefined nor false.
  *
- * @throws {Refusal} 404 otherwise, because the account does not have the endpoint
+ * @throws {Refusal} 404 otherwise, because the account has no such endpoint
  */
 function required<Found>(request: FastifyRequest, found: Found | undefined | false): Found {
   if (found) return found;
