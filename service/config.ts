@@ -204,7 +204,6 @@ function slips(a: string, b: string): number {
 
 const defaultChainsFile = fileURLToPath(new URL("chains.json", import.meta.url));
 
-
 const text = (expected: string) => z.string(expected);
 
 const matching = (pattern: RegExp, expected: string) => z.string().regex(pattern, expected);

@@ -1,6 +1,5 @@
-// The service's log: JSON lines on stdout. The log contains only the origins of URLs, even in
-// errors, because an RPC URL can have a key in its path or query, and a database URL can contain a
-// password.
+// The service's log: JSON lines on stdout. Only the origin of a URL is logged, even in an error,
+// because the rest of the URL can contain a key or a password.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DestinationStream, type Logger, pino } from "pino";
@@ -25,12 +24,12 @@ export function openLog(
   return destination ? pino(settings, destination) : pino(settings);
 }
 
-/** How long an exiting process waits for the log's reader. */
+/** How long the process waits for the log's reader before it exits. */
 const unreadMsMax = 1_000;
 
 /**
- * Exits the process after its log is written. Without this function, pino writes the rest of the
- * log during the exit, and retries forever if the reader is gone.
+ * Exits the process after its log is written. Otherwise, pino would write the rest of the log
+ * during the exit, and would retry forever if nobody reads the log.
  */
 export async function exitLogged(log: Logger, code: number): Promise<void> {
   const stdout = (log as unknown as Record<symbol, SonicBoom>)[pino.symbols.streamSym]!;

@@ -268,7 +268,10 @@ describe("SIGTERM", () => {
     ({ apiKey } = await admin("account", "create", "--email", "drain@example.com"));
   });
 
-  /** Sends the headers and the first 50 bytes of a create request. Returns the connection. */
+  /**
+   * Sends the headers of a create request, and the first 50 bytes of its body. Returns the
+   * connection.
+   */
   async function begin({ port }: Running) {
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
     socket.on("error", () => {});

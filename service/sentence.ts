@@ -1,4 +1,4 @@
-// Converts a startup error to a sentence that tells the operator what to change.
+// Converts a startup error to a sentence about what the operator must change.
 
 import type { Config } from "./config.ts";
 
@@ -43,14 +43,14 @@ const isSqliteOpen = (code: string | undefined) =>
   code === "SQLITE_CANTOPEN" || code === "SQLITE_READONLY" || code === "SQLITE_NOTADB";
 
 /**
- * Returns whether the error is from PostgreSQL: either the connection failed, or the error's code
- * is a five-character SQLSTATE.
+ * Returns whether the error is from PostgreSQL: a failed connection, or a code of five characters
+ * (SQLSTATE).
  */
 const isPostgres = ({ code }: SystemError) =>
   /^(ECONNREFUSED|ETIMEDOUT|[0-9A-Z]{5})$/.test(code ?? "");
 
 /**
- * Returns the error's message. If a host has several addresses, Node wraps their errors in an error
- * without a message.
+ * Returns the error's message. If the host has several addresses, Node throws an error without a
+ * message. It contains an error for each address.
  */
 const firstMessage = (error: SystemError) => error.message || (error.errors?.[0]?.message ?? "");

@@ -101,10 +101,7 @@ function providerMetrics(registry: Registry) {
 
 type MetricsAddress = { metricsHost: string; metricsPort: number };
 
-/**
- * Serves the registry's metrics and Node's metrics, at every path. Resolves when the server
- * listens.
- */
+/** Serves the registry's metrics and Node's metrics, at every path. */
 export function serveMetrics(registry: Registry, at: MetricsAddress, log: Logger): Promise<Server> {
   collectDefaultMetrics({ register: registry });
   return serve(registry.contentType, () => registry.metrics(), at, log);

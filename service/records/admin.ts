@@ -15,10 +15,7 @@ import type { Store } from "../store/store.ts";
 import { exportRecords, importRecords } from "./export.ts";
 import { writeMirror } from "./mirror.ts";
 
-/**
- * The terminal of a command. Records are read from `stdin`, and `report` prints a line for the
- * operator.
- */
+/** The command reads records from `stdin`. `report` prints a line for the operator. */
 type Terminal = { stdin(): Readable; report(line: string): unknown };
 
 export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
@@ -89,14 +86,14 @@ export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
   },
 ];
 
-/** Yields the records as lines of JSON, and reports the totals at the end. */
+/** Yields the records as lines of JSON. At the end, reports the totals. */
 async function* linesOf(store: Store, sinceMs: number, report: Terminal["report"]) {
   const { untilMs, ...counts } = yield* exportRecords(store, sinceMs, report);
   report(JSON.stringify({ ...counts, until: new Date(untilMs).toISOString() }));
   if (counts.corrupt > 0) throw new Error("corrupt records were skipped");
 }
 
-/** Writes a consistent copy of the SQLite file. Resolves after the copy is durable. */
+/** Writes a consistent copy of the SQLite file. Resolves when the copy is durable. */
 async function backUp({ db }: Store, file: string): Promise<void> {
   // The copy contains the same secrets as the database, so only the file's owner may read it.
   process.umask(0o077);

@@ -1,6 +1,6 @@
-// Exports and imports records as lines of JSON. Exports are used, for example, as backups that any
-// program can read, to move to another database, and for mirrors. Each line is the body of the
-// response to a lookup. Records are verified both at export and at import.
+// Exports and imports records as lines of JSON. An export can be used as a backup that any program
+// can read, to move to another database, or for a mirror. Each line is a record, exactly as a
+// lookup returns it. Records are verified when they are exported and when they are imported.
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -8,24 +8,24 @@ import { findCreated, findNewestSeq, readClock } from "../store/find-records.ts"
 import { keccak, mendTerms } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
-/** The maximum number of records that are read or saved simultaneously. */
+/** The maximum number of records to read or save simultaneously. */
 export const batchSize = 500;
 
 /**
- * The maximum size of a line. No record is larger, because its terms have at most 24,576 bytes. A
- * record contains the terms in hex, and the same data as JSON.
+ * The maximum size of a line. A record is always smaller, because its terms have at most 24,576
+ * bytes. It contains the terms in hex, and the same data as JSON.
  */
 export const lineBytesMax = 1_048_576;
 
 /**
- * `untilMs` is the time at which the export began, by the database's clock. Pass it to the next
+ * `untilMs` is the time by the database's clock at which the export began. Pass it to the next
  * export as `sinceMs`.
  */
 type Exported = { exported: number; corrupt: number; untilMs: number };
 
 /**
  * Yields the records that were created at or after `sinceMs`. Includes expired records, because
- * money can still be returned from their addresses. Reports and omits corrupt records.
+ * money at their addresses can still be returned. Reports corrupt records, and skips them.
  */
 export async function* exportRecords(
   store: Store,
@@ -43,7 +43,7 @@ export async function* exportRecords(
 }
 
 /**
- * `body` is the response body of a lookup of the record. `corrupt` contains the addresses of
+ * `body` is the record as JSON, exactly as a lookup returns it. `corrupt` contains the addresses of
  * corrupt records.
  */
 export type Read = {
@@ -51,7 +51,7 @@ export type Read = {
   readonly corrupt: readonly Uint8Array[];
 };
 
-/** Reads and verifies the records of `addresses`. Reports each corrupt record, with the reason. */
+/** Reads and verifies the records of `addresses`. Reports each corrupt record with the reason. */
 export async function readEach(
   store: Store,
   addresses: readonly Uint8Array[],
@@ -72,8 +72,8 @@ export async function readEach(
 }
 
 /**
- * Yields the records after `seq` in pages. Omits records that were created before `sinceMs`. The
- * `seq` of a page is the position up to which the records were read.
+ * Yields pages of records, beginning after the position `seq`. Skips records that were created
+ * before `sinceMs`. `seq` in a page is the position after its last record.
  */
 export async function* readRecords(
   store: Store,
@@ -95,15 +95,15 @@ export async function* readRecords(
 type Input = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /**
- * `saved` includes records that existed already. `repaired` is the number of saved records that
- * replaced corrupt terms.
+ * `saved` includes records that the database already contained. `repaired` is the number of saved
+ * records whose terms in the database were corrupt.
  */
 type Imported = { saved: number; repaired: number; refused: number };
 
 /**
- * Verifies the record in each line with the trusted factory, and saves the record with `accountId`
- * as its owner. The call is idempotent. Reports and skips invalid lines. If the database has
- * different terms for an address, replaces them with the verified terms, and reports this.
+ * For each line, verifies the record with the trusted factory, and saves it with `accountId` as its
+ * owner. The call is idempotent. Reports and skips invalid lines. If the database contains other
+ * terms for an address, replaces them with the verified terms and reports this.
  *
  * @param isWanted returns whether to save the record of an intent
  */
@@ -157,8 +157,8 @@ export async function importRecords(
 }
 
 /**
- * Yields the lines of `input`. For a line that is too long, yields undefined, without keeping the
- * line in memory.
+ * Yields the lines of `input`. Yields undefined for a line that is too long, which is not kept in
+ * memory.
  */
 async function* linesOf(input: Input): AsyncGenerator<string | undefined> {
   let parts: Uint8Array[] = [];

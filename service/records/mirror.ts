@@ -1,7 +1,8 @@
 // Writes and reads mirrors. A mirror is a folder with a static copy of the records, which any web
-// server can serve. For each record, it contains a file with the response to a lookup, and a line
-// in a list of all records. Clients verify each record, so they do not have to trust the mirror's
-// server. Another file, the note, contains the position up to which records were copied.
+// server can serve. It contains a file for each record, exactly as a lookup returns it. It also
+// contains a list of all records. Clients verify each record, so they do not have to trust the
+// mirror's server. A further file, called the note, stores the position up to which records have
+// been copied.
 
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
@@ -18,17 +19,17 @@ import {
   readRecords,
 } from "./export.ts";
 
-/** The name of the note's file. Only the writer of the mirror needs the note. */
+/** The name of the file with the writer's note. Only the writer of the mirror reads it. */
 const noteFile = ".mirror.json";
 
-/** The name of the list's file, which contains a line for each record. Lines are only appended. */
+/** The name of the file with all records, one per line. The writer only appends lines to it. */
 const listFile = "records.jsonl";
 
 /**
- * `seq` is the position up to which records were copied. `corrupt` contains the addresses of
- * corrupt records up to `seq`, which the next run tries again. `bytes` is the length of the list
- * when the note was written. After a crash, the list can be longer, so the writer truncates it to
- * this length.
+ * `seq` is the position up to which the records have been copied. `corrupt` contains the addresses
+ * of corrupt records up to this position. The next run tries to copy them again. `bytes` is the
+ * size of the file with all records when the note was written. If the file is larger after a crash,
+ * the writer truncates it to this size.
  */
 type Note = { readonly seq: number; readonly corrupt: readonly Hex[]; readonly bytes: number };
 
@@ -40,8 +41,8 @@ const headers = {
 };
 
 /**
- * The response headers for each prefix of a path. A record never changes, but caches must
- * revalidate the list, because it can grow.
+ * The response headers for paths with the given prefixes. Caches must revalidate the list, because
+ * it can grow. A record never changes.
  */
 const places: Record<string, Record<string, string>> = {
   "/v1/address/": headers,
@@ -62,7 +63,7 @@ const eachHeader = (headers: object, write: (name: string, value: string) => str
     .map(([name, value]) => `  ${write(name, value)}\n`)
     .join("");
 
-/** The configuration for nginx, to be included in a server block whose root is the mirror. */
+/** The configuration for nginx. Include it in a server block whose root is the mirror. */
 const nginx = `${eachPlace((place, { "Content-Type": type, ...others }) => {
   const added = eachHeader(others, (name, value) => `add_header ${name} "${value}";`);
   return `location ${place} {\n  types {}\n  default_type "${type}";\n${added}}\n`;

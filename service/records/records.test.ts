@@ -1,5 +1,5 @@
-// Tests the commands export, import, mirror, backup, and copy to-postgres as an operator enters
-// them, on both stores.
+// Tests the operator's commands export, import, mirror, backup, and copy to-postgres, on SQLite and
+// PostgreSQL.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -43,7 +43,7 @@ const places: Record<string, () => Promise<Place>> = {
 const open = ({ DATA_DIR, DATABASE_URL }: Place): Promise<Store> =>
   openStore({ dataDirectory: DATA_DIR, databaseUrl: DATABASE_URL }, false);
 
-/** Runs a command like service/admin.ts, with `input` as its standard input. */
+/** Runs an operator's command in this process. `input` is its standard input. */
 async function admin(place: Place, words: string, input = "") {
   let [code, out, err] = [0, "", ""];
   const report = (line: string) => (err += `${line}\n`);
@@ -67,7 +67,7 @@ async function admin(place: Place, words: string, input = "") {
   return { code, out, err };
 }
 
-/** Runs a command like {@link admin}, but in a separate process. */
+/** Runs an operator's command in a separate process. */
 async function typed(place: Place, words: string, input = "") {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, ...place };
@@ -80,8 +80,8 @@ async function typed(place: Place, words: string, input = "") {
 }
 
 /**
- * Returns a record whose intent expired long ago. Money at its address can be returned only by
- * somebody who has the intent.
+ * Returns a record whose intent expired long ago. Money at its address can be returned only with
+ * the intent.
  */
 function record(nth: number) {
   const intent: Intent = {
@@ -126,8 +126,8 @@ const sorted = (text: string) => text.trimEnd().split("\n").sort();
 const email = "mirror@example.com";
 
 for (const [name, newPlace] of Object.entries(places)) {
-  // On PostgreSQL, most of these tests run only with TESTS=long, because the store has its own
-  // tests there.
+  // On PostgreSQL, most of these tests run only with TESTS=long, because other tests cover the
+  // database there.
   const once = name === "sqlite" ? {} : onlyLong;
 
   describe(`records on ${name}`, () => {
@@ -175,8 +175,8 @@ for (const [name, newPlace] of Object.entries(places)) {
       const listed = readFileSync(join(mirror, "v1/records.jsonl"), "utf8");
       assert.deepEqual(sorted(listed), lines.toSorted());
       assert.ok(first.every((line) => listed.includes(line)));
-      // A 404 response must not get the cache headers of records. Caches would keep it for a year,
-      // although the record may be created in the meantime.
+      // A 404 response must not have the cache headers of records. Otherwise, caches would keep it
+      // for a year, and the record may be created in the meantime.
       const caddy = readFileSync(join(mirror, "Caddyfile"), "utf8");
       assert.match(caddy, /@address \{\n {2}path \/v1\/address\/\*\n {2}file\n\}/);
       assert.match(caddy, /^respond \/\.mirror\.json 404$/m);
@@ -210,7 +210,8 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.match(err, /is not served/);
         assert.equal(listed().length, 2);
       }
-      // Simulates a crash that appended a part of a line to the list, but did not update the note.
+      // Simulates a crash after a part of a line was appended to the list, but before the note was
+      // updated.
       appendFileSync(join(mirror, "v1/records.jsonl"), lines[0]!.slice(0, 99));
       await addAccount(place);
       await admin(place, `import --email ${email}`, lines.join("\n"));

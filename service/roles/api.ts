@@ -13,7 +13,7 @@ import { readLabels } from "../http/pages/labels.ts";
 import type { RoleParts } from "./parts.ts";
 
 /**
- * Starts the HTTP server. Resolves when the server listens.
+ * Starts the HTTP server.
  *
  * @param draining aborts when the process begins to drain
  */

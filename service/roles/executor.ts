@@ -1,4 +1,4 @@
-// Starts the role `executor`, which executes and recovers addresses, creates events, and delivers
+// Starts the role `executor`: it executes and recovers addresses, creates events, and delivers
 // webhooks.
 
 import { factoryAddress } from "executable-address";
@@ -55,7 +55,7 @@ export function startExecutorRole(config: Config, parts: RoleParts): void {
   stops.push(() => delivery.stop());
 }
 
-/** Starts to import records from the configured mirrors. */
+/** Starts the import of records from the configured mirrors. */
 function takeFromMirrors(
   { executorMirrors, executorPays, dataDirectory }: Config,
   parts: RoleParts,

@@ -1,5 +1,4 @@
-// Opens the store that the configuration selects, with the tables of all parts of the service
-// (rooms).
+// Opens the configured database, with the tables of all parts of the service.
 
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import * as accounts from "../accounts/tables.ts";
@@ -13,8 +12,9 @@ import type { Store } from "../store/store.ts";
 import * as webhooks from "../webhooks/tables.ts";
 
 /**
- * Opens PostgreSQL if `databaseUrl` is set. Otherwise, opens SQLite in `dataDirectory`, and creates
- * this directory if only its last segment is missing. Resolves after all migrations have run.
+ * Opens PostgreSQL if `databaseUrl` is set. Otherwise, opens SQLite in `dataDirectory`. Creates
+ * this directory if it is missing, but not its parent directories. Resolves after all migrations
+ * have run.
  *
  * @param isServer false for an operator's command, which can run next to the server
  * @throws {InUseError} if another server uses the directory
@@ -27,7 +27,7 @@ export async function openStore(
     const { openPostgres } = await import("../store/postgres.ts");
     return openPostgres(config.databaseUrl, rooms);
   }
-  // Does not create parent directories, so that a misspelled path is an error.
+  // Fails if the parent directory is missing, because the path may be misspelled.
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
   accessSync(config.dataDirectory, constants.W_OK);
   const file = sqliteFile(config.dataDirectory);

@@ -1,4 +1,4 @@
-// Opens the dependencies that both roles share.
+// Opens the parts that both roles need.
 
 import { factoryAddress, type Keccak } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
@@ -16,22 +16,22 @@ import { openStore } from "./open-store.ts";
 export type RoleParts = {
   log: Logger;
   /**
-   * The functions that close the parts. They are called in reverse order, so that a part is closed
-   * only after all parts that use it.
+   * Functions that close the parts of the service. They are called in reverse order, so that a part
+   * is closed after the parts that use it.
    */
   stops: (() => unknown)[];
   metrics: Metrics;
   keccak: Keccak;
   store: Store;
   chains: Chains;
-  /** Returns this process's status reader for a chain. The first call opens the reader. */
+  /** Returns this process's status reader for a chain. Created by the first call. */
   statusReader: (chainId: number) => StatusReader;
   chainLoop: (chainId: number) => ChainLoop;
 };
 
 /**
- * @param stops an array to which this function adds a close function for each opened part, so that
- *   the caller can close all of them even if a later part cannot be opened
+ * @param stops receives a close function for each opened part, so that the caller can close them
+ *   even if a later part cannot be opened
  * @throws if the store or the chains cannot be opened
  */
 export async function openParts(

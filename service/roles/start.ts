@@ -1,5 +1,5 @@
-// Starts one process's roles, and drains them on a signal. A process loads only the code of its own
-// roles.
+// Starts the roles of one process, and stops them after a signal. Each process loads only the code
+// of its roles.
 
 import cluster from "node:cluster";
 import type { Logger } from "pino";
@@ -16,8 +16,8 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
   const draining = new AbortController();
   try {
     const parts = await openParts(config, log, stops);
-    // Handle signals before the first request can arrive. Until then, a signal ends the process
-    // immediately.
+    // Signals must be handled before the first request can arrive. Before that, a signal ends the
+    // process immediately.
     stopOnSignal(stops, draining, log);
     stops.push(await startMetrics(parts.metrics, config, log));
     await api?.startApi(config, parts, draining.signal);
@@ -31,7 +31,7 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
 }
 
 /**
- * Serves the metrics on a separate port. A worker opens no port, and reports its metrics to the
+ * Serves the metrics on a separate port. A worker does not open a port. It sends its metrics to the
  * process that started it.
  *
  * @returns a function that closes the server, if there is one
@@ -60,8 +60,8 @@ function stopOnSignal(stops: RoleParts["stops"], draining: AbortController, log:
 }
 
 /**
- * Calls the functions in reverse order. If one fails, logs the error and skips the remaining
- * functions.
+ * Calls the functions, the last one first. If a function fails, logs the error and skips the
+ * remaining functions.
  *
  * @returns whether all functions succeeded
  */

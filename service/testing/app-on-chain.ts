@@ -1,4 +1,4 @@
-// Runs the service with its own chain, for tests of statuses and events.
+// Runs the service with a new chain, for tests of statuses and events.
 
 import { type AddressRecord, fromHex } from "executable-address";
 import { parseChains } from "../chain/chains.ts";
@@ -9,7 +9,9 @@ import { openChainLoop } from "../follow/loop.ts";
 import { chainsOf, startApp, type TestApp } from "./app.ts";
 import { startWorld, type World } from "./chain/world.ts";
 
-/** Starts a chain and a service that lists it. `get` requests a path below /v1/address/. */
+/**
+ * Starts a chain and a service that lists it. `get` sends a request to a path below /v1/address/.
+ */
 export async function serveWorld() {
   const world = await startWorld();
   const server = await startApp({ chains: chainsAt(world) });
@@ -25,7 +27,7 @@ export async function serveWorld() {
   };
 }
 
-/** Returns a list of chains that contains only the world's chain, with the endpoint `rpcUrl`. */
+/** Returns the test's chain as the only chain of a service, with the endpoint `rpcUrl`. */
 export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOwn): Chains {
   const { chainId } = chain;
   const tokens = [{ symbol: "DMO", address: token, decimals: 6 }];
@@ -34,8 +36,8 @@ export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOw
 }
 
 /**
- * Returns the world's chain in the form that the observer needs. Its loop polls without a delay, so
- * that each read uses the newest block.
+ * Returns the test's chain as the observer needs it. Every read uses the newest block, because the
+ * loop polls without a delay.
  */
 export function observedChainOf(world: World): ObservedChain {
   const { chainId, rpc } = world.chain;
@@ -45,7 +47,7 @@ export function observedChainOf(world: World): ObservedChain {
   return openObservedChain({ chains, statusReader: () => reader, chainLoop: () => loop }, chainId);
 }
 
-/** Saves a record as a create request does. */
+/** Saves a record like a create request. */
 export async function keepRecord({ parts }: TestApp, record: AddressRecord) {
   await parts.store.saveRecord({
     address: fromHex(record.address),

@@ -1,4 +1,4 @@
-// Runs the whole HTTP service with its own store for tests, without mocks.
+// Runs the whole HTTP service for tests, with its own database and without mocks.
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -54,15 +54,15 @@ const known = parseChains(
   "the test",
 );
 
-/** The poll interval of each chain's loop. */
+/** The interval at which each chain is polled. */
 const pollMs = 20;
 
 /** The default chains. Chain 1 is listed. Chain 10 is known but not listed. */
 export const testChains: Chains = chainsOf(known, known.slice(0, 1));
 
 /**
- * Returns the chains `known`, of which only those in `listed` are listed. Does not check the
- * endpoints.
+ * Returns chains. All chains in `known` are configured, but only the chains in `listed` can be used
+ * in new intents. Does not check the endpoints.
  */
 export function chainsOf(known: readonly Chain[], listed: readonly Chain[] = known): Chains {
   const rpcs = new Map(known.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
@@ -77,10 +77,7 @@ export function chainsOf(known: readonly Chain[], listed: readonly Chain[] = kno
   };
 }
 
-/**
- * Returns the chains with a status reader and a loop for each chain, as a process of the service
- * has them.
- */
+/** Returns the chains, with a status reader and a polling loop for each of them. */
 export function chainParts(chains: Chains): Pick<Parts, "chains" | "statusReader" | "chainLoop"> {
   const known = { chains, factory: factoryAddress };
   return {
@@ -91,8 +88,8 @@ export function chainParts(chains: Chains): Pick<Parts, "chains" | "statusReader
 }
 
 /**
- * Sends `bytes` in latin1. Returns everything that the server sends until the connection ends or is
- * reset.
+ * Sends `bytes` as latin1 text. Returns the data that the server sends before the connection ends
+ * or is reset.
  */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");

@@ -1,4 +1,4 @@
-// Simulates a browser that uses the dashboard. It stores cookies and sends an `Origin` header.
+// Simulates a browser that uses the dashboard. It keeps cookies, and sends an `Origin` header.
 
 import type { TestApp } from "./app.ts";
 
@@ -11,7 +11,7 @@ let browsers = 0;
 /**
  * Opens a browser with its own IP address, so that it does not share rate limits with other
  * browsers.
- * @param more additional headers for every request, such as another `origin` than the service's
+ * @param more additional headers for every request, for example another `origin`
  * @param remoteAddress the browser's IP address, for tests with several browsers in one network
  */
 export function openBrowser(

@@ -1,4 +1,4 @@
-// Sets up the observer, which creates events, with a real chain and a real database.
+// Runs the observer, which creates events, with a real chain and a real database.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ import { observedChainOf } from "./app-on-chain.ts";
 import { startWorld, type World } from "./chain/world.ts";
 import { startPostgres } from "./postgres.ts";
 
-/** Opens a store and starts a chain. Both end after all tests of the calling file. */
+/** Opens a database and starts a chain. Both are closed after all tests of the calling file. */
 export async function openEvents(dialect: Dialect) {
   const clock = { nowMs: Date.now() };
   let accounts = 0;
@@ -60,8 +60,8 @@ export async function openEvents(dialect: Dialect) {
     },
   });
   /**
-   * Saves the newest block as an anchor, as the chain's loop does. Before that, undoes everything
-   * from blocks that a reorganization removed.
+   * Saves the newest block as the last followed block, as the service does. First undoes all
+   * changes from blocks that a reorganization removed.
    */
   const follow = async () => {
     const { db } = store;
@@ -84,7 +84,7 @@ export async function openEvents(dialect: Dialect) {
     await store.saveRecord({ address, terms, accountId, createdAtMs: clock.nowMs });
     return accountId;
   }
-  /** Proves events as a webhook receiver with its own node would. */
+  /** Verifies events like a webhook receiver with its own node. */
   const factsOf = async (record: AddressRecord, events: readonly ServiceEvent[]) => {
     const options = { rpcs: [world.rpcUrl], confirmations: 0 };
     const facts = events.map((event) => proveEvent(event, record, options));
@@ -97,8 +97,8 @@ export async function openEvents(dialect: Dialect) {
 }
 
 /**
- * Returns functions that do what the chain's loop does after it has read a block: mark addresses
- * for the observer, and save payments.
+ * Returns functions that do what the service does after it has read a block: mark addresses for the
+ * observer, and save payments.
  */
 function openMarks(store: Store, world: World, lookalike: Hex) {
   const block = async () => Number(await world.client.getBlockNumber());
@@ -141,7 +141,6 @@ function openMarks(store: Store, world: World, lookalike: Hex) {
   return { block, mark, markAt, swept };
 }
 
-/** Returns functions that read events, payments, and daily sums. */
 function readsOf(store: Store) {
   const events = async (accountId: string): Promise<ServiceEvent[]> => {
     const { rows } = await listEvents(store.db, { accountId, after: 0, limit: 200 });
@@ -152,7 +151,7 @@ function readsOf(store: Store) {
     (await events(accountId)).filter(({ type }) => type !== "address.payment");
   const payments = async (accountId: string) =>
     (await events(accountId)).flatMap(({ data: { payment } }) => payment ?? []);
-  /** Returns the payments to an address that the store contains. */
+  /** Returns the stored payments to an address. */
   const kept = (address: Hex) =>
     store.db
       .selectFrom("payments")
@@ -160,7 +159,7 @@ function readsOf(store: Store) {
       .where("address", "=", fromHex(address))
       .execute();
   /**
-   * Returns the paid, executed, and returned amounts of each day, and the number of addresses for
+   * For each day, returns the paid, executed, and returned amounts, and the number of addresses for
    * each amount.
    */
   const moved = async (accountId: string) =>

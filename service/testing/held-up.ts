@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Returns how long a process's main thread has been ready to run but waited for a processor,
- * because the machine had other work.
+ * Returns how long a process's main thread has waited for a processor because the machine was busy.
  */
 export function heldUpMs(pid: number): number {
   if (process.platform !== "linux") return 0;

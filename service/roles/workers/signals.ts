@@ -1,8 +1,8 @@
-// Handles SIGTERM and SIGINT: the first signal starts the drain, and a later signal ends the
-// process immediately.
+// Handles SIGTERM and SIGINT. The first signal drains the process, and a later signal ends it
+// immediately.
 
 /**
- * Signals within this time count as one, because a single Ctrl-C can send two signals: one from the
+ * Signals within this time count as one. A single Ctrl-C can send two signals: one from the
  * terminal and one from npm.
  */
 const sameSignalMs = 1000;

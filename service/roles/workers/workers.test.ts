@@ -30,7 +30,10 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(5);
 }
 
-/** Starts the service. Waits until both workers listen and the executor, if any, has started. */
+/**
+ * Starts the service. Waits until both workers listen and the executor, if there is one, has
+ * started.
+ */
 async function start(env: NodeJS.ProcessEnv = {}, workers = 2): Promise<Server> {
   const DATABASE_URL = await postgres.newDatabase();
   const server = await startServer({ env: { DATABASE_URL, WORKERS: "2", ...env } });
@@ -39,7 +42,7 @@ async function start(env: NodeJS.ProcessEnv = {}, workers = 2): Promise<Server> 
   return server;
 }
 
-/** Sends a request on a separate connection. `by` identifies the process that responded. */
+/** Sends a request on a new connection. `by` identifies the process that responded. */
 async function ask(server: Server, path: string, post?: { apiKey: string; body: string }) {
   const headers = { connection: "close", "content-type": "application/json" };
   const asked = request({
@@ -57,7 +60,7 @@ async function ask(server: Server, path: string, post?: { apiKey: string; body: 
   return { status: answer.statusCode!, by, json: () => JSON.parse(text) };
 }
 
-/** Sends requests until this number of processes has responded. Returns every response. */
+/** Sends requests until this number of processes have responded. Returns every response. */
 async function askAll(count: number, asking: () => ReturnType<typeof ask>) {
   const answers = [];
   while (new Set(answers.map(({ by }) => by)).size < count) answers.push(await asking());
@@ -111,7 +114,7 @@ describe("two workers and the executor", () => {
     const admitted = answers.filter(({ status }) => status === 200);
     assert.equal(new Set(admitted.map(({ by }) => by)).size, 2);
     assert.ok(admitted.length <= allowed, `${admitted.length} of ${allowed}`);
-    // On a slow machine, the limit may refill fast enough for all requests.
+    // A slow machine needs more time, so the limit may refill enough for all requests.
     if (allowed < 150) assert.ok(answers.some(({ status }) => status === 429));
   });
 
@@ -163,7 +166,7 @@ describe("two workers and the executor", () => {
     const head = `Host: x\r\nAuthorization: Bearer ${server.apiKey}\r\nExpect: 100-continue\r\n`;
     const about = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const sockets = [];
-    // Connections are distributed evenly, so each of the two workers gets two requests.
+    // The workers get connections in turn, so each of the two workers gets two requests.
     for (let i = 0; i < 4; i++) {
       const socket = connect(server.port, "127.0.0.1").setEncoding("utf8");
       socket.write(`POST /v1/address/create HTTP/1.1\r\n${head}${about}`);

@@ -1,9 +1,9 @@
-// Runs several worker processes if WORKERS is above 1, so that the service can use several cores.
+// If WORKERS is above 1, runs several worker processes, so that the service can use several cores.
 // The workers listen on one port and share one PostgreSQL database. The process that runs this file
-// serves no requests. It distributes connections evenly among the workers (node:cluster), restarts
-// workers that exit, forwards signals, and aggregates the workers' metrics.
+// does not serve requests. It distributes connections evenly among the workers (node:cluster),
+// restarts workers, forwards signals, and combines the workers' metrics.
 //
-// The executor is a separate process, and only that process has the key.
+// The executor runs in a separate process, which is the only one that has the key.
 
 import cluster, { type Worker } from "node:cluster";
 import type { Logger } from "pino";
@@ -14,14 +14,14 @@ import { exitLogged } from "../../log.ts";
 import { onStopSignals } from "./signals.ts";
 
 /**
- * The first and the maximum delay before a worker is restarted. The delay doubles each time the
- * worker exits soon after its start.
+ * The first and the longest delay before a worker is restarted. The delay doubles each time that
+ * the worker exits soon after its start.
  */
 const restartMsMin = 100;
 const restartMsMax = 30_000;
-/** If a worker runs for at least this time, its restart delay is reset. */
+/** If a worker runs for at least this time, its next restart has the first delay again. */
 const soundMs = 60_000;
-/** How long a worker can take to stop after the drain period. */
+/** How long a worker can run after the drain period, before it is killed. */
 const stopMsMax = 10_000;
 
 const noKey = {
@@ -31,7 +31,7 @@ const noKey = {
 
 /**
  * Runs the workers until a signal arrives, and then ends the process. If the first worker exits
- * before it listens, ends the process without another attempt.
+ * before it listens, does not restart it.
  *
  * @param program the path of the program that each worker runs
  * @throws if the metrics port is in use

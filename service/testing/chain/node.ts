@@ -1,5 +1,5 @@
-// Starts a proxy in front of a real node. The proxy can misbehave: it can refuse calls, lack data,
-// lie, or change the chain between two calls.
+// Starts a proxy in front of a real node. It can refuse calls, omit data, return wrong answers, or
+// change the chain between two calls.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,8 +7,8 @@ import type { AddressInfo } from "node:net";
 type Ask = (method: string, params: unknown[]) => Promise<unknown>;
 
 /**
- * The proxy's behavior: returns the result of a call. `ask` sends a call to the real node. To
- * respond with an error, throw {@link NodeError}.
+ * The behavior of a proxy: a function that returns the result of each call. `ask` sends the call to
+ * the real node. To respond with an error, throw {@link NodeError}.
  */
 export type Manner = (method: string, params: unknown[], ask: Ask) => Promise<unknown>;
 
@@ -47,7 +47,7 @@ export async function startNode(rpcUrl: string, manner: Manner) {
   const { port } = server.address() as AddressInfo;
   return {
     rpcUrl: `http://127.0.0.1:${port}`,
-    /** The methods of all calls, in order. */
+    /** The methods of all calls, in the order of the calls. */
     calls,
     async stop() {
       server.closeAllConnections();
@@ -56,7 +56,7 @@ export async function startNode(rpcUrl: string, manner: Manner) {
   };
 }
 
-/** Refuses log queries for more than `blocksMax` blocks, like most public nodes. */
+/** Refuses log queries for more than `blocksMax` blocks, as most public nodes do. */
 export const narrow =
   (blocksMax: number): Manner =>
   async (method, params, ask) => {
@@ -68,7 +68,7 @@ export const narrow =
     return ask(method, params);
   };
 
-/** Has only the newest block's state, like a node that is not an archive. */
+/** Knows the state of the newest block only, like a node that is not an archive. */
 export const forgetful =
   (next: Manner): Manner =>
   async (method, params, ask) => {
@@ -80,7 +80,7 @@ export const forgetful =
     return next(method, params, ask);
   };
 
-/** Refuses block parameters with a hash (EIP-1898). */
+/** Refuses block parameters that contain a hash (EIP-1898). */
 export const unhashed: Manner = async (method, params, ask) => {
   if (params.some((param) => Object.hasOwn(Object(param), "blockHash"))) {
     throw new NodeError(-32602, "invalid argument 1: cannot unmarshal object");

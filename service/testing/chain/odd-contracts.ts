@@ -1,5 +1,5 @@
-// Compiles and deploys tokens and targets with unusual behavior, which are part of the contracts'
-// tests.
+// Compiles and deploys contracts from the contracts' tests: tokens and call targets with unusual
+// behavior.
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -13,8 +13,8 @@ import { type Artifact, readArtifact, runForge } from "../../../contracts/build.
 const folders = ["test/tokens", "test/targets"];
 const contracts = join(import.meta.dirname, "../../../contracts");
 /**
- * The folder for the compiled contracts. The first process that needs them compiles them for all
- * test files.
+ * The folder for the compiled contracts. The first process that needs the contracts compiles them
+ * for all test files.
  */
 const out = `out/odd-${digestOfSources()}`;
 
@@ -36,8 +36,8 @@ function artifact(name: string, file: string): Artifact {
 }
 
 /**
- * Compiles the contracts. Creates the folder atomically, because test files run simultaneously and
- * share it.
+ * Compiles the contracts. Creates the folder atomically, because several test files use it
+ * simultaneously.
  */
 function build(): void {
   const own = `${out}-${process.pid}`;

@@ -1,6 +1,6 @@
-// Implements the status of an address a second time, independently of the library's rule
-// (address/status/rule.ts). It reads the chain with viem, which neither the library's reader nor
-// the service's reader uses. Tests compare both readers with this implementation.
+// A second implementation of an address's status, which is independent of the library's rule
+// (address/status/rule.ts). It reads the chain with viem, which the library and the service do not
+// use for this. Tests compare the results of the library and of the service with it.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressState, AddressStatus, BlockReference } from "executable-address/status";
@@ -8,7 +8,9 @@ import { paymentFactoryAbi } from "executable-address-contracts";
 import { parseAbi, size, zeroAddress } from "viem";
 import type { World } from "./world.ts";
 
-/** Returns the expected status of `record` at `block`. The chain must still contain the block. */
+/**
+ * Computes the expected status of `record` at `block`. The block must still be part of the chain.
+ */
 export async function expectedStatus(
   { client }: World,
   { address, factory, intent }: AddressRecord,

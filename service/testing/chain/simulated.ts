@@ -1,5 +1,5 @@
-// Starts a chain for tests of simulations, with records, unusual tokens and targets, and
-// misbehaving nodes.
+// Starts a chain for tests of simulations. Contains records, unusual contracts, and misbehaving
+// nodes.
 
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { getAddress } from "viem";
@@ -23,12 +23,12 @@ export type SimulatedWorld = Awaited<ReturnType<typeof startSimulated>>;
 export async function startSimulated() {
   const world = await startWorld();
   /**
-   * The contract `Shop` from the contracts' tests, which accepts payments and can fail in several
+   * The contract `Shop` from the contracts' tests. It accepts payments, and can fail in several
    * ways.
    */
   const target = await deployOdd(world, "Shop");
   const tokens = [{ symbol: "DMO", address: world.token, decimals: 6 }];
-  /** Returns the world's chain with the endpoint `url`. */
+  /** Returns the test's chain with the endpoint `url`. */
   const chainAt = (url: string) => ({ ...world.chain, rpc: openChainRpc([url]), tokens });
 
   return {
@@ -45,7 +45,8 @@ export async function startSimulated() {
       return record;
     },
     /**
-     * Runs `use` with a proxy in front of the world's node. The proxy behaves as `manner` defines.
+     * Starts a proxy in front of the test's node, and calls `use`. `manner` defines the behavior of
+     * the proxy.
      */
     async through(manner: Manner, use: (url: string, calls: string[]) => Promise<void>) {
       const node = await startNode(world.rpcUrl, manner);

@@ -1,4 +1,4 @@
-// Starts a chain with the factory and a token. Returns functions for everything that can happen to
+// Starts a chain with the factory and a token. Returns functions for all events that can happen to
 // an address.
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -32,7 +32,7 @@ const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
-/** @param chainId the ID of the chain, which is also in the intents */
+/** @param chainId the ID of the chain, also for the intents */
 export async function startWorld(chainId: number = anvilChain.id, hardfork?: "prague" | "osaka") {
   const node = await startLocalNode({ chainId, ...(hardfork && { hardfork }) });
   return { ...(await settle(node.rpcUrl, chainId)), stop: node.stop };
@@ -62,7 +62,7 @@ async function settle(rpcUrl: string, chainId: number) {
     rpcUrl,
     client,
     token,
-    /** The chain in the form that the service's readers need. */
+    /** The chain, in the type that the service's readers expect. */
     chain: {
       chainId,
       factory: factoryAddress,
@@ -112,7 +112,7 @@ const clientOf = (rpcUrl: string, chainId: number) =>
     .extend(walletActions);
 
 /**
- * Returns a function that creates records. By default, an intent pays 100 units to the shop and
+ * Returns a function that creates records. By default, the intent pays 100 units to the shop and
  * expires one hour after the newest block.
  */
 function recordMaker(client: ChainClient, token: Hex) {
@@ -138,15 +138,15 @@ function recordMaker(client: ChainClient, token: Hex) {
 
 /** Returns functions that mine and replace blocks. */
 const minerOf = (client: ChainClient) => ({
-  /** Mines one block with exactly this timestamp. */
+  /** Mines a block with exactly this timestamp. */
   async mineAt(timestamp: number) {
     await client.setNextBlockTimestamp({ timestamp: BigInt(timestamp) });
     await client.mine({ blocks: 1 });
   },
   mine: (blocks: number) => client.mine({ blocks }),
   /**
-   * Replaces the newest block with a block that has another hash, because its timestamp is one
-   * second later.
+   * Replaces the newest block with a block whose timestamp is one second later, so that its hash is
+   * different.
    */
   async replaceHead() {
     const { timestamp } = await client.getBlock();
@@ -174,7 +174,7 @@ export function recoverData(record: AddressRecord, tokens: Hex[]): Hex {
   });
 }
 
-/** Returns calldata for `rescue`, with which the vault calls the intent's token with `data`. */
+/** Returns calldata for `rescue`: the vault calls the intent's token with the calldata `data`. */
 export function rescueData({ terms, intent: { token } }: AddressRecord, data: Hex): Hex {
   const [intent] = decodeAbiParameters(intentInput, terms);
   const args = [intent, token, 0n, data] as const;

@@ -1,5 +1,6 @@
-// Starts a chain with the factory and two tokens for tests of the executor. Contains functions that
-// create many intents and payments, and a function that checks all outcomes at the end of a test.
+// Starts a chain with the factory and two tokens, for tests of the executor. Also contains
+// functions that create many intents and payments, and a function that checks the outcome of every
+// address.
 
 import { type AddressRecord, fromHex, type Hex, makeRecord } from "executable-address";
 import {
@@ -31,7 +32,7 @@ export type AnvilWorld = Awaited<ReturnType<typeof startWorld>>;
 
 export type Wish = {
   amount?: bigint;
-  /** The tip to the executor, in addition to `amount`. */
+  /** The tip for the executor, in addition to `amount`. */
   tip?: bigint;
   /** If true, the transfer exceeds the balance, so the execution always reverts. */
   reverts?: boolean;
@@ -61,7 +62,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     otherToken,
     ask,
     /**
-     * Checks `isDue` every `ms` milliseconds, and mines a block if it returns true.
+     * Mines a block every `ms` milliseconds if `isDue` returns true.
      * @param options.blockSeconds how far each block moves the chain's clock ahead of the host's
      *   clock
      */
@@ -70,7 +71,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         if (blockSeconds > 0) await client.increaseTime({ seconds: blockSeconds });
         await client.mine({ blocks: 1 });
       };
-      // Skips a block if the node is still mining the previous one. Otherwise, requests would
+      // Skips a block if the node is still mining the previous block. Otherwise, requests would
       // accumulate on a slow machine.
       let isMining = false;
       ticking = setInterval(async () => {
@@ -88,9 +89,9 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
       return recordOf(wish, made++, Number(timestamp));
     },
 
-    /** Sends payments to the transaction pool, and does not wait for a block. */
+    /** Sends payments to the node, without waiting for a block. */
     async pay(payments: readonly Payment[]) {
-      // Sets the nonces explicitly, because anvil can assign the same nonce twice while it mines.
+      // Sets the nonces explicitly, because anvil can assign a nonce twice while it mines.
       const first = await client.getTransactionCount({ address: payer, blockTag: "pending" });
       const calls = payments.map((payment, index) => payCall(payment, first + index));
       const refused = (await ask(calls)).find((answer) => answer.error);
@@ -106,7 +107,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         args: [owner],
       }),
 
-    /** Returns a list of chains with only this chain, as parsed from CHAINS_FILE. */
+    /** Returns this chain as the only chain of a CHAINS_FILE. */
     chains(rpcUrls: string[] = [node.rpcUrl], more: object = {}) {
       const local = { chainId: localChainId, name: "Local", tokens: demoTokens, ...atOnce };
       return parseChains([{ ...local, rpcUrls, ...more }], "test");
@@ -119,7 +120,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
   };
 }
 
-/** Settings with which a transaction is final as soon as it is mined. */
+/** With these settings, a transaction is final as soon as it is mined. */
 const atOnce = { confirmations: 0, finality: "blocks" };
 
 const [token, otherToken] = demoTokens.map((entry) => getAddress(entry.address)) as [Hex, Hex];
@@ -139,7 +140,7 @@ const clientOf = (rpcUrl: string) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** Returns the calls of an intent that tip the executor with this amount of the first token. */
+/** Returns calls that pay this amount of the first token to the executor as a tip. */
 export const tipCalls = (amount: bigint) => {
   const { address } = periphery.tip;
   const [approve, tip] = [
@@ -153,14 +154,14 @@ export const tipCalls = (amount: bigint) => {
 };
 
 /**
- * One whole unit of the first token in base units, its value in wei, and the setting with this
+ * One whole unit of the first token, in base units; its value in wei; and the setting with this
  * price.
  */
 export const unit = 10n ** BigInt(demoTokens[0]!.decimals);
 export const weiOfUnit = 10n ** 16n;
 export const tipPrices = { [demoTokens[0]!.symbol]: `${weiOfUnit}` };
 
-/** Returns a function that sends JSON-RPC calls unchanged, in batches. */
+/** Returns a function that sends JSON-RPC calls in batches, without changing them. */
 function asker(rpcUrl: string) {
   return async (calls: { method: string; params: unknown[] }[]) => {
     const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
@@ -220,8 +221,8 @@ export async function saveRecords(
 }
 
 /**
- * The account that owns all addresses that pay tips. The executor does not execute them in the same
- * transaction as other accounts' addresses.
+ * The account that owns all addresses that pay tips. The executor does not execute them in one
+ * transaction with addresses of other accounts.
  */
 export const tipper = "acc_777000000000000000000000";
 
@@ -242,9 +243,9 @@ export const testConfig = {
 export type Fate = { executed: number; recovered: bigint; held: bigint };
 
 /**
- * Reads the outcome for each address at one block, from the factory's events and the token's
- * balances. Checks that every unit that a vault received was spent by its calls, was returned to
- * its recovery address, or is still in the vault.
+ * Reads the outcome of each address at a single block, from the factory's events and the token's
+ * balances. Checks that all money is accounted for: the vault's calls spent it, it was returned to
+ * the recovery address, or it is still in the vault.
  * @throws if the amounts do not add up, or if a vault was executed more than once
  */
 export async function fatesOf(
@@ -254,7 +255,7 @@ export async function fatesOf(
   for (let attempt = 0; ; attempt++) {
     const { fates, broken } = await readFates(world, records);
     if (!broken) return fates;
-    // Tries again, because anvil reports a new block number a moment before it returns the block's
+    // Tries again, because anvil reports a new block number shortly before it returns the block's
     // logs.
     if (attempt === 5) throw new Error(broken);
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -300,7 +301,7 @@ async function readFates(
 }
 
 /**
- * Polls until `isDone` returns true. Throws an error that contains `what` after `seconds`, which is
+ * Polls until `isDone` returns true. Throws an error with `what` after `seconds`, which is long
  * enough for a slow machine.
  */
 export async function until(what: string, isDone: () => Promise<boolean>, seconds = 300) {

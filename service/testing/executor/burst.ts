@@ -1,5 +1,5 @@
-// Pays many addresses in one block while many other addresses are open. Measures how many blocks,
-// transactions, and RPC calls the executions take.
+// Pays many addresses in one block, while many other addresses are open. Measures how many blocks,
+// transactions, and RPC calls the executor needs to execute them.
 
 import { setTimeout } from "node:timers/promises";
 import { type AddressRecord, fromHex, makeRecord } from "executable-address";
@@ -16,7 +16,7 @@ const savedAtOnce = 1000;
 let made = 0;
 
 /**
- * Saves `count` open addresses of 40 accounts, and sets the executor's position so that it does not
+ * Saves `count` open addresses of 40 accounts. Sets the executor's position, so that it does not
  * read them as new records.
  */
 export async function openAddresses(
@@ -33,8 +33,8 @@ export async function openAddresses(
     await Promise.all(some.map((record, index) => save(store, record, index % accounts)));
     records.push(...some);
   }
-  // Cancels the checks of addresses that an earlier burst executed, which would otherwise run a
-  // minute after their execution.
+  // Otherwise, the executor would check the addresses of an earlier burst again, a minute after
+  // their execution.
   await store.db.updateTable("executor_jobs").set({ due_at: null }).execute();
   const { seq } = await store.db
     .selectFrom("records")
@@ -71,7 +71,7 @@ const save = (store: Store, { address, terms }: AddressRecord, account: number) 
     createdAtMs: Date.now(),
   });
 
-/** Pays all records in one block, whose gas limit is raised. Later blocks have the usual limit. */
+/** Pays all records in one block with a high gas limit. Later blocks have the usual limit. */
 async function payInOneBlock({ client, mine, pay }: AnvilWorld, records: readonly AddressRecord[]) {
   const { gasLimit } = await client.getBlock();
   await client.setBlockGasLimit({ gasLimit: BigInt(records.length) * 200_000n });
@@ -86,23 +86,25 @@ async function payInOneBlock({ client, mine, pay }: AnvilWorld, records: readonl
 }
 
 export type Burst = {
-  /** The number of blocks from the payments to the last execution. */
+  /** The number of blocks between the payments and the last execution. */
   blocks: number;
   transactions: number;
   /**
-   * The number of JSON-RPC calls by method, from the payments until all jobs are idle. Each call in
-   * a batch counts.
+   * The number of JSON-RPC calls by method, until the executor has no more work. Calls in a batch
+   * are counted separately.
    */
   calls: Map<string, number>;
-  /** The CPU time of this process, and the elapsed time. */
   cpuSeconds: number;
   seconds: number;
-  /** The duration of each executor pass that sent a transaction. */
+  /** The duration of each of the executor's iterations that sent a transaction. */
   passesMs: number[];
 };
 
 type BurstOptions = {
-  /** The interval between blocks. If absent, one block is mined after each executor pass. */
+  /**
+   * The interval between blocks. If absent, one block is mined after each iteration of the
+   * executor.
+   */
   blockMs?: number;
   /** The delay of each RPC request. */
   latencyMs?: number;
@@ -111,13 +113,13 @@ type BurstOptions = {
 };
 
 /**
- * If `blockMs` is absent, the executor's clock is slower by this factor, so that nothing times out.
+ * If `blockMs` is absent, the executor's clock runs slower by this factor, so that nothing times
+ * out.
  */
 const slowness = 20;
 
 /**
- * Pays `records` in one block while an executor follows the chain. Resolves after all of them are
- * executed.
+ * Pays `records` in one block while an executor is running. Resolves when all of them are executed.
  */
 export async function burst(
   world: AnvilWorld,
@@ -177,10 +179,7 @@ export async function burst(
   }
 }
 
-/**
- * Mines a block whose timestamp is two seconds after the last block's, regardless of the host's
- * clock.
- */
+/** Mines a block two seconds after the last block, by the chain's clock. */
 async function mineNext({ client, mine }: AnvilWorld): Promise<void> {
   const { timestamp } = await client.getBlock();
   await client.setNextBlockTimestamp({ timestamp: timestamp + 2n });

@@ -1,5 +1,5 @@
-// Runs an executor that kills its own process with SIGKILL at a given step: node dying.ts STORE
-// CHAINS_FILE STEP. STORE is the JSON of the configuration for `openStore`.
+// Runs an executor that kills its own process at a given step: node dying.ts STORE CHAINS_FILE
+// STEP. STORE is the JSON of the configuration for `openStore`.
 
 import { readChains } from "../../chain/chains.ts";
 import type { Parts } from "../../executor/pass.ts";
@@ -48,7 +48,7 @@ function mortal(core: Parts): Parts {
   };
 }
 
-// Opens the store as an operator's command does, because the test already has it open.
+// Opens the database like an operator's command, because the test already has it open as a server.
 const store = await openStore(JSON.parse(place), false);
 const [core] = openParts(partsFor(store, readChains(chainsFile)), new AbortController().signal);
 await run(mortal(core as Parts), () => false);

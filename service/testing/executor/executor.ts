@@ -1,5 +1,5 @@
-// Runs an executor in the test's process, with the test's store and endpoints. `prepare` starts the
-// chain and opens the store for most tests with faults.
+// Runs an executor in the test's process, with the test's database and endpoints. For most tests
+// with faults, `prepare` starts the chain and opens the database.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -31,7 +31,7 @@ export const twoKeys: Parts["signers"] = [
   openSigner({ executorKey: anvilKeys[3] }),
 ];
 
-/** Returns the same signers with replaced `sign` functions. */
+/** Returns the signers with other `sign` functions. */
 export const mapSigners = (
   signers: readonly Signer[],
   manner: (signer: Signer) => Signer["sign"],
@@ -58,7 +58,7 @@ export function partsFor(
 /**
  * Starts an executor.
  *
- * @param adapt receives the executor's parts and returns them with the test's changes
+ * @param adapt changes the executor's parts for the test
  */
 export function startCore(
   store: Store,
@@ -84,8 +84,8 @@ export function startCore(
 }
 
 /**
- * Selects PostgreSQL if TEST_DATABASE=postgres. `npm run test:long` runs some tests a second time
- * with this setting.
+ * Selects PostgreSQL if TEST_DATABASE=postgres. `npm run test:long` runs some tests again with this
+ * setting.
  */
 async function placeStore(dataDirectory: string): Promise<Parameters<typeof openStore>[0]> {
   if (process.env.TEST_DATABASE !== "postgres") return { dataDirectory };
@@ -95,7 +95,7 @@ async function placeStore(dataDirectory: string): Promise<Parameters<typeof open
 }
 
 /**
- * Starts a chain, and opens a store in a new directory. Both are removed after all tests of the
+ * Starts a chain, and opens a database in a new directory. Both are removed after all tests of the
  * calling file.
  * @param options.startSeconds as in {@link startWorld}
  * @param options.tickMs the interval between blocks; if absent, the test mines all blocks
@@ -127,7 +127,7 @@ export async function isAtRest(store: Store): Promise<boolean> {
   return pending.length === 0;
 }
 
-/** Returns the sum of one column of the report, in wei. */
+/** Returns the sum of a column of the report, in wei. */
 export async function sumOfReport(store: Store, column: string): Promise<bigint> {
   const [head, ...lines] = formatCsv(await readReport(store.db))
     .trimEnd()
@@ -137,7 +137,8 @@ export async function sumOfReport(store: Store, column: string): Promise<bigint>
 }
 
 /**
- * Asserts that the report's total gas equals the gas that the keys' transactions paid on the chain.
+ * Asserts that the total gas cost in the report equals the gas cost of all transactions of the
+ * executor's keys.
  */
 export async function assertReportIsExact(world: AnvilWorld, store: Store): Promise<void> {
   const sent = await sentOn(world);
@@ -147,8 +148,8 @@ export async function assertReportIsExact(world: AnvilWorld, store: Store): Prom
 }
 
 /**
- * Asserts that, for each account and day, the report's gas and tips equal those in the
- * transactions' receipts. Also asserts that no transaction is for more than one account.
+ * Asserts that the report's gas and tips for each account and day equal those in the transactions'
+ * receipts. Also asserts that each transaction is for only one account.
  */
 export async function assertBooksAreExact(world: AnvilWorld, store: Store): Promise<void> {
   const wanted = new Map<string, { gas: bigint; tips: bigint }>();
@@ -192,8 +193,8 @@ async function sentOn({ client }: AnvilWorld) {
 const paidIn = ({ gasUsed, effectiveGasPrice }: TransactionReceipt) => gasUsed * effectiveGasPrice;
 
 /**
- * Returns the value of a transaction's tips in wei, at the token price that the tests configure. A
- * tip is a transfer from one of the addresses to the transaction's sender.
+ * Returns the value of a transaction's tips in wei, at the token price in the test's configuration.
+ * A tip is a transfer from one of the addresses to the transaction's sender.
  */
 function tipsIn(
   { logs, from }: TransactionReceipt,

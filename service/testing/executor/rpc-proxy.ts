@@ -20,7 +20,7 @@ type Answer = { id: number; jsonrpc: string; result?: unknown; error?: unknown }
 /**
  * Starts the proxy.
  *
- * @param change called for each answer, and returns the answer to send instead
+ * @param change returns the answer to send instead of the node's
  */
 export async function startProxy(
   target: string,

@@ -1,5 +1,5 @@
-// Shared data and functions for tests of signers: a transaction to sign, a keystore, and a local
-// server that behaves like web3signer.
+// Data and functions for tests of signers: a transaction to sign, a keystore, and a local server
+// that behaves like web3signer.
 
 import assert from "node:assert/strict";
 import { type Hex, hexToBigInt } from "viem";
@@ -24,12 +24,12 @@ export const wanted: UnsignedTransaction = {
 };
 
 /**
- * The order `n` of secp256k1. If a signature with `s` is valid, the same signature with `n - s` is
- * valid too.
+ * The order `n` of the curve secp256k1. If a signature with `s` is valid, it is also valid with
+ * `n - s`.
  */
 export const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
-/** Matches the error with which a signer rejects. */
+/** Matches the error that a signer throws. */
 export const refused = (message: RegExp) => ({ name: "SignerRefused", message });
 
 /** {@link key}, encrypted with the password "open sesame" by another program (ox 0.14.45). */
@@ -66,8 +66,8 @@ export const asAsked = (asked: Record<string, Hex>): UnsignedTransaction => ({
 });
 
 /**
- * Runs `use` with a remote signer for {@link own}. `answer` returns the result of each request to
- * the signer's server.
+ * Calls `use` with a remote signer for the key {@link own}. `answer` returns the result of each
+ * request to the signer's server.
  *
  * @param timeoutMs by default long enough for a busy machine
  */

@@ -1,5 +1,5 @@
-// Starts a local chain for tests of launches. It has the chain ID of Base Sepolia and only one
-// contract: USDC, at its address on Base Sepolia. A test can observe the calls to the chain's
+// Starts a local chain for tests of launches. It has the chain ID of Base Sepolia. Its only
+// contract is USDC, at the same address as on Base Sepolia. A test can observe the calls to the
 // endpoints and change the answers.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,8 @@ import shippedChains from "../../chains.json" with { type: "json" };
 import { readConfig } from "../../config.ts";
 
 /**
- * Receives each call before the node. Returns the node's answer (from `forward`) or another answer.
+ * Receives each call before the node does. Returns the node's answer (from `forward`) or another
+ * answer.
  *
  * @param index the index of the endpoint
  */
@@ -34,8 +35,8 @@ const chainId = 84_532;
 const { name, tokens } = shippedChains.find((each) => each.chainId === chainId)!;
 const token = tokens[0]!.address as Hex;
 /**
- * The base fee in wei. It is so low that it stays constant, because a block would change it by less
- * than one wei.
+ * The base fee in wei. It is so low that blocks do not change it: a change would be less than one
+ * wei.
  */
 const baseFee = "7";
 
@@ -47,10 +48,10 @@ const bare = [
 ];
 
 type Shape = {
-  /** The chain's hard fork. "shanghai" is older than Cancun, which the contracts require. */
+  /** The chain's hard fork. The contracts require Cancun, and "shanghai" is older. */
   hardfork?: "prague" | "shanghai" | undefined;
   /**
-   * The node behind each endpoint: the chain's own node, or a second node that executes the same
+   * The node of each endpoint: the chain's own node, or a second node that executes the same
    * blocks.
    */
   nodes?: readonly ("own" | "second")[];
@@ -125,14 +126,14 @@ const clientOf = (rpcUrl: string) =>
     .extend(walletActions);
 
 /**
- * What the second node does before each request: it executes the leader's new blocks, does nothing,
- * or mines empty blocks instead.
+ * Before each request, the second node executes the leader's new blocks, does nothing, or mines
+ * empty blocks instead.
  */
 type Following = "follows" | "stands still" | "forks";
 
 /**
- * Starts a node that executes the blocks of another node (the leader). Both nodes have the same
- * block hashes but separate state.
+ * Starts a node that executes the blocks of another node (the leader). They have the same block
+ * hashes, but each node has its own state.
  */
 async function startFollower(leaderUrl: string, args: string[]) {
   const node = await startAnvil({ args: [...args, "--no-mining"] });

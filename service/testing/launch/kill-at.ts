@@ -1,6 +1,6 @@
-// Kills the process of a launch at the point that KILL_AT names, such as "before insert into
-// records" or "after rename with saved". Tests load this file into the launch with --import. A
-// point can be a statement in any of the process's threads.
+// Kills the process of a launch at the point in KILL_AT, for example "before insert into records"
+// or "after rename with saved". Tests load this file into the launch's process with --import. The
+// point can be a statement in any thread of the process.
 
 import fs from "node:fs";
 import promises from "node:fs/promises";

@@ -9,8 +9,8 @@ import type { LaunchOptions } from "../../launch/parts.ts";
 import type { BareChain } from "./bare-chain.ts";
 
 /**
- * Starts a launch, and pays its address whenever the launch reports that it waits for the payment
- * and has received nothing.
+ * Starts a launch. Pays its address when the launch reports that it waits for the payment and has
+ * received nothing.
  */
 export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {}) {
   const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };
@@ -33,8 +33,8 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
     done,
     lines,
     /**
-     * Resolves with the first line of the output that matches. Rejects with all lines if the launch
-     * ends before that.
+     * Resolves with the first matching line of the output. Rejects with all lines if the launch
+     * ends first.
      */
     async prints(pattern: RegExp): Promise<string> {
       const ended = done.then(
@@ -59,7 +59,7 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
 export const journalPath = ({ config }: BareChain) =>
   join(config.dataDirectory, "launch-84532.json");
 
-/** Returns the state in the launch's journal, or an empty state if there is no journal yet. */
+/** Returns the launch's state from its journal, or an empty state if there is no journal yet. */
 export function journalOf(chain: BareChain): LaunchState {
   const file = journalPath(chain);
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));

@@ -7,7 +7,7 @@ import { startDelivery } from "../../webhooks/deliver.ts";
 import { sender } from "../../webhooks/send.ts";
 
 const where = process.argv[2]!;
-// Opens the store as an operator's command does, because the test already has it open.
+// Opens the database like an operator's command, because the test already has it open as a server.
 const store = await openStore(
   where.startsWith("postgres")
     ? { databaseUrl: where, dataDirectory: "" }
