@@ -177,8 +177,8 @@ export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * An onRequest hook for every path. Sets the headers that all responses share. Refuses requests with
- * too many headers, because Node would silently drop some of them.
+ * An onRequest hook for every path. Sets the headers that all responses share. Refuses requests
+ * with too many headers, because Node would silently drop some of them.
  */
 export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.header("x-request-id", request.id).headers(noSniff);

@@ -1,5 +1,5 @@
 /**
- * Returns the median. If there are two middle values, returns the higher one. Returns 0 if there
+ * Returns the median. If there are two middle values, returns the higher value. Returns 0 if there
  * are no values.
  */
 export const median = (values: readonly number[]): number => quantile(values, 0.5);

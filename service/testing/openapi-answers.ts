@@ -1,5 +1,5 @@
-// Sends requests to a service, checks each response against the OpenAPI document, and records which
-// documented responses were seen.
+// Sends requests to a service, and checks the responses against the OpenAPI document. Records which
+// of the documented responses were seen.
 
 import assert from "node:assert/strict";
 import type { AddressRecord, Hex } from "executable-address";
@@ -22,7 +22,7 @@ export const intentPaths = ["/address/create", "/address/check"];
 export const manyHeaders = Object.fromEntries(
   Array.from({ length: 65 }, (_, i) => [`x-${i}`, "1"]),
 );
-/** The limiter's verdict on a request above the limit. */
+/** The result of the limiter for a request above the limit. */
 export const overLimit = { admitted: false, remaining: 0, resetMs: 2000, retryMs: 20 };
 
 type Request = InjectOptions & { url?: string };
@@ -50,8 +50,8 @@ export function checkAnswers(service: TestApp) {
   }
 
   /**
-   * Sends requests until a response has the status 429. A slow machine needs more requests, because
-   * the limit refills meanwhile.
+   * Sends requests until one of them gets a 429 response. The limit refills in the meantime, so a
+   * slow machine needs more requests.
    */
   async function expectLimit(path: string, request: Request & { method: "GET" | "POST" }) {
     for (let time = 0; time < 50; time++) {
@@ -67,7 +67,7 @@ export function checkAnswers(service: TestApp) {
   }
 
   /**
-   * Sends a create or check request with a new API key, so that earlier requests do not count
+   * Sends a create or check request. Uses a new API key, so that earlier requests do not count
    * against its rate limit.
    */
   async function create(
@@ -86,7 +86,7 @@ export function checkAnswers(service: TestApp) {
     return expect(status, path, { method: "POST", headers, payload }, to);
   }
 
-  /** Saves a record, whose address replaces `{address}` in the paths of later requests. */
+  /** Saves a record. In later requests, its address replaces `{address}` in the path. */
   async function save(record: AddressRecord, { parts }: TestApp = service) {
     const [key, terms] = [record.address, record.terms].map((hex) =>
       Buffer.from(hex.slice(2), "hex"),
@@ -97,7 +97,7 @@ export function checkAnswers(service: TestApp) {
     return record;
   }
 
-  /** Asserts that, for the operations with these tags, the tests saw every documented status. */
+  /** Asserts that the tests saw every documented status of the operations with these tags. */
   function assertAllSeen(tags: readonly string[]) {
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
       methods.flatMap((method) => {
@@ -125,7 +125,7 @@ export async function newClientId({ newKey, parts: { store } }: TestApp): Promis
   return (await findCredentials(store.db, accountId)).clientId.client_id;
 }
 
-/** Returns the body of an event with this type, about an address without payments. */
+/** Returns the body of an event of this type, about an address without payments. */
 export async function writeEvent(world: World, type: EventType): Promise<string> {
   const { address, intent } = await world.newRecord();
   const block = { number: 1, hash: `0x${"1".repeat(64)}`, timestamp: 1 } as const;

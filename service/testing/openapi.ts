@@ -16,14 +16,14 @@ type Operation = { tags: string[]; responses: Record<string, Answer | Reference>
 type Method = "get" | "post" | "delete";
 type Document = {
   paths: Record<string, Partial<Record<Method, Operation>>>;
-  /** The webhook requests, by event type. */
+  /** The documented webhook requests, by event type. */
   webhooks: Record<string, { post: { requestBody: Answer } }>;
   components: { schemas: Record<string, Schema>; responses: Record<string, Answer> };
-  /** The responses that belong to no operation. */
+  /** Responses that are not for a specific operation. */
   "x-responses": Record<string, Answer>;
 };
 
-/** The parts of a response that are checked. Header names are in lowercase. */
+/** The parts of a response that the tests check. Header names are in lowercase. */
 export type Answered = {
   statusCode: number;
   headers: Record<string, string | string[] | number | undefined>;
@@ -34,12 +34,12 @@ const text = readFileSync(new URL("../../spec/openapi.json", import.meta.url), "
 export const document: Document = JSON.parse(text);
 
 /**
- * A copy of the document that does not allow additional fields. The document allows them so that
- * clients accept new fields, but in tests, responses must contain only documented fields.
+ * A copy of the document that does not allow undocumented fields. The document itself allows them,
+ * so that clients accept new fields. But the responses in tests must not contain them.
  */
 const closed: Document = JSON.parse(text);
 for (const schema of Object.values(closed.components.schemas)) close(schema);
-/** The document's format `date-time` is RFC 3339. */
+/** The format `date-time` in the document means RFC 3339. */
 const formats = { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/ };
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats }).addSchema(closed, "api");
 
@@ -54,10 +54,7 @@ export function judge(answered: Answered, path: string, method: Method): void {
   judgeBy(answered, described, pointer);
 }
 
-/**
- * Checks a response that belongs to no operation, such as the response to a preflight or to an
- * unknown path.
- */
+/** Checks a response that is not for a specific operation, such as a preflight response. */
 export function judgeAs(answered: Answered, name: string): void {
   const described = document["x-responses"][name];
   assert.ok(described, `no response is called ${name}`);
@@ -142,8 +139,8 @@ export function documentedCodes(): Set<string> {
 type Narrowed = { allOf?: { properties?: { error: { properties: { code: Schema } } } }[] };
 
 /**
- * Returns the error codes that a response allows. Its schema restricts the general error schema to
- * these codes.
+ * Returns the error codes that are documented for a response. The response's schema is the general
+ * error schema, restricted to these codes.
  */
 export function codesOf({ content }: Answer): unknown[] {
   const { allOf = [] } = (content?.["application/json"]?.schema ?? {}) as Narrowed;

@@ -1,9 +1,9 @@
-// Creates payments as a chain's loop reports them, for tests of the code that processes payments.
+// Creates payments like those from a chain's loop, for tests of the code that processes payments.
 
 import { toHex } from "executable-address";
 import type { Payment } from "../follow/parts.ts";
 
-/** Returns a payment, by default of 25 units. Each payment gets a new log index. */
+/** Returns a payment. The default amount is 25 units. */
 export function paymentTo(
   address: Payment["address"],
   blockNumber: number,

@@ -35,8 +35,8 @@ export type TestPostgres = {
   /** Returns whether the server accepts connections. */
   isRunning(): Promise<boolean>;
   /**
-   * Restarts the server, which closes every connection, and calls `whileAway` between the end and
-   * the start. Resolves when the server accepts connections again. Committed data is kept.
+   * Stops the server, which closes all connections. Then calls `whileAway` and starts the server
+   * again. Resolves when the server accepts connections again. Committed data is kept.
    */
   restart(whileAway?: () => Promise<unknown>): Promise<void>;
   stop(): Promise<void>;
@@ -51,7 +51,7 @@ type User = { uid: number; gid: number } | undefined;
 /**
  * @param settings the server's settings, such as `synchronous_commit: "off"`
  * @param programs the folder that contains PostgreSQL's `bin`, `lib`, and `share`
- * @throws {Error} with the message of PostgreSQL or the system if the server cannot run
+ * @throws {Error} if the server cannot run, with the message of PostgreSQL or of the system
  */
 export async function startPostgres(
   settings: Record<string, string> = {},
@@ -92,7 +92,7 @@ export async function startPostgres(
       newPool(url) {
         const pool = new Pool({ connectionString: url, max: 3 });
         pools.push(pool);
-        // Ignores errors, because a connection emits one if the server ends while the connection is
+        // Ignores errors. A connection emits an error if the server ends while the connection is
         // closing.
         pool.on("error", () => {}).on("connect", (client) => client.on("error", () => {}));
         return pool;
@@ -134,8 +134,8 @@ function findUser(): User {
 }
 
 /**
- * Returns `programs` or, if the server's user cannot run the programs there, a copy in `parent`.
- * For example, root's home directory often has mode 700.
+ * Returns `programs`. If the server's user cannot run the programs there, copies them to `parent`
+ * and returns the copy. For example, root's home directory often has mode 700.
  */
 function runnable(programs: string, parent: string, user: User): string {
   const fault = (folder: string) =>
@@ -160,8 +160,8 @@ const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
  */
 function initialise(bin: string, parent: string, user: User) {
   const { stdout } = spawnSync(join(bin, "postgres"), ["--version"], { ...user, cwd: parent });
-  // The words `user` and `self` keep the two cases apart, because in a user namespace, this process
-  // can have the same user ID as `nobody` has outside of the namespace.
+  // `user` and `self` distinguish the two cases. In a user namespace, this process can have the
+  // user ID that `nobody` has outside of the namespace.
   const owner = user ? `user ${user.uid}` : `self ${process.getuid?.() ?? ""}`;
   const name = [String(stdout).trim(), ...initFlags, owner].join(" ");
   const template = join(cache, name.replaceAll(/[^\w.]+/g, "-"));
@@ -189,15 +189,16 @@ function makeTemplate(bin: string, parent: string, user: User, template: string)
     throw new Error(`initdb failed: ${error?.message ?? stderr}`);
   }
   mkdirSync(cache, { recursive: true });
-  // Copies the files next to `template` first, because a rename works only within one file system,
-  // and `parent` may be in memory.
+  // First copies the files to the folder of `template`, because a rename works only within one file
+  // system, and `parent` may be in memory.
   const beside = mkdtempSync(`${template}-`);
   execFileSync("cp", ["-Rp", data, passwordFile, beside]);
   try {
     renameSync(beside, template);
   } catch (error) {
     rmSync(beside, { recursive: true });
-    // Fails only if no other test file has created the template meanwhile.
+    // The rename may have failed because another test file has created the template in the
+    // meantime.
     if (!existsSync(template)) throw error;
   }
 }
@@ -254,7 +255,7 @@ async function end(server: ChildProcess): Promise<void> {
   await once(server, "exit");
 }
 
-/** Ends the server when this process ends, including by the test runner's timeout or Ctrl-C. */
+/** Ends the server when this process ends, also after the test runner's timeout or Ctrl-C. */
 function endWithUs(server: ChildProcess): void {
   const kill = () => server.kill("SIGQUIT");
   const pass = (signal: NodeJS.Signals) => {
@@ -291,9 +292,8 @@ export function findPrograms(): string {
 }
 
 /**
- * Creates the symbolic links between the server's shared libraries, which an npm package cannot
- * contain. The package's install script would create them, but this project does not run install
- * scripts.
+ * Creates symbolic links for the server's shared libraries. An npm package cannot contain links.
+ * The package's install script would create them, but this project does not run install scripts.
  */
 function linkLibraries(folder: string): void {
   const list = join(folder, "native/pg-symlinks.json");

@@ -1,5 +1,5 @@
-// Tests operators' commands for webhooks, on SQLite only. The dashboard's routes use the same SQL
-// statements, and http/webhooks/webhooks.test.ts tests these routes on both databases.
+// Tests the operator's commands for webhooks, only on SQLite. The dashboard uses the same SQL
+// statements, and http/webhooks/webhooks.test.ts tests them on SQLite and PostgreSQL.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Defines operators' commands for webhooks. The commands write to the database, and their changes
-// take effect immediately.
+// Defines the operator's commands for webhooks. The commands change the database, and take effect
+// immediately.
 
 import type { WhichEvents } from "../events/list.ts";
 import { listConfirmations, setConfirmations } from "../events/mark.ts";

@@ -1,4 +1,4 @@
-// Tests deliveries over real sockets on both databases.
+// Tests deliveries over real connections, on SQLite and PostgreSQL.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

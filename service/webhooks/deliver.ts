@@ -1,5 +1,5 @@
-// Runs the loops that send deliveries, one loop for each lane (lanes.ts). Endpoints take turns,
-// regardless of the number of their waiting deliveries.
+// Runs the loops that send deliveries. Each lane has its own loop (lanes.ts). The endpoints get
+// their turns one after another, regardless of how many deliveries are waiting for them.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -42,19 +42,21 @@ type DeliverParts = {
 const faultMs = 2_000;
 const pruneMs = 60_000;
 /**
- * The maximum number of due endpoints that a search returns. It equals the number of endpoints that
- * 100 accounts can have.
+ * The maximum number of due endpoints to read from the database. 100 accounts can have this number
+ * of endpoints.
  */
 const dueMax = 1_000;
 /**
- * The maximum number of deliveries that one commit claims. A delivery to a well-behaved endpoint
- * waits for at most two such commits.
+ * The maximum number of deliveries to claim in one commit. A delivery to an endpoint that responds
+ * well waits for at most two of these commits.
  */
 const claimedMax = 16;
-/** The maximum number of results that one commit stores. Other statements wait for this commit. */
+/** The maximum number of results to store in one commit. Other statements wait for the commit. */
 const resultsPerCommitMax = 64;
 
-/** @returns a function `stop`, which resolves after the results of pending requests are stored */
+/**
+ * @returns the function `stop`, which resolves when the results of all pending requests are stored
+ */
 export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const logLimited = limitLogs();
@@ -86,9 +88,9 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   const { parts, rule, logFault, signal } = shared;
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
-  // Results that arrive at the same moment share a commit. Results of successful and of failed
-  // deliveries have separate commits. Hundreds of hanging requests can fail in the same second, and
-  // the results of successful deliveries must not wait for them.
+  // Results that arrive at the same time are stored in one commit. There are separate commits for
+  // successful and for failed deliveries. Otherwise, results of successful deliveries would have to
+  // wait when hundreds of hanging requests fail in the same second.
   const openSaver = () =>
     together((finished: Finished[]) => finish(db, finished, parts.random, rule), {
       sizeMax: resultsPerCommitMax,
@@ -123,8 +125,8 @@ type Save = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 type Signed = Claim & { keys: SigningKey[] };
 
 /**
- * Claims the next deliveries of a lane. Skips accounts that may not occupy another slot of this
- * lane.
+ * Claims the next deliveries in a lane. Skips accounts that may not have more requests in this lane
+ * now.
  */
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
@@ -138,14 +140,14 @@ async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promi
   const due = await findDueEndpoints(db, lane, busy, nowMs, dueMax);
   const endpoints = rule.share(due, lane, inProgress, usedBy, claimedMax);
   if (endpoints.length === 0) return [];
-  // The keys are read each time, because an operator can rotate them in another process.
+  // Reads the keys each time, because an operator can rotate them in another process.
   const keys = await readSigningKeys(db, nowMs);
   return (await claim(db, endpoints, nowMs)).map((one) => ({ ...one, keys }));
 }
 
 /**
- * Sends a delivery, which occupies a slot of the lane until the result is stored. A request in the
- * fast lane can move to a slot of the slow lane.
+ * Sends a delivery. It occupies a slot of the lane until the result is stored. A request that
+ * started in the fast lane can move to the slow lane.
  */
 async function occupy(
   { parts, rule, lanes, use, logFault }: Shared,

@@ -16,8 +16,8 @@ import { newSecret, overlapMs } from "./sign.ts";
 export const endpointsMax = 10;
 
 /**
- * An endpoint without its secret. If `types` is empty, the endpoint receives events of all types.
- * Times are in Unix milliseconds.
+ * A webhook endpoint, without its secret. If `types` is empty, the endpoint receives events of all
+ * types. Times are in Unix milliseconds.
  */
 export type Endpoint = {
   id: string;
@@ -73,8 +73,8 @@ export async function addEndpoint(
   const values = { url: parseUrl(url, targets), types: parseTypes(types), secret: newSecret() };
   const id = `whe_${randomBytes(12).toString("hex")}`;
   await db.transaction().execute(async (transaction) => {
-    // This update locks the rows of the account's endpoints. So if two requests simultaneously try
-    // to add the tenth endpoint, one request is refused.
+    // This statement locks the rows of the account's endpoints. If two requests try to add the
+    // tenth endpoint simultaneously, only one of them succeeds.
     await startUpdate(transaction)
       .set((eb) => ({ version: eb("version", "+", 1) }))
       .where("account_id", "=", accountId)
@@ -170,9 +170,9 @@ export async function rotateSecret(
 }
 
 /**
- * Pauses or resumes an endpoint. A paused endpoint receives nothing. After it is resumed, it
- * receives new events, and the events that were waiting before the pause. Events that occur during
- * the pause are not delivered to it, unless they are replayed.
+ * A paused endpoint receives nothing. When it is resumed, it receives the events that were waiting
+ * before the pause, and new events. Events that occur during the pause are delivered only by a
+ * replay.
  *
  * @returns undefined if there is no such endpoint
  */
@@ -196,8 +196,8 @@ export function setPaused(
 }
 
 /**
- * Removes the endpoint. No new request is sent to it. Its deliveries are not deleted immediately,
- * because there may be a million. They are deleted at the same age as other deliveries.
+ * Removes the endpoint. No new requests are sent to it. Its deliveries are deleted later, at the
+ * same age as other deliveries, because there may be a million.
  *
  * @returns false if there is no such endpoint
  */
@@ -239,8 +239,9 @@ function change(
 }
 
 /**
- * Makes waiting deliveries due after a pause. If there are too many for one statement, treats the
- * pause as an outage, so that the next success releases more deliveries.
+ * Makes an endpoint's waiting deliveries due after a pause. If there are too many for one
+ * statement, marks the endpoint as if it had an outage. Its next success then makes more deliveries
+ * due.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);

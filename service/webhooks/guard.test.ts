@@ -1,5 +1,5 @@
-// Tests that webhooks connect only to public addresses. A server on this machine counts the
-// connections that it receives.
+// Tests that webhooks connect only to public addresses. A server on this machine counts its
+// connections.
 
 import assert from "node:assert/strict";
 import { scrypt } from "node:crypto";
@@ -12,8 +12,8 @@ import { isPublic, parseTarget, publicNames, resolveTarget } from "./guard.ts";
 import { sender } from "./send.ts";
 
 /**
- * Hosts that are not public: private, loopback, link-local, and metadata addresses, also as
- * IPv4-mapped or translated IPv6 addresses and in unusual notations.
+ * Hosts that are not public: private, loopback, link-local, and metadata addresses. Some are in
+ * unusual notations, or are IPv4 addresses within IPv6 addresses.
  */
 const hosts = `
   127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.1 017700000001 0177.0.0.1
@@ -29,7 +29,7 @@ const hosts = `
   .split(/\s+/)
   .filter(Boolean);
 
-/** Host names for which a hostile name server returns internal addresses. */
+/** Host names for which a malicious name server returns internal addresses. */
 const names: Record<string, string[]> = {
   "loopback.example.com": ["127.0.0.1"],
   "six.example.com": ["::1"],
@@ -40,8 +40,8 @@ const names: Record<string, string[]> = {
 };
 
 /**
- * Starts a name server that answers queries for names that contain `quick` with an IPv4 address,
- * and ignores all other queries.
+ * Starts a name server. For names that contain `quick`, it returns an IPv4 address. It ignores all
+ * other queries.
  */
 async function startNameServer() {
   const server = createSocket("udp4");

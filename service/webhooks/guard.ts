@@ -1,6 +1,6 @@
-// Prevents webhooks from reaching private networks (SSRF). An account chooses the URL, and this
-// server may be able to reach hosts that the account cannot. So the host name is resolved once, all
-// its addresses must be public, and the request connects to an address that was checked.
+// Prevents requests to private networks (SSRF). Accounts choose the URLs of webhooks, and this
+// server may reach hosts that they cannot. So the host name is resolved once, all of its addresses
+// must be public, and the request connects to one of these addresses.
 
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -8,7 +8,7 @@ import ipaddr from "ipaddr.js";
 
 type Target = { url: URL; address: string; family: 4 | 6 };
 
-/** `any` also allows private addresses and http, for development. */
+/** `any` also allows private addresses and http. It is for development. */
 export type Targets = "public" | "any";
 
 /**
@@ -22,14 +22,14 @@ export class TargetError extends Error {
 const urlMax = 500;
 
 /**
- * The only range of IPv6 from which public addresses are assigned. It does not contain IPv4-mapped
+ * Public IPv6 addresses are assigned only from this range. It does not contain IPv4-mapped
  * addresses.
  */
 const global6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Returns whether the address is public. In ipaddr.js, the range `unicast` contains all addresses
- * that are not in IANA's special-purpose registries.
+ * Returns whether the address is public. ipaddr.js calls an address `unicast` if it is not in
+ * IANA's special-purpose registries.
  * @param address without brackets or zone
  */
 export function isPublic(address: string): boolean {
@@ -65,14 +65,14 @@ export function parseTarget(text: string, targets: Targets): URL {
 
 type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
 
-/** The limits of DNS queries. All tries together take less time than a request may take. */
+/** The limits of DNS queries. All attempts together take less time than a request may take. */
 const resolving = { timeout: 1_000, tries: 2 };
 
 /**
- * Returns a function that resolves host names without a thread. The system's lookup would occupy
- * one of the four threads of libuv's pool. So four host names with unresponsive name servers would
- * block password hashing, file access, and calls to nodes. IPv4 addresses come first, because not
- * every machine has IPv6.
+ * Returns a function that resolves host names without using a thread. The system's lookup would use
+ * one of the four threads of Node's thread pool. So four host names whose name servers do not
+ * respond would block password hashing, file access, and calls to nodes. IPv4 addresses come first,
+ * because not every machine has IPv6.
  *
  * @param servers the name servers, as `ADDRESS:PORT`; by default, the system's name servers
  */
@@ -92,8 +92,8 @@ export function publicNames(servers?: string[]): Resolve {
 }
 
 /**
- * The resolver of `any` is the system's lookup, which also resolves names of this machine and its
- * local network.
+ * With `any`, host names are resolved by the system's lookup, which also knows names of this
+ * machine and of its local network.
  */
 const resolvers: Record<Targets, Resolve> = {
   public: publicNames(),

@@ -1,7 +1,7 @@
-// Tests the lanes with a simulated clock, against 1,000 endpoints of 100 hostile accounts, and
-// against 2,000 endpoints of 1,000 such accounts. The tests simulate the loops of deliver.ts, which
-// share the free slots of each lane in every turn. With TESTS=long, each kind of endpoint and
-// twelve random mixes are simulated for 30 seconds each.
+// Tests the lanes with a simulated clock. There are 100 hostile accounts with 1,000 endpoints in
+// total, or 1,000 hostile accounts with 2,000 endpoints. The tests simulate the loops of
+// deliver.ts, which assign the free slots of each lane in every iteration. With TESTS=long, the
+// tests simulate each kind of endpoint, and twelve random mixes, for 30 seconds each.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -21,17 +21,17 @@ import {
   threeLanes,
 } from "./lanes.ts";
 
-/** The options of control tests, which show that a test fails without the rule that it checks. */
+/** Options for control tests. They show that a test fails without the rule that it checks. */
 const control = { skip: !isLong && "npm run test:long" };
 
-/** A simulated response: its latency, and whether it is 2xx. */
+/** A simulated response: its latency, and whether its status is 2xx. */
 type Answer = { latencyMs: number; isTaken: boolean };
 type Behaviour = (nth: number) => Answer;
 type Endpoint = {
   id: string;
   accountId: string;
   standing: LaneStanding;
-  /** The creation times of the waiting deliveries, in milliseconds of the simulation. */
+  /** The creation times of the waiting deliveries, in milliseconds of simulated time. */
   waiting: number[];
   answer: Behaviour;
   served: number;
@@ -53,14 +53,14 @@ const endpoint = (id: string, accountId: string, answer: Behaviour): Endpoint =>
   ...{ id, accountId, standing: newStanding, waiting: [], answer, served: 0 },
 });
 
-/** The duration of a turn of the loops, in which each lane makes one commit. */
+/** The duration of one iteration of the loops. In each iteration, each lane makes one commit. */
 const stepMs = 10;
 const claimedMax = 16;
 
 type Arrivals = { everyMs: number; count: number; fromMs?: number };
 
 /**
- * Simulates the deliveries of all endpoints.
+ * Simulates the deliveries to all endpoints.
  *
  * @returns how long each delivery of `mine` waited, in milliseconds: until its response, or until
  *   the end of the simulation
@@ -73,7 +73,8 @@ function deliver(
 ): number[] {
   const { everyMs, fromMs = 0 } = arrivals;
   /**
-   * The endpoints in the order of their turns. The endpoint that has waited longest comes first.
+   * The endpoints in the order in which they get their turns. The endpoint that has waited longest
+   * for its turn comes first.
    */
   let turns = [mine, ...others];
   const use = recentUse();
@@ -120,7 +121,7 @@ function deliver(
   for (let nowMs = 0; nowMs < seconds * 1000; nowMs += stepMs) {
     for (const act of later.get(nowMs) ?? []) act();
     later.delete(nowMs);
-    // The other accounts always have events to deliver.
+    // The other accounts always have more events to deliver.
     for (const one of others) if (one.waiting.length < 8) one.waiting.push(nowMs);
     if (nowMs % everyMs === fromMs)
       for (let came = 0; came < arrivals.count; came++) mine.waiting.push(nowMs);
@@ -135,7 +136,7 @@ const crowd = (mix: readonly Behaviour[], accounts = 100, endpoints = 1_000) =>
     endpoint(`e${i}`, `a${i % accounts}`, mix[i % mix.length]!),
   );
 
-/** Returns a good endpoint that is in the fast lane from the start. */
+/** Returns an endpoint that responds well, and is in the fast lane from the start. */
 const earned = () => ({
   ...endpoint("mine", "me", () => good),
   standing: { lane: 0, streak: 3, barredUntilMs: 0 } as const,
@@ -193,8 +194,8 @@ describe("lanes beside 1,000 endpoints of 100 accounts", () => {
 });
 
 /**
- * For each kind of endpoint, a function that returns the longest wait. The good endpoint is in the
- * fast lane from the start.
+ * For each kind of hostile endpoint, a function that returns the longest time that a good endpoint
+ * waits. The good endpoint starts in the fast lane.
  */
 const longest = {
   good: (others: Endpoint[], rule = threeLanes) =>
@@ -230,7 +231,7 @@ describe("each part of the lanes", () => {
     });
 
   /**
-   * Returns the endpoints of a thousand accounts with two endpoints each. Together, they have more
+   * Returns the endpoints of a thousand accounts with two endpoints each. In total, they have more
    * requests than the lane has slots.
    */
   const thousand = () => crowd([behaviours.drip!], 1_000, 2_000);

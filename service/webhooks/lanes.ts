@@ -1,37 +1,37 @@
-// Decides when each delivery is sent. A pending request occupies a slot, and there are three lanes
-// with a limited number of slots each. So endpoints that hang, that fail, or that alternate between
-// failure and success delay only similar endpoints.
+// Decides when each delivery is sent. A pending request occupies a slot. There are three lanes, and
+// each of them has a limited number of slots. So an endpoint that hangs or fails, always or from
+// time to time, delays only similar endpoints.
 //
-// An endpoint enters the fast lane after several good responses in a row. After a bad response, it
-// leaves the fast lane for some minutes. After one second, a request moves from the fast lane to a
-// slot of the slow lane. If its account may not occupy another slot there, the request stays in the
-// fast lane, and the move is tried again each second.
+// An endpoint enters the fast lane after several consecutive good responses. A bad response
+// excludes it from the fast lane for some minutes. A request that takes more than one second moves
+// from the fast lane to the slow lane, and occupies a slot there. If its account may not occupy
+// another slot there, the request stays in the fast lane, and tries to move again each second.
 //
-// An account's load is the number of slots that it occupies, plus the average number of slots that
-// it occupied recently. The account may take another slot while its load is less than an eighth of
-// the free slots. So the more accounts occupy slots, the fewer slots each account gets, and the
-// last slots go to accounts that have none.
+// The load of an account is the number of slots that it occupies now, plus the average number that
+// it occupied recently. The account may take another slot if its load is less than an eighth of the
+// free slots. So if more accounts occupy slots, each of them gets fewer slots, and the last slots
+// go to accounts that have none.
 //
-// New accounts have no recent use, so the fast and the slow lane need many slots. With 256 slots, a
-// hundred accounts with ten endpoints each occupied all slots for seconds. With 1,024 slots, even a
-// thousand accounts leave eight slots free. It was not enough to reserve a sixteenth of the slots
-// for accounts without recent use. While a thousand other accounts were active, an endpoint that
-// responds in 1.2 s waited 4 s, because its own account has some recent use. lanes.test.ts
-// simulates the hundred and the thousand accounts.
+// The fast and the slow lane need many slots, because new accounts have no recent use. With 256
+// slots, a hundred accounts with ten endpoints each could occupy all slots for seconds. With 1,024
+// slots, eight slots remain free even with a thousand accounts. Another design reserved a sixteenth
+// of the slots for accounts without recent use. This was not enough. While a thousand other
+// accounts were active, an endpoint with a latency of 1.2 s had to wait 4 s, because its own
+// account has some recent use. lanes.test.ts simulates both numbers of accounts.
 
 /**
- * 0 is the fast lane, 1 is the slow lane, for new endpoints and for endpoints that respond slowly,
- * and 2 is the lane of failing endpoints.
+ * 0 is the fast lane. 1 is the slow lane, for new endpoints and for slow endpoints. 2 is the lane
+ * for failing endpoints.
  */
 export type Lane = 0 | 1 | 2;
 
 /**
- * The rules that deliver.ts applies. They have no side effects. Tests replace single rules, to show
- * their effects.
+ * The rules that deliver.ts applies. They have no side effects. Tests replace some of these rules,
+ * to show their effects.
  */
 export type Rule = {
   /**
-   * The number of slots of each lane: the maximum number of pending requests, in total and per
+   * The number of slots in each lane: the maximum number of pending requests, in total and for each
    * endpoint.
    */
   places: Record<Lane, { all: number; endpoint: number }>;
@@ -47,30 +47,28 @@ const places: Rule["places"] = {
   2: { all: 64, endpoint: 1 },
 };
 /**
- * The maximum load of an account, as a share of the free slots. With this share, a hundred accounts
- * whose endpoints hang leave 76 of 1,024 slots free.
+ * The maximum load of an account, as a share of the free slots. With this value, 76 of 1,024 slots
+ * remain free if the endpoints of a hundred accounts hang.
  */
 const shareOfFree = 1 / 8;
 /**
- * A 2xx response within this time is good. A request that takes longer can move out of the fast
- * lane.
+ * A 2xx response within this time is good. A request that takes longer can move to the slow lane.
  */
 export const goodMsMax = 1_000;
-/** The number of consecutive good responses after which an endpoint enters the fast lane. */
+/** An endpoint enters the fast lane after this number of consecutive good responses. */
 const goodToEarn = 3;
-/** The time for which a bad response keeps an endpoint out of the fast lane: 5 minutes. */
+/** After a bad response, an endpoint cannot enter the fast lane for this time (5 minutes). */
 const barredMs = 300_000;
 
 /**
- * The standing of an endpoint: its lane, and the values from which its next lane is computed.
- * `streak` is the number of consecutive good responses. If it is negative, it counts consecutive
- * failures.
+ * The state of an endpoint: its lane, and the values that decide its next lane. `streak` is the
+ * number of consecutive good responses. A negative number counts consecutive failures.
  */
 export type LaneStanding = { lane: Lane; streak: number; barredUntilMs: number };
 
 export const newStanding: LaneStanding = { lane: 1, streak: 0, barredUntilMs: 0 };
 
-/** Returns the endpoint's standing after a response or a failure. */
+/** Returns the endpoint's state after a response or a failure. */
 function standingAfter(
   { streak, barredUntilMs }: LaneStanding,
   { isTaken, latencyMs }: { isTaken: boolean; latencyMs: number },
@@ -85,7 +83,7 @@ function standingAfter(
   return { lane: isEarned ? 0 : 1, streak: good, barredUntilMs };
 }
 
-/** The number of pending requests in a lane, in total, per endpoint, and per account. */
+/** The number of pending requests in a lane: in total, for each endpoint, and for each account. */
 export type InProgress = { all: number; byId: Map<string, number> };
 
 export const noneInProgress = (): InProgress => ({ all: 0, byId: new Map() });
@@ -102,7 +100,7 @@ export function count(inProgress: InProgress, { id, accountId }: Due, by: 1 | -1
 }
 
 /**
- * Tracks the average number of slots that each account occupied recently. Older use counts less,
+ * Tracks the average number of slots that each account occupied recently. Older values count less,
  * with a half-life of one minute.
  */
 export function recentUse() {
@@ -141,17 +139,18 @@ function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used
 const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
 
 /**
- * Returns whether a request may move from the fast lane to the slow lane. Assume that a hundred
- * accounts have endpoints that enter the fast lane and then hang. If all their requests moved, the
- * slow lane would have 3,800 requests for its 1,024 slots. A slow endpoint would then wait 8 s, and
- * a new endpoint 5 s. If moved requests did not count as requests of the slow lane, the accounts
- * would have 4,000 open connections, and other endpoints would wait equally long.
+ * Returns whether a request may move from the fast lane to the slow lane. The rule is for the case
+ * that a hundred accounts have endpoints that enter the fast lane and then hang. If all of their
+ * requests moved, the slow lane would have 3,800 requests for its 1,024 slots. A slow endpoint
+ * would then wait 8 s, and a new endpoint would wait 5 s. If the moved requests did not occupy
+ * slots of the slow lane, these accounts would have 4,000 open connections, and other endpoints
+ * would wait for the same time.
  */
 const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
   mayHaveMore(1, slow, accountId, used);
 
 /**
- * Moves a request from the fast lane to the slow lane, if it may move. Called every second.
+ * Moves a request from the fast lane to the slow lane, if the rule allows it. Called every second.
  *
  * @returns the lane that the request is in now
  */
@@ -169,8 +168,8 @@ export function changeLane(
 }
 
 /**
- * Distributes the free slots of a lane among the endpoints that are due. Each slot goes to the
- * account with the smallest load, and within this account to the endpoint whose turn it is.
+ * Assigns the free slots of a lane to the endpoints that are due. Each slot goes to the account
+ * with the smallest load. Within an account, the endpoints take turns.
  *
  * @param due the due endpoints, in the order in which each account's endpoints take turns
  * @param most the maximum number of slots to distribute; the deliveries are claimed in one commit,
@@ -204,7 +203,8 @@ function share<One extends Due>(
 }
 
 /**
- * Returns the account with the smallest load. Ignores accounts that have no endpoint left to serve.
+ * Returns the account with the smallest load, if any. Ignores accounts whose endpoints have all
+ * been served.
  */
 function leastLoaded<Account extends { load: number; turns: unknown[] }>(
   accounts: readonly Account[],

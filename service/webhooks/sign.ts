@@ -15,8 +15,8 @@ import { dayMs, toIsoOrNull } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**
- * The time after a rotation for which deliveries are also signed with the old secret of the
- * endpoint, or the old key of the service.
+ * After a rotation, deliveries are also signed with the endpoint's old secret, or with the
+ * service's old key, for this time.
  */
 export const overlapMs = dayMs;
 
@@ -27,8 +27,8 @@ export type SigningKey = {
   /** `whpk_` and the 32 bytes of the public key in base64. */
   publicKey: string;
   /**
-   * The time until which deliveries are signed with this key, in Unix milliseconds; null for the
-   * newest key.
+   * Deliveries are signed with this key until this time, in Unix milliseconds. Null for the newest
+   * key.
    */
   untilMs: number | null;
   sign(content: string): string;
@@ -54,9 +54,9 @@ export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promis
 }
 
 /**
- * Generates a new key. For a day, deliveries are also signed with the previous key, so that
- * receivers have time to fetch the list of public keys again. Keys that are older than the previous
- * key become invalid immediately.
+ * Generates a new key. Deliveries are also signed with the previous key for a day. In this time,
+ * receivers can fetch the list of public keys again. Keys that are older than the previous key
+ * become invalid immediately.
  *
  * @returns the valid signing keys, newest first
  */
@@ -78,7 +78,7 @@ export async function rotateSigningKey(db: Kysely<Tables>, nowMs: number): Promi
   return readSigningKeys(db, nowMs);
 }
 
-/** Converts a key to its entry in the list of public keys. */
+/** Returns the key's entry in the list of public keys. */
 export const shownKey = ({ publicKey, untilMs }: SigningKey) => ({
   publicKey,
   until: toIsoOrNull(untilMs),
@@ -103,8 +103,8 @@ function signingKey(privateKey: string, untilMs: number | null): SigningKey {
 
 /**
  * Returns the headers of a delivery, with a signature for each of the given `secrets` and `keys`.
- * These are the valid secrets of the endpoint and the valid keys of the service, at most two of
- * each. `atMs` is in Unix milliseconds.
+ * The caller passes the valid secrets of the endpoint and the valid keys of the service. There are
+ * at most two of each. `atMs` is in Unix milliseconds.
  */
 export function signedHeaders(
   id: string,

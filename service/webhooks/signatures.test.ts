@@ -50,8 +50,8 @@ beforeEach(() => {
 });
 
 /**
- * Starts a receiver and adds it as an endpoint. The returned `deliver` creates an event and waits
- * for its request.
+ * Starts a receiver, and adds an endpoint for it. The returned `deliver` creates an event and waits
+ * for the request that delivers it.
  */
 async function openHook() {
   const receiver = await startReceiver();
@@ -100,8 +100,8 @@ test("changed signatures are rejected by both libraries and by a verifier of v1a
     ),
   ];
   for (const mutant of mutants) {
-    // The header contains two kinds of signatures. A receiver verifies only one kind, so it does
-    // not notice a change to the other.
+    // The header contains two kinds of signatures. A receiver verifies only one of them, so it does
+    // not notice a change to the other one.
     const kept = String(mutant.headers["webhook-signature"]);
     const [v1, v1a] = signature.split(" ") as [string, string];
     const isSame =

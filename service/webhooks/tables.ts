@@ -7,10 +7,10 @@ import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * `types` are event types, separated by commas; if it is empty, all types are delivered. Until
-     * `old_until`, deliveries are also signed with `old_secret`. `next_due` is the time from which
-     * the endpoint waits for its turn, or null if it has no waiting delivery. `lane`, `streak`, and
-     * `barred_until` are the endpoint's standing (lanes.ts).
+     * `types` contains event types, separated by commas. If it is empty, events of all types are
+     * delivered. Deliveries are also signed with `old_secret` until `old_until`. `next_due` is the
+     * time at which the endpoint is due, or null if no delivery is waiting. `lane`, `streak`, and
+     * `barred_until` are the endpoint's state (lanes.ts).
      */
     webhook_endpoints: {
       id: string;
@@ -31,10 +31,10 @@ declare module "../store/tables.ts" {
       created_at: number;
     };
     /**
-     * The delivery of one event to one endpoint. A `waiting` delivery is sent at `due_at` or later.
-     * A `held` delivery waits for an earlier delivery of the same address. A delivery of a replay
-     * or a test has no address, and only a test has a `body`, because its event is not stored.
-     * While a request is pending, `is_claimed` is 1, and `due_at` is the time at which the claim
+     * The delivery of one event to one endpoint. A `waiting` delivery is not sent before `due_at`.
+     * A `held` delivery waits until earlier deliveries for the same address have finished. The
+     * delivery of a replay or a test has no address. Only a test has a `body`, because its event is
+     * not stored. During a request, `is_claimed` is 1, and `due_at` is the time at which the claim
      * expires.
      */
     webhook_deliveries: {

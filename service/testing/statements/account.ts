@@ -1,20 +1,20 @@
 // Fills a database in which one account has very many rows of every kind. SQL statements generate
 // the rows. Rows with successive times are far apart in their tables, as in a database with many
-// accounts, so a query in order of time reads a new page for each row.
+// accounts. So a query in order of time reads another page for each row.
 
 import { type RawBuilder, sql } from "kysely";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Store } from "../../store/store.ts";
 
 /**
- * The accounts of the test. `many` has `size` rows in each table. `later` created the same
- * addresses as `many`, but after it. `large` has rows with large values.
+ * The accounts of the test. The account `many` has `size` rows in each table. `later` created the
+ * same addresses as `many`, but later. `large` has large values in its rows.
  */
 export const accounts = { many: "acc_many", later: "acc_later", large: "acc_large" } as const;
 export const chains = { many: 1, large: 2 } as const;
 export const endpointId = "whe_many";
 export const sender = `0x${"e0".repeat(20)}` as const;
-/** The earliest time of a row, in Unix milliseconds. The times of the rows are one second apart. */
+/** The earliest time of a row, in Unix milliseconds. The rows are one second apart. */
 export const began = 1_700_000_000_000;
 const othersCount = 500;
 /** The number of accounts with usage in each hour of 92 days. */
@@ -23,8 +23,8 @@ const hours = 24 * 92;
 /** The number of rows that `large` has in each table. */
 export const largeCount = 200;
 /**
- * The number of rows that one statement inserts. With more rows, a statement could exceed its time
- * limit.
+ * The number of rows that one statement inserts. If a statement inserted more rows, it could exceed
+ * its time limit.
  */
 const stepRows = 20_000;
 
@@ -42,8 +42,8 @@ type Sql = RawBuilder<unknown>;
 type Rows = { numbers: Sql; span: number; isPostgres: boolean };
 
 /**
- * Returns SQL for a row's time. Each row has another time, and rows with successive numbers have
- * times that are far apart.
+ * Returns SQL for a row's time. All rows have different times. The times of successive rows are far
+ * apart.
  */
 const atOf = ({ span }: Rows) => sql`(${int(began)} + (i * 514229 % ${int(span)}) * 1000)`;
 const int = (value: number) => sql.raw(String(value));
@@ -63,7 +63,7 @@ function addressSql(rows: Rows, fill: "00" | "01" = "00"): Sql {
   );
 }
 
-/** Returns SQL for terms with this size and chain ID, in which all other bytes are zero. */
+/** Returns SQL for terms with this size and chain ID. All other bytes are zero. */
 function termsSql(rows: Rows, chain: number, bytes: number): Sql {
   const word = chain.toString(16).padStart(16, "0");
   const rest = sql.raw(String(bytes - 256));
@@ -76,8 +76,8 @@ const text = ({ isPostgres }: Rows, length: number): Sql =>
   isPostgres ? sql`repeat('x', ${int(length)})` : sql`hex(zeroblob(${int(length / 2)}))`;
 
 /**
- * Returns the statements that insert an account's rows into the tables that grow with the number of
- * addresses.
+ * Returns the statements that insert an account's rows. They cover the tables that grow with the
+ * number of addresses.
  */
 function statements(rows: Rows, name: "many" | "large"): Sql[] {
   const { numbers } = rows;
@@ -152,8 +152,8 @@ function lasting(rows: Rows): Sql[] {
 }
 
 /**
- * Returns the statements for tables whose size does not depend on `size`: those with a few rows, or
- * with one row for each day, hour, token, or other account.
+ * Returns the statements for the tables whose size does not depend on `size`. They have few rows,
+ * or one row for each day, hour, token, or other account.
  */
 function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   const many = sql.raw(`'${accounts.many}'`);
@@ -224,7 +224,10 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   ];
 }
 
-/** Returns the numbers of the rows of `many` whose addresses are parameters of a statement. */
+/**
+ * Finds the addresses among a statement's parameters, and returns the numbers of their rows in
+ * `many`.
+ */
 export function findNumbers(values: readonly unknown[]): number[] {
   const addresses = values.flatMap((value) => {
     if (value instanceof Uint8Array) return [Buffer.from(value)];
@@ -239,7 +242,7 @@ export function findNumbers(values: readonly unknown[]): number[] {
 type FillOptions = {
   /** The number of seconds over which the rows' times are distributed. */
   span?: number;
-  /** The numbers of additional rows of `many`, after the first `size` rows. */
+  /** The numbers of additional rows for `many`, after the first `size` rows. */
   also?: readonly number[];
 };
 
@@ -275,8 +278,7 @@ export async function fill(
   }
   // PostgreSQL needs table statistics. The service runs SQLite without statistics.
   if (!isPostgres) return;
-  // Analyzes each table separately, because one statement for all tables could exceed its time
-  // limit.
+  // Analyzes each table separately, because a statement for all tables could exceed its time limit.
   for (const { name } of await db.introspection.getTables()) {
     await sql`analyze ${sql.table(name)}`.execute(db);
   }

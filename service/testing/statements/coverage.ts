@@ -1,4 +1,4 @@
-// Uses V8's coverage to find functions with SQL that never ran.
+// Finds functions that contain SQL and never ran, with V8's coverage.
 
 import { readFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
@@ -9,8 +9,8 @@ const service = resolve(import.meta.dirname, "../..");
 const holdsSql =
   /\b(selectFrom|updateTable|deleteFrom|insertInto)\(|\bsql(<[^`]*>)?`|\bprepare(<.*>)?\(|readerOf/;
 /**
- * Files with functions that do not run in the main thread of a running service. These functions run
- * in operators' commands (a separate process), at startup, or in the writing threads.
+ * Files whose functions do not run in the main thread of a running service. They run in operators'
+ * commands (a separate process), at startup, or in the writing threads.
  */
 const elsewhere = [
   /^store\/(migrate|copy|postgres|sqlite)|(^|\/)tables\.ts$/,
@@ -24,7 +24,10 @@ export async function startCoverage() {
   await session.post("Profiler.enable");
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   return {
-    /** Returns the functions with SQL that were loaded but never called, as `file function`. */
+    /**
+     * Returns the functions with SQL that were loaded but never called, in the form
+     * `file function`.
+     */
     async sqlNotRun(): Promise<string[]> {
       const { result } = await session.post("Profiler.takePreciseCoverage");
       session.disconnect();

@@ -1,7 +1,7 @@
-// Measures how long each operation occupies its thread, and sends the times to the parent process:
-// `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]`. The parent keeps the store open. This
-// program does not use the test runner, because the runner's promise hooks would add 5 to 20 ms to
-// an operation with thousands of promises.
+// Measures how long each operation blocks its thread, and sends the times to the parent process:
+// `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]`. The parent process keeps the database
+// open. This program does not use the test runner, whose promise hooks would add 5 to 20 ms to an
+// operation with thousands of promises.
 
 import { openStore } from "../../roles/open-store.ts";
 import { median } from "../median.ts";
@@ -11,15 +11,16 @@ import { turnsOf } from "./turns.ts";
 import { watchStatements } from "./watch.ts";
 
 /**
- * For each operation, statistics about the longest turn of the event loop in each round, and the
- * duration of the slowest statement, in milliseconds.
+ * For each operation, the minimum, the median, and the maximum of the longest turns of the event
+ * loop, and the duration of the slowest statement. All times are in milliseconds.
  */
 export type Turns = Record<string, Record<"least" | "p50" | "max" | "statement", number>>;
 
 const roundsMax = 21;
 /**
- * If an operation's rounds take longer than this in total, it is not repeated after `roundsMin`
- * rounds. A search of a million rows takes half a minute, in thousands of turns.
+ * If the rounds of an operation take longer than this in total, the measurement ends after
+ * `roundsMin` rounds. A search of a million rows takes half a minute, in thousands of turns of the
+ * event loop.
  */
 const enoughMs = 10_000;
 const roundsMin = 3;

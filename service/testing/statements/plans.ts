@@ -1,17 +1,17 @@
-// Examines query plans, which show how the database finds the rows of a statement.
+// Examines query plans, which show how the database finds rows.
 
 import { CompiledQuery } from "kysely";
 import type { Store } from "../../store/store.ts";
 
-/** Matches tables that always have few rows, regardless of how much the service is used. */
+/** Matches the names of tables that always have few rows. */
 const small =
   /^(secrets|webhook_keys|event_chains|executor_leases|executor_looks|executor_pauses|migrations)$/;
 
 type Plan = { text: string; readsAll: string[] };
 
 /**
- * Returns a statement's query plan. `readsAll` lists the steps that read all rows of a table or of
- * an account.
+ * Returns a statement's query plan. `readsAll` contains the steps that read all rows of a table or
+ * of an account.
  */
 export async function plansOf(store: Store, text: string, values: unknown[]): Promise<Plan> {
   return store.dialect === "sqlite"
@@ -34,19 +34,19 @@ async function planOfSqlite({ db }: Store, text: string, values: unknown[]): Pro
 
 const sorts = /USE TEMP B-TREE FOR ORDER BY/;
 /**
- * Matches a plan's step that searches only by account, chain, or endpoint. Such a step can read all
- * rows of this account, chain, or endpoint.
+ * Matches a step of a plan that searches only by account, chain, or endpoint. Such a step can read
+ * all rows of an account, a chain, or an endpoint.
  */
 const ofOneAccount = /^SEARCH .*\((account_id|chain_id|endpoint_id)=\?\)$/;
-/** Matches tables with few rows for each account, chain, or endpoint. */
+/** Matches the names of tables with few rows for each account, chain, or endpoint. */
 const few = new RegExp(
   `^(accounts|account_names|api_keys|client_ids|origins|o|usage|money_places|event_[a-z]+|` +
     "webhook_endpoints|anchors|executor_(account_)?spending)$",
 );
 
 /**
- * Returns whether the name is not a table but the result of an earlier step, whose size the plan
- * already limits.
+ * Returns whether the name is the result of an earlier step and not a table. The plan already
+ * limits the size of such a result.
  */
 const isDerived = (name: string) =>
   /^(CONSTANT|page|walk|due|next|ended|judged|json_each|new|o|n|primary|[0-9]+)$/.test(name);
@@ -66,7 +66,7 @@ type Node = {
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
 /**
- * Statements that disable full scans. Without them, PostgreSQL prefers full scans because the
+ * Statements that disable full scans. Otherwise, PostgreSQL would prefer full scans, because the
  * test's tables are small.
  */
 const byIndex = ["seqscan", "hashjoin", "mergejoin"].map((way) => `set local enable_${way} = off`);
@@ -89,7 +89,7 @@ const isBounded = (node: Node) =>
   (node["Index Cond"] ?? node["Recheck Cond"]) !== undefined;
 
 /**
- * Runs the statement, undoes its changes, and returns the number of rows that PostgreSQL read from
+ * Runs the statement and undoes its changes. Returns the number of rows that PostgreSQL read from
  * tables, including rows that a filter removed.
  * @param isFree allows full scans
  */

@@ -1,7 +1,7 @@
-// Tests every statement of the running service on a database in which one account has very many
-// rows. Each statement must use an index, read few rows, and not delay other work. `npm test`
-// checks this on few rows. `npm run test:long` uses a million rows, and prints how long each
-// operation takes.
+// Tests every SQL statement of the running service, on a database in which one account has very
+// many rows. Each statement must use an index, read few rows, and not delay other work. `npm test`
+// tests this with few rows. `npm run test:long` uses a million rows, and prints the duration of
+// each operation.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -25,20 +25,20 @@ import { turnsOf } from "./turns.ts";
 import { type Seen, watchStatements } from "./watch.ts";
 
 /**
- * The number of rows. Only long runs measure durations, which are unreliable on a machine with
- * other work.
+ * The number of rows. Only the long tests measure durations, because durations are unreliable on a
+ * busy machine.
  */
 const sizes = isLong
   ? { sqlite: 1_000_000, postgres: 1_000_000 }
   : { sqlite: 5_000, postgres: 5_000 };
 /**
- * The number of rows in the small store. On SQLite, a statement must not take longer in the large
- * store than in the small one.
+ * The number of rows in the small database. On SQLite, a statement must not take longer in the
+ * large database than in the small one.
  */
 const smallSize = 1_000;
 /** The maximum number of rows that one statement reads. */
 const rowsMax = 3_000;
-/** The maximum time for which an operation may occupy the main thread without interruption. */
+/** The maximum time for which an operation may block the main thread without interruption. */
 const turnMsMax = 5;
 
 const seen = watchStatements();
@@ -85,13 +85,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       test("no statement takes longer than on tables with 1,000 rows", onlyLong, async () => {
         const small = await openStore({ dataDirectory: join(directory, "small") });
         const compared = statements.filter(({ text }) => readsOnly.test(text));
-        // The small store needs all rows that the statements find by address.
+        // The small database needs all rows that the statements find by address.
         const also = new Set(compared.flatMap(({ values }) => findNumbers(values)));
         const further = [...also].filter((number) => number >= smallSize && number < size);
         await fill(small, smallSize, { span: size, also: further });
         const isLonger = async (text: string, values: unknown[]) => {
-          // The factor and the constant allow for a search that reads a whole window of rows in the
-          // large store, and none in the small store.
+          // A search may read a whole window of rows in the large database and nothing in the small
+          // one, so this allows a longer time.
           const enough = 4 * (await leastMs(small, text, values)) + 3;
           return (await leastMs(store, text, values, enough)) > enough;
         };
@@ -126,7 +126,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const { longest, all } = await turnsOf(operations[longestSearch]!);
         parts.push(longest / all);
       }
-      // Compares the best round, because other work on the machine can only make a turn longer.
+      // Compares the shortest round, because other work on the machine can only make rounds longer.
       assert.ok(Math.min(...parts) < 0.3, `${parts} of the search's time`);
     });
 
@@ -140,7 +140,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
       });
       console.table(turns);
-      // Compares the best round, because other work on the machine can make the others longer.
+      // Compares the shortest round, because other work on the machine can only make rounds longer.
       const long = Object.entries(turns).filter(([, { least }]) => least > turnMsMax);
       assert.deepEqual(long, []);
     });
@@ -148,11 +148,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 }
 
 const readsOnly = /^\s*(select|with)\b/i;
-/** Matches a statement that only inserts values, and reads no rows. */
+/** Matches a statement that only inserts values, without reading rows. */
 const putsIn = /^\s*insert into \S+ \([^)]*\) values/i;
 const isOfRows = /^\s*(select|with|update|delete|insert)\b/i;
 
-/** Returns the shortest duration of several runs, because other work can only make a run longer. */
+/** Returns the shortest duration of several runs, because other work can only make runs longer. */
 async function leastMs({ db }: Store, text: string, values: unknown[], enough = 0) {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 15 && least > enough; run++) {

@@ -1,9 +1,9 @@
 import { heldUpMs } from "../held-up.ts";
 
 /**
- * Measures how long an operation occupies its thread. Returns the duration of the longest turn of
- * the event loop and the total duration, in milliseconds. Both exclude the time for which the
- * thread waited for a processor.
+ * Measures how long an operation blocks its thread. Returns the longest turn of the event loop, and
+ * the total duration, in milliseconds. Both exclude the time for which the thread was waiting for a
+ * processor.
  */
 export async function turnsOf(
   run: () => Promise<unknown>,

@@ -1,25 +1,25 @@
-// Records every statement that this process sends to its databases. It intercepts the drivers'
-// functions and the messages to SQLite's thread, so it also records prepared statements and the
-// statements of libraries.
+// Records every statement that this process sends to its databases. It intercepts the functions of
+// the database drivers and the messages to SQLite's thread. So it also records prepared statements
+// and the statements of libraries.
 
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import pg from "pg";
 
 /**
- * A recorded statement. `text` and `values` are from the last run, and `ms` contains the duration
+ * A recorded statement. `text` and `values` are those of the last run. `ms` contains the duration
  * of each run.
  */
 export type Seen = { text: string; values: unknown[]; ms: number[] };
 
 /**
- * Starts to record statements, including those to databases that are opened later. Returns them by
- * shape.
+ * Starts to record statements, also for databases that are opened later. Returns the recorded
+ * statements by shape.
  */
 export function watchStatements(): Map<string, Seen> {
   const seen = new Map<string, Seen>();
-  // Caches the shape of each text, because its computation takes milliseconds for a long text, and
-  // would be part of the measured time.
+  // Caches the shape of each text. For a long text, computing the shape takes milliseconds, which
+  // must not be part of the measured time.
   const shapes = new Map<string, string>();
   const keep = (text: string, values: unknown[], ms: number) => {
     const key = shapes.get(text) ?? shapeOf(text);
@@ -38,8 +38,8 @@ export function watchStatements(): Map<string, Seen> {
 type Keep = (text: string, values: unknown[], ms: number) => void;
 
 /**
- * Returns a statement's shape, which is the same for statements that differ only in the length of a
- * list.
+ * Returns the shape of a statement. Statements that differ only in the length of a list have the
+ * same shape.
  */
 const shapeOf = (text: string) =>
   text
@@ -70,8 +70,8 @@ function watchSqlite(keep: Keep): void {
 }
 
 /**
- * Records the statements of SQLite's thread, with the time from the query to its result. The
- * calling thread does not block during this time.
+ * Records the statements of SQLite's thread. Measures the time from the query to its result. The
+ * calling thread is not blocked during this time.
  */
 function watchThreads(keep: Keep): void {
   const { postMessage } = Worker.prototype;
@@ -95,8 +95,8 @@ function watchThreads(keep: Keep): void {
 }
 
 /**
- * Records PostgreSQL's statements, with the time from the query to its result. The calling thread
- * does not block during this time.
+ * Records PostgreSQL's statements. Measures the time from the query to its result. The calling
+ * thread is not blocked during this time.
  */
 function watchPostgres(keep: Keep): void {
   const prototype = pg.Client.prototype as unknown as Record<string, unknown>;

@@ -1,12 +1,12 @@
-// A delivery rule without lanes, which tests use as a control. All endpoints share one pool of
-// slots, which are assigned in the order in which the endpoints are due. Accounts have no limit,
-// and failed deliveries have no consequence for an endpoint.
+// A rule without lanes for tests, which use it for comparison. All endpoints share one pool of
+// slots (simultaneous requests). They get slots in the order in which they become due. Accounts
+// have no limit, and failed deliveries have no consequences.
 
 import { newStanding, type Rule } from "../../webhooks/lanes.ts";
 
 type Pool = Rule["places"][1];
 
-/** Assigns slots in the order of `due`, regardless of the account. */
+/** Assigns slots in the order of `due`, regardless of the endpoints' accounts. */
 export const inTurn =
   (pool: Pool): Rule["share"] =>
   (due, _, { all, byId }, __, most) => {

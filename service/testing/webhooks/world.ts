@@ -15,7 +15,7 @@ export type Reply =
   | { status: number; headers?: Record<string, string>; body?: string | Buffer }
   | "never";
 
-/** Starts a receiver that records requests and responds as `answer` decides. */
+/** Starts a receiver that records requests. `answer` returns its responses. */
 export async function startReceiver(
   answer: (delivery: Delivery) => Reply = () => ({ status: 204 }),
 ) {
@@ -49,7 +49,7 @@ export async function newAccount({ db }: Store): Promise<string> {
 export const addHook = ({ db }: Store, accountId: string, url: string, types: string[] = []) =>
   addEndpoint(db, accountId, { url, types, targets: "any" }, { atMs: 1 });
 
-/** Saves an event and its deliveries in one transaction, as the observer does. */
+/** Saves an event and its deliveries in one transaction, like the observer. */
 export async function happen(
   { db }: Store,
   accountId: string,
@@ -83,8 +83,8 @@ export async function happen(
 }
 
 /**
- * Creates accounts with endpoints and events. Each account's events wait for delivery to all of its
- * endpoints.
+ * Creates accounts with endpoints and events. All endpoints of an account wait for the delivery of
+ * all its events.
  */
 export async function pileUp(
   store: Store,

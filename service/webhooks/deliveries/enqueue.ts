@@ -1,6 +1,6 @@
 // Adds deliveries for new events, for replays, and for test events. An endpoint receives the events
-// of an address one after the other: each delivery is held until the delivery of the address's
-// previous event has succeeded or finally failed.
+// of an address one after the other. Each delivery waits until the delivery of the address's
+// previous event has succeeded or has failed for the last time.
 
 import { randomBytes } from "node:crypto";
 import type { TestEvent } from "executable-address/webhook";
@@ -17,9 +17,9 @@ import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
 const replaysMax = 1_000;
 
 /**
- * Adds deliveries for new events. Runs in the transaction that stores the events, so that events
- * and deliveries are stored together or not at all. Other deliveries wait for this transaction, so
- * each of its statements handles many endpoints.
+ * Adds deliveries for new events. Runs in the transaction that stores the events, so either both
+ * are stored or nothing is stored. This transaction delays other deliveries, so each of its
+ * statements handles many endpoints.
  */
 export async function enqueue(
   transaction: Transaction<Tables>,
@@ -94,11 +94,11 @@ async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[])
 }
 
 /**
- * Adds deliveries that send events again, oldest first, with the same event IDs. These deliveries
- * do not wait for other deliveries of the same address.
+ * Adds deliveries that send events again, with the same event IDs, oldest first. They do not wait
+ * for other deliveries of the same address.
  *
- * @returns the number of replayed events, and the time of the first event that was left out, or
- *   null if there is none
+ * @returns the number of replayed events, and the time of the first omitted event, or null if no
+ *   event was omitted
  */
 export async function replay(
   db: Kysely<Tables>,

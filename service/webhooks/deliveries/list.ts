@@ -1,11 +1,11 @@
-// Lists an endpoint's deliveries with their attempts, and deletes old deliveries.
+// Lists the deliveries to an endpoint with their attempts, and deletes old deliveries.
 
 import { type Kysely, sql } from "kysely";
 import { eventRetentionMs, otherChainOf } from "../../events/list.ts";
 import { prune } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 
-/** The number of newest deliveries per endpoint that accounts and operators can see. */
+/** Accounts and operators can see this number of the newest deliveries of each endpoint. */
 export const deliveriesShown = 50;
 
 /** Lists an endpoint's deliveries, newest first, each with its attempts. */
@@ -46,7 +46,7 @@ export async function listDeliveries(db: Kysely<Tables>, endpointId: string, lim
 }
 
 /**
- * Deletes deliveries that are older than {@link eventRetentionMs}, including deliveries of removed
+ * Deletes deliveries that are older than {@link eventRetentionMs}, including deliveries to removed
  * endpoints.
  */
 export const pruneDeliveries = (db: Kysely<Tables>, nowMs: number): Promise<number> =>

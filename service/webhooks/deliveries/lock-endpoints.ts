@@ -1,14 +1,14 @@
-// Locks the rows of endpoints. A transaction that changes deliveries must first lock the rows of
-// their endpoints.
+// Locks the rows of endpoints. A transaction must lock the rows of endpoints before it changes
+// their deliveries.
 
 import { PostgresAdapter, sql, type Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * Locks the endpoints' rows until the commit, and returns them. With this lock, a held delivery is
- * released exactly once. The rows are locked in the order of their IDs, so that transactions cannot
- * deadlock. On SQLite, the rows are only read, because a transaction locks the whole database when
- * it begins.
+ * Locks the rows of endpoints until the commit, and returns them. The lock prevents two
+ * transactions from releasing the same held delivery. The rows are locked in the order of their
+ * IDs, so that transactions cannot deadlock. On SQLite, no lock is needed, because a transaction
+ * locks the whole database when it begins.
  */
 export async function lockEndpoints(transaction: Transaction<Tables>, ids: readonly string[]) {
   const rows = transaction
@@ -23,9 +23,9 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 
 /**
  * Returns SQL of an endpoint's next due time after its turn: now, or later if its earliest waiting
- * delivery is due later. The time is never in the past, and endpoints take turns in the order of
- * these times. So an endpoint with many overdue deliveries does not come before endpoints that have
- * waited longer for their turn.
+ * delivery is due later. The time is never in the past, because endpoints are served in the order
+ * of these times. Otherwise, an endpoint with many overdue deliveries would come before endpoints
+ * that have waited longer for their turn.
  */
 export const nextTurn = (nowMs: number) =>
   sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end
@@ -33,8 +33,8 @@ export const nextTurn = (nowMs: number) =>
     where endpoint_id = webhook_endpoints.id and webhook_deliveries.state = 'waiting')`;
 
 /**
- * Makes endpoints due now, because one of their deliveries has become due. Does not change an
- * endpoint that is already due, so that it keeps its place in the order of turns.
+ * Makes endpoints due now. Called when one of their deliveries has become due. An endpoint that is
+ * already due does not lose its place in the order.
  */
 export async function awaitTurn(
   transaction: Transaction<Tables>,

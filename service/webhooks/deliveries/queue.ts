@@ -1,6 +1,5 @@
-// Claims due deliveries, and stores the results of their requests. A claim postpones the due time
-// of a delivery, so that no other process sends it before its result is stored or the claim has
-// expired.
+// Claims due deliveries, and stores the results of their requests. A claim delays the due time of a
+// delivery, so that no other process sends it before its result is stored or the claim expires.
 
 import { type Kysely, sql, type Transaction } from "kysely";
 import { bodyOf } from "../../events/list.ts";
@@ -11,17 +10,16 @@ import { isTaken, type Sent } from "../send.ts";
 import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 import { attemptsMax, drawWaitMs, outageFailures, releaseBacklog } from "./retries.ts";
 
-/** The time after which a claim expires, so that any process can claim the delivery again. */
+/** A claim expires after this time. Then, any process can claim the delivery again. */
 const leaseMs = 60_000;
 
 export type DueEndpoint = { id: string; accountId: string };
 
 /**
- * Finds the active endpoints in a lane that are due. The endpoint that has waited longest for its
+ * Finds the active endpoints of a lane that are due. The endpoint that has waited longest for its
  * turn comes first.
  *
- * @param busy the IDs of accounts to omit, because they already occupy their maximum number of
- *   slots and would take up space in the result
+ * @param busy the IDs of accounts to omit, because they cannot have more requests now
  */
 export async function findDueEndpoints(
   db: Kysely<Tables>,
@@ -42,7 +40,7 @@ export async function findDueEndpoints(
     .execute();
 }
 
-/** A claimed delivery, which has to be sent now. `secrets` are the endpoint's valid secrets. */
+/** A claimed delivery, which must be sent now. `secrets` are the endpoint's valid secrets. */
 export type Claim = {
   id: string;
   endpointId: string;
@@ -55,8 +53,8 @@ export type Claim = {
 };
 
 /**
- * Claims up to `room` due deliveries of each endpoint in one transaction. The number of statements
- * does not depend on the number of endpoints.
+ * Claims up to `room` due deliveries of each endpoint in one transaction. The number of SQL
+ * statements does not depend on the number of endpoints.
  */
 export async function claim(
   db: Kysely<Tables>,
@@ -101,8 +99,8 @@ export async function claim(
 }
 
 /**
- * Finds the due deliveries, up to `room` per endpoint. The delivery that has been due longest comes
- * first.
+ * Finds due deliveries, up to `room` for each endpoint. The delivery that has been due longest
+ * comes first.
  */
 function findDue(
   transaction: Transaction<Tables>,
@@ -129,16 +127,16 @@ function findDue(
   return each.reduce((all, more) => all.unionAll(more)).execute();
 }
 
-/** An endpoint is disabled if all attempts have failed for this time. */
+/** If all attempts of an endpoint fail for this time, the endpoint is disabled. */
 const failingMsMax = 3 * dayMs;
 
 export type AttemptOutcome = "delivered" | "retried" | "failed" | "disabled";
 export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 
 /**
- * Stores results and their consequences in one transaction. Stores each attempt only once, so the
- * call is idempotent. Except after an outage, the number of statements does not depend on the
- * number of results, so that many results do not delay later results for long.
+ * Stores the results of requests, and their consequences, in one transaction. Stores each attempt
+ * only once, so the call is idempotent. The number of SQL statements does not depend on the number
+ * of results, except after an outage. So many results do not delay later results for long.
  *
  * @returns the outcomes, in the order of `finished`
  */
@@ -173,9 +171,9 @@ export async function finish(
 }
 
 /**
- * An attempt to deliver, with its result. `number` is 1 for the first attempt of a delivery.
- * `isTaken` is true if the endpoint accepted the event, and `isOver` is true if no attempt will
- * follow. `address` is the event's address, or null for a replay or a test.
+ * An attempt to deliver an event, and its result. `number` is 1 for the first attempt of a
+ * delivery. `isTaken` is true if the endpoint accepted the event. `isOver` is true if this was the
+ * last attempt. `address` is the event's address, or null for a replay or a test.
  */
 type Attempt = {
   finished: Finished;
@@ -185,7 +183,7 @@ type Attempt = {
   address: Uint8Array | null;
 };
 
-/** Returns the attempts whose results are not stored yet, at most one for each delivery. */
+/** Returns the attempts whose results have not been stored yet, at most one for each delivery. */
 async function findNew(
   transaction: Transaction<Tables>,
   finished: readonly Finished[],
@@ -236,7 +234,7 @@ async function keepAttempts(
 }
 
 /**
- * Returns the endpoint's row after the result of an attempt. If an outage has ended, also makes its
+ * Computes the endpoint's row after an attempt. If this ends an outage, also makes the endpoint's
  * waiting deliveries due.
  */
 async function judge(
@@ -288,8 +286,8 @@ async function keepStandings(
 }
 
 /**
- * For each delivery that has succeeded or finally failed, makes the delivery of the address's next
- * event due.
+ * When a delivery has succeeded or has failed for the last time, makes the delivery of the
+ * address's next event due.
  */
 async function releaseNext(
   transaction: Transaction<Tables>,

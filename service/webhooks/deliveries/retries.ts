@@ -1,5 +1,5 @@
-// Defines the maximum number of attempts per delivery and the delays between them. After an outage
-// of an endpoint, makes its waiting deliveries due early.
+// Defines the maximum number of attempts per delivery and the delays between them. When an outage
+// of an endpoint ends, makes its waiting deliveries due early.
 
 import type { Transaction } from "kysely";
 import { dayMs } from "../../flow/days.ts";
@@ -16,8 +16,9 @@ export const attemptsMax = waitsMs.length + 1;
 const retryAfterMsMax = dayMs;
 
 /**
- * Returns the delay before the next attempt. The delay has jitter, so that deliveries that fail
- * together are not retried together. It is at least the response's `Retry-After`, up to a day.
+ * Returns the delay before the next attempt. It is random within limits (jitter), so that
+ * deliveries that failed together are not retried together. It is at least the response's
+ * `Retry-After`, which is limited to a day.
  *
  * @param number the number of the failed attempt, starting at 1
  */
@@ -31,12 +32,12 @@ export function drawWaitMs(
   return Math.round(Math.max(waitMs, requestedMs));
 }
 
-/** The number of consecutive failures after which an endpoint has an outage. */
+/** An endpoint has an outage after this number of consecutive failures. */
 export const outageFailures = 2;
 
 /**
- * After an outage, makes up to `statementRows.short` waiting deliveries due now, starting with the
- * delivery that is due next. Skips deliveries whose request is pending. Also skips deliveries with
+ * After an outage, makes up to `statementRows.short` waiting deliveries due now. Starts with the
+ * delivery that is due next. Skips deliveries that are being sent. Also skips deliveries that have
  * only one attempt left, so that repeated outages do not use up all attempts.
  *
  * @returns true if there may be more of these deliveries

@@ -1,6 +1,6 @@
-// Tests 24 accounts with 240 endpoints that first respond well, and then hang in all slots that
-// they can get. The test decides when it answers each request. It has its own clock, which advances
-// with each turn of the delivery loops.
+// Tests 24 accounts with 240 endpoints. They respond well at first. Then all of their requests
+// hang. The test decides when each request is answered. It has its own clock, which advances with
+// each iteration of the loops that send deliveries.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -22,9 +22,9 @@ import type { Sent } from "../send.ts";
 const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
 const accountsCount = 24;
 /**
- * The time limit for the 20 events, in milliseconds of the test's clock. They normally take 100 ms.
- * On a busy machine, they take more, because the clock also advances while the database is slow.
- * For comparison, a real request times out after 5,000 ms.
+ * The time limit for 20 events, in milliseconds of the test's clock. They normally take 100 ms.
+ * They take longer on a busy machine, because the clock also advances while the database is
+ * working. A real request times out after 5,000 ms.
  */
 const boundMs = 2500;
 
@@ -55,7 +55,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     /**
-     * Waits until `hangingMin` requests hang, and then creates 20 events for an honest endpoint.
+     * Waits until `hangingMin` requests hang. Then creates 20 events for an endpoint that responds
+     * well.
      *
      * @returns the number of these events that were sent within the limit
      */

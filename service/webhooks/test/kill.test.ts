@@ -1,6 +1,6 @@
-// Runs two processes that send deliveries, and kills them with kill -9. Tests that no event is
-// lost, that a repeated delivery has the same webhook-id, and that the events of an address stay in
-// order. With TESTS=long, there are 200 rounds.
+// Runs two processes that send deliveries, and kills both with SIGKILL. Tests that all events are
+// delivered, that a repeated delivery has the same webhook-id, and that the events of an address
+// stay in order. With TESTS=long, there are 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -66,7 +66,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           .map(({ body }) => JSON.parse(body).data as { address: string; sequence: number })
           .filter((data) => data.address === `0x${address.toString("hex")}`)
           .map(({ sequence }) => sequence);
-        // A sequence number can be repeated, but never decreases.
+        // The same sequence number can be delivered several times, but sequence numbers never
+        // decrease.
         assert.ok(mine.every((sequence, index) => index === 0 || sequence >= mine[index - 1]!));
       }
       await receiver.close();

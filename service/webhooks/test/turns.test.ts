@@ -1,5 +1,5 @@
-// Tests that an endpoint waits for at most one turn of each other endpoint, and never for the
-// backlogs of other endpoints. The test decides when it answers each request.
+// Tests that an endpoint waits for at most one turn of each other endpoint, and never for another
+// endpoint's backlog. The test decides when each request is answered.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
       stop = end;
     };
-    /** Creates endpoints in the fast lane, each with `events` waiting deliveries. */
+    /** Creates endpoints in the fast lane, with `events` waiting deliveries for each of them. */
     const pileUpGreedy = async (accounts: number, endpoints: number, events: number) => {
       const sizes = { accounts, endpoints, events };
       await pileUp(
@@ -110,8 +110,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const before = sendings.length;
       while (answered < 800 && !isServed()) await answerOne();
       assert.ok(isServed(), "the others have more");
-      // The new endpoint waits for at most one turn of each of the 40 others, which have up to four
-      // slots each.
+      // The new endpoint waits for at most one turn of each of the 40 other endpoints, and each of
+      // them has up to four slots.
       assert.ok(sendings.length - before <= 40 * 4, `${sendings.length - before}`);
     });
 
@@ -184,8 +184,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await allTaken(6, id);
       const found = await listDeliveries(store.db, id, 10);
       const taken = found.map(({ attempts }) => attempts.at(-1)!.atMs);
-      // The list starts with the newest delivery. The success of this delivery ended the outage.
-      // After that, the other deliveries were sent, oldest first.
+      // The list starts with the newest delivery. Its success ended the outage. Then the other
+      // deliveries were sent, oldest first.
       assert.deepEqual(
         taken.slice(1).toSorted((a, b) => b - a),
         taken.slice(1),

@@ -1,4 +1,4 @@
-// The database operations of the executor (ledger) and of the routes that access the executor
+// The executor's database operations (ledger), and those of the routes that access the executor
 // (desk).
 
 import { randomBytes } from "node:crypto";
@@ -44,7 +44,7 @@ type Hands = {
   ledger: ReturnType<typeof openLedger>;
   desk: ReturnType<typeof openDesk>;
   fence: Fence;
-  /** The addresses for operations on many addresses. */
+  /** The addresses for operations that handle many addresses. */
   many: Hex[];
 };
 

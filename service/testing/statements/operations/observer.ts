@@ -1,4 +1,4 @@
-// The operations that mark and observe addresses to create events.
+// The operations that mark addresses for the observer, and that create events.
 
 import { type Hex, toHex } from "executable-address";
 import { pino } from "pino";
@@ -106,7 +106,7 @@ export function observer({ store, nowMs, crowd }: World): Operations {
   };
 }
 
-/** Runs the observer until it has made its first request to a chain that does not respond. */
+/** Runs the observer on a chain that does not respond, until its first request to the chain. */
 async function observerPass(store: Store): Promise<void> {
   const chain = {
     chainId: chains.many,

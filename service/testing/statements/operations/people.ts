@@ -1,4 +1,4 @@
-// Operations of sign-in, and operations on accounts, credentials, and rate limits.
+// The operations for sign-in, accounts, credentials, and rate limits.
 
 import { randomBytes } from "node:crypto";
 import { createAccount, findAccount, findCredentials } from "../../../accounts/account.ts";
@@ -69,7 +69,7 @@ export async function people({ store, nowMs, crowd }: World): Promise<Operations
 type Db = World["store"]["db"];
 type SignIn = Awaited<ReturnType<typeof openAccounts>>["signIn"];
 
-/** Runs all sign-in operations of one person, from the sign-up to the end of the last session. */
+/** Runs all sign-in operations for one person, from the sign-up to the end of the last session. */
 async function signInAndOut(signIn: SignIn, db: Db): Promise<void> {
   const login = {
     email: `${randomBytes(6).toString("hex")}@example.com`,

@@ -1,4 +1,4 @@
-// Operations that set and search the references of addresses, and the export of all records.
+// The operations that set and search references, and the export of all records.
 
 import { findReferenceKeys, rotateReferenceKey } from "../../../accounts/reference-keys.ts";
 import { findListed } from "../../../events/list-addresses.ts";

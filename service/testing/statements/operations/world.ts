@@ -1,16 +1,16 @@
-// The database on which all operations run, and values that several operations share.
+// The database for all operations, and values that several operations use.
 
 import { type Hex, toHex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
 import type { Store } from "../../../store/store.ts";
 import { addressOf } from "../account.ts";
 
-/** The operations by name. Each operation can run several times. */
+/** The operations, by name. Each operation can run several times. */
 export type Operations = Record<string, () => Promise<unknown>>;
 
 /**
- * `size` is the number of rows of the account `many`. `crowd` is the number of items for statements
- * that handle many items.
+ * `size` is the number of rows that the account `many` has. `crowd` is the number of items in
+ * statements that handle many items.
  */
 export type World = { store: Store; size: number; nowMs: number; crowd: number };
 
