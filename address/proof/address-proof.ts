@@ -76,7 +76,7 @@ export function verifyAddressProof(
   return { ...found, execution };
 }
 
-/** Compares texts, numbers, and blocks, regardless of the order of their fields. */
+/** Compares texts, numbers, and blocks. The order of a block's fields does not matter. */
 function compare(what: string, claimed: unknown, found: unknown): void {
   if (typeof found === "object" && found !== null) {
     const fields = claimed as Record<string, unknown> | null | undefined;

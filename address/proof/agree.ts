@@ -1,6 +1,6 @@
-// Finds a block to trust: a block for which a quorum of endpoints reports the same hash. A caller
-// with a better source, such as a light client or an L1 oracle, can use a hash from that source
-// instead.
+// Finds a block that a caller can trust, because a quorum of endpoints reports the same hash. A
+// caller with a better source, such as a light client or an L1 oracle, can use a hash from that
+// source instead.
 
 import { toQuantity } from "../abi/hex.ts";
 import { describeType, refuseUnknown } from "../errors.ts";
@@ -78,7 +78,7 @@ export async function agree(rpcs: Rpcs, number: number, quorum: number) {
   );
 }
 
-/** Reads the number of the newest block, or returns the reason why the endpoint is ignored. */
+/** Returns the number of the newest block, or the reason why the endpoint is ignored. */
 async function readHead(rpc: Rpc, chainId: number): Promise<number | string> {
   try {
     const [chain, head] = await Promise.all([rpc("eth_chainId", []), rpc("eth_blockNumber", [])]);

@@ -1,6 +1,6 @@
 // `executable-address/proof/parts`: encoders for a program that simulates a chain and serves its
-// proofs, such as the trial of receivers in `executable-address-shop`. The names may change in any
-// release. Other programs should use `executable-address/proof`.
+// proofs, such as the test of webhook receivers in `executable-address-shop`. The names may change
+// in any release. Other programs should use `executable-address/proof`.
 
 export {
   encodeReceipt,

@@ -1,6 +1,6 @@
 // Finds and proves payments to an address. Nodes report the blocks of the payments, and the
-// receipts of those blocks prove them. Native coin leaves no log, so payments in native coin cannot
-// be proved.
+// receipts of those blocks prove them. Payments in native coin have no logs, so they cannot be
+// proved.
 
 import { isHash, lowerHex, toQuantity } from "../abi/hex.ts";
 import { topicOf, transferOf, transferTopic } from "../abi/token.ts";
@@ -47,9 +47,9 @@ export type PaymentsUpTo = {
 
 /**
  * Returns the transactions up to `agreed` that paid `record` the most, oldest first. A large
- * payment is listed regardless of how many small payments follow. Every node is asked, and each
- * reported payment is proved. So if one node is honest, the other nodes cannot hide payments or add
- * payments that do not exist.
+ * payment is listed regardless of how many small payments follow. Every node receives the request,
+ * and each reported payment is proved. So if one node is honest, the other nodes cannot hide
+ * payments or add payments that do not exist.
  *
  * @param since an earlier result; if its block is still part of the chain, only later logs are read
  * @throws {ProofError} `unproved` if no node returns its logs
@@ -96,8 +96,8 @@ export async function findPayments(
   };
 
   /**
-   * Proves the payments of a transaction. Returns undefined if the proof is too large for a
-   * receipt.
+   * Proves the payments of a transaction. Returns undefined if a receipt cannot contain the proof,
+   * because it is too large.
    */
   async function proofAt(place: Place): Promise<PaymentProof | undefined> {
     await assertAgreed(rpcs, place, quorum);

@@ -1,5 +1,5 @@
-// `executable-address/proof`: proves the outcome of an address. The caller has to trust only the
-// source of a block's hash.
+// `executable-address/proof`: proves the outcome of an address. The caller must trust only the
+// source of the block's hash.
 
 export { type AddressProof, type ProvedAddress, verifyAddressProof } from "./address-proof.ts";
 export { type AgreedBlock, type AgreementOptions, blockHashOf, type Rpcs } from "./agree.ts";

@@ -1,4 +1,4 @@
-// The receipt that a person keeps: the record, and the proofs of its outcome and its payments. To
+// The receipt that a user keeps: the record, and the proofs of its outcome and its payments. To
 // verify a receipt, you need only the hashes of its blocks, so it remains useful after the service
 // is shut down.
 
@@ -101,7 +101,7 @@ export function verifyReceipt(
     }
     return found;
   });
-  // A payment that a receipt lists twice would be counted twice.
+  // If a receipt listed a payment twice, a reader would count it twice.
   const twice = payments.find(
     ({ transactionHash: hash }, index) =>
       payments.findIndex((each) => each.transactionHash === hash) < index,
@@ -124,7 +124,7 @@ export async function agreeOnReceipt(
 ): Promise<Hex[]> {
   const { quorum } = parseAgreement(rpcs, options);
   const receipt = parseReceipt(value);
-  // Checks the chain ID of the nodes.
+  // This call checks that the nodes serve the intent's chain.
   await blockHashOf(rpcs, { ...options, chainId: receipt.record.intent?.chainId });
   const checks = receiptBlocks(receipt).map(async ({ number, hash }) => {
     const found = await agree(rpcs, number, quorum);

@@ -1,5 +1,6 @@
-// Tests spec/proof-vectors.json, which contains proofs of each outcome from a real chain. Every
-// implementation can use this file for its tests. UPDATE_VECTORS regenerates the proofs on anvil.
+// Tests spec/proof-vectors.json, which contains proofs of each outcome from a real chain. Other
+// implementations can use this file for their tests. UPDATE_VECTORS regenerates the proofs on
+// anvil.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 // Reads the events of an address. Some nodes limit the range of one request, for example to 10,000
-// or 500 blocks, and some do not have old state. So the search begins with the whole range and
-// narrows it only if the node refuses.
+// or 500 blocks, and some do not have old state. Therefore the search begins with the whole range
+// and narrows the range only if the node refuses it.
 
 import { toQuantity } from "../abi/hex.ts";
 import type { Hex } from "../intent/intent.ts";
@@ -11,16 +11,19 @@ import { parseHex, type Rpc, RpcError, StatusError } from "./rpc.ts";
 /** The vault whose events are searched, and an inclusive range of blocks. */
 type Search = { factory: Hex; vault: Hex; from: number; to: number };
 
-/** The maximum number of calls of one search: 64 ranges of 10,000 blocks, and some retries. */
+/**
+ * The maximum number of calls in one search: enough for 64 ranges of 10,000 blocks and some
+ * retries.
+ */
 const callsMax = 96;
 const firstRangeBlocks = 10_000;
 
 /**
  * Reads the events of `search.vault`, oldest first. The vault's code must exist at block `to`.
  *
- * If the node refuses the whole range, finds the first block with code by bisection, which needs
- * old state. The search then reads only this block and later blocks, starting with the newest. The
- * search ends at an `Executed` event, because no other event can precede it.
+ * If the node refuses the whole range, finds the first block with code by bisection, which requires
+ * a node with old state. The search then reads only this block and later blocks, starting with the
+ * newest. The search ends at an `Executed` event, because no other event can precede it.
  *
  * @throws {StatusError} `evidence_unavailable` if {@link callsMax} calls do not cover the range
  */

@@ -7,7 +7,7 @@ const histories = fc
   .tuple(fc.nat(1_000_000), fc.nat(1_000_000), fc.nat(1_000_000))
   .map(([from, before, after]) => ({ from, first: from + before, to: from + before + after }));
 
-/** Searches for `first`, and records the blocks whose state the search reads. */
+/** Searches for `first`, and returns the result and the blocks whose state was read. */
 async function search({ from, first, to }: { from: number; first: number; to: number }) {
   const read: number[] = [];
   const found = await findFirstBlock({ from, to }, async (block) => {

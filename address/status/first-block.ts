@@ -4,7 +4,7 @@
  * Finds the first block from `from` to `to` at which a permanent condition is true. The condition
  * must be true at block `to`. The search steps back from `to` in strides that double, because most
  * changes are recent and many nodes have only the state of the last 128 blocks. A stride is never
- * longer than a step of a bisection.
+ * longer than the step that a bisection would make.
  *
  * @param isTrueAt whether it is true at a block; undefined if the node does not have the state of
  *   that block, and the result is then `from`

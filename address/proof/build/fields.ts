@@ -1,6 +1,6 @@
 // Encodes headers, receipts, and transactions from JSON-RPC as the bytes that a chain hashes. The
-// caller compares the hash of the bytes, so a wrong guess of a layout can prevent a proof but never
-// cause a wrong proof.
+// caller compares the hash of the bytes, so a wrong assumption about a layout can prevent a proof
+// but never cause a wrong proof.
 
 import { concatBytes } from "@noble/hashes/utils.js";
 import { fromHex } from "../../abi/hex.ts";
@@ -16,7 +16,9 @@ export type Json = Readonly<Record<string, unknown>>;
 const data = (value: unknown): Uint8Array => fromHex(value);
 /** Encodes a quantity such as `0x1b4` as an RLP integer. */
 const quantity = (value: unknown): Uint8Array => encodeCount(BigInt(value as string));
-/** Encodes hex as bytes, and null as no bytes. A contract creation's recipient is null. */
+/**
+ * Encodes hex as bytes, and null as an empty byte string. A contract creation's recipient is null.
+ */
 const dataOrNone = (value: unknown): Uint8Array => (value == null ? new Uint8Array() : data(value));
 
 type Field = readonly [name: string, encode: (value: unknown) => Rlp];
@@ -54,7 +56,7 @@ const laterFields: readonly Field[] = [
   ["slotNumber", quantity],
 ];
 
-/** The fields that Avalanche's C-Chain added, in its own order. */
+/** The fields that Avalanche's C-Chain added, in the order of its headers. */
 const avalancheFields: readonly Field[] = [
   ["extDataHash", data],
   ["baseFeePerGas", quantity],
