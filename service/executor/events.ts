@@ -61,9 +61,9 @@ export type ExecutorEvent =
 type Kind<Event> = {
   level: "debug" | "info" | "warn" | "error";
   /**
-   * Set for events that a stranger can cause, or that repeat during an outage. They are logged at
-   * most once a minute for each reason and endpoint, with the number of skipped events. The metrics
-   * count every event.
+   * Set for events that a stranger can cause, or that repeat during an outage. Such an event is
+   * logged at most once a minute for each reason and endpoint, with the number of skipped events.
+   * The metrics count every event.
    */
   isLimited?: true;
   counter?: {

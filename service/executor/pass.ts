@@ -145,7 +145,7 @@ export type DecisionPolicy = {
   /** The smallest amount of each token that the executor returns, in base units. */
   recoverMin: ReadonlyMap<Hex, bigint>;
   /**
-   * The smallest amounts for look-alike tokens. They are higher, because the contract of a
+   * The smallest amounts for look-alike tokens. These amounts are higher, because the contract of a
    * look-alike can report any balance.
    */
   lookalikes: ReadonlyMap<Hex, bigint>;

@@ -17,8 +17,8 @@ import type { Parts } from "./pass.ts";
 import type { ScanMemory } from "./payments/find.ts";
 
 /**
- * The time between two checks of a sleeping chain. It is short enough to find late money within
- * five minutes, including the poll that follows.
+ * The time between two checks of a sleeping chain. This time is short enough to find late money
+ * within five minutes, including the poll that follows.
  */
 const sleepMs = 285_000;
 /** After this number of checks, the next one is a normal poll. */

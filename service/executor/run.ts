@@ -218,7 +218,7 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 }
 
 /**
- * Opens today's budgets, by block time. They include today's charged costs, and the highest
+ * Opens today's budgets, by block time. The budgets include today's charged costs, and the highest
  * possible costs of pending transactions and of nonces whose transactions are unknown.
  */
 export async function readDayBudgets(

@@ -47,8 +47,8 @@ export type Executor = {
 };
 
 /**
- * The time limit for a request to an endpoint. It is much shorter than `leaseMs`, so that the
- * executor does not lose the lease while it waits for an endpoint.
+ * The time limit for a request to an endpoint. The limit is much shorter than `leaseMs`, so that
+ * the executor does not lose the lease while it waits for an endpoint.
  */
 const rpcTimeoutMs = 4000;
 

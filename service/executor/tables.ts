@@ -82,8 +82,8 @@ declare module "../store/tables.ts" {
     };
     /**
      * Every signed transaction, saved before the executor sends it. Fees are in wei, decimal.
-     * `is_fill`: whether the transaction is a zero-value transfer, regardless of the purpose's
-     * kind.
+     * `is_fill`: whether the transaction is a zero-value transfer, regardless of what the nonce is
+     * used for.
      */
     executor_transactions: {
       hash: string;
@@ -169,7 +169,7 @@ export function statements(dialect: Dialect): TableStatement[] {
         gas bigint not null, state text not null, created_at bigint not null,
         block_number bigint, transaction_hash text, day bigint, paid text,
         unique (chain_id, sender, nonce))`,
-    // Used to find a key's pending purposes without reading the settled ones.
+    // Used to find a key's pending nonces without reading the settled ones.
     sql`create index executor_purposes_state
         on executor_purposes (chain_id, sender, state, block_number)`,
     sql`create table executor_purpose_addresses (purpose_id text not null,

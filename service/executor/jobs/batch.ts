@@ -225,7 +225,7 @@ export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[
 const closeGas = 120_000;
 const perTokenGas = 40_000;
 /**
- * The gas for a zero byte of calldata (EIP-7623). Other bytes cost four times as much. A
+ * The gas for a zero byte of calldata (EIP-7623). Nonzero bytes cost four times as much. A
  * transaction that uses little other gas pays `floor` instead of `usual`.
  */
 const calldataGas = { usual: 4, floor: 10 };

@@ -83,7 +83,7 @@ export async function dispatch(
 
 /**
  * A key, and the number of transactions that it can still send. `nonce` is the next nonce, or the
- * reason why it is not known. It is read when it is first needed.
+ * reason why it is not known. The nonce is read when it is first needed.
  */
 type KeySlots = {
   pass: SendPass;

@@ -46,7 +46,9 @@ export const openEstimateMemory = (): EstimateMemory => ({ estimates: { turn: 0 
 
 type EstimatePass = Pass<EstimateMemory & { pace: BlockPace }>;
 
-/** `unknown`: no node returned a usable answer. This does not count as a failure of the address. */
+/**
+ * `unknown`: no node returned a usable answer, which does not count as a failure of the address.
+ */
 export type Estimate =
   | { result: "succeeds"; gas: number }
   | { result: "fails"; reason: JobReason }
@@ -60,8 +62,8 @@ const lightGas = 400_000;
 
 /**
  * Estimates each execution separately. The result is at least the lowest gas limit at which the
- * execution succeeds. Some contracts do less work if they have less gas. So if an endpoint can
- * measure how much gas the execution uses with a high limit, the result is based on this amount too
+ * execution succeeds. Some contracts do less work if they have less gas. So the result also depends
+ * on how much gas the execution uses with a high limit, if an endpoint can measure this
  * (`planGas`).
  *
  * @returns undefined for an execution if there was no time for it

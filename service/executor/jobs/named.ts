@@ -1,8 +1,9 @@
 // Sends reported tokens ("named" in the code) to `recovery`. These tokens are not on a token list,
 // but somebody reported that an address received them. A token's contract can do anything, and a
 // report is free. So the executor handles reported tokens last, and limits their number. Each token
-// has its own transaction with a fixed gas limit. It is sent only if the token moves from the
-// address to `recovery` in a simulation. These transactions can use at most half of each budget.
+// has its own transaction with a fixed gas limit. The transaction is sent only if the token moves
+// from the address to `recovery` in a simulation. Reported tokens can use at most half of each
+// budget.
 
 import { recoverCalldata, toHex } from "executable-address";
 import { measureReturn } from "../../chain/sent.ts";

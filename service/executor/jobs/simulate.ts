@@ -1,16 +1,16 @@
 // Asks one endpoint to simulate calls. Slow calls do not delay fast ones.
 //
 // A simulation has a gas price, a balance that pays for the gas, and the fields of the next block,
-// as far as the endpoint supports these overrides. This makes it hard for a contract to behave
-// differently in a simulation. A contract can still recognize a simulation by the block's
-// randomness and builder, which nobody knows in advance. It can also recognize a simulated
-// recovery, because the transaction's origin is the vault.
+// as far as the endpoint supports these overrides. Realistic simulations make it hard for a
+// contract to behave differently on chain. A contract can still recognize a simulation by the
+// block's randomness and builder, which nobody knows in advance. A contract can also recognize a
+// simulated recovery, because its transaction origin is the address itself.
 //
 // A stranger can create intents that take a node long to simulate, at no cost. So the executor
-// records how long each account's simulations take, and starts with the fastest accounts. Their
-// calls share requests, and several requests run simultaneously. For an account without a recorded
-// duration, one call runs with little gas. Calls for slow accounts run one at a time, and only for
-// a limited time.
+// records how long each account's simulations take, and starts with the fastest accounts. Calls for
+// fast accounts share requests, and several requests run simultaneously. For an account without a
+// recorded duration, one call runs with little gas. Calls for slow accounts run one at a time, and
+// only for a limited time.
 
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";

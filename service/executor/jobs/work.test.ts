@@ -29,7 +29,7 @@ function retriesAfter({ chainId = 1, hasCode = false, nowSeconds = 1000 }): numb
 }
 
 describe("a job that failed before a transaction was sent", () => {
-  /** The first backoff is 15 s. It doubles with each failure. */
+  /** The first backoff is 15 s, and the backoff doubles with each failure. */
   const backoffSeconds = 240;
 
   test("a failed job waits for its whole backoff if its intent is for another chain", () => {

@@ -1,6 +1,6 @@
 // Saves payments that were found in logs or balances, and creates or wakes the jobs of their
-// addresses. The cursor is the last block whose logs are saved. It moves in the same commit as the
-// last payments, so no payment is skipped.
+// addresses. The cursor is the last block whose logs are saved. The cursor moves in the same commit
+// as the last payments, so no payment is skipped.
 
 import type { Kysely, Transaction } from "kysely";
 import {
@@ -95,8 +95,8 @@ const distinctOf = (payments: readonly Payment[]): Payment[] => [
 
 /**
  * Deletes the payments and the known block hashes above block `number`. Also marks addresses whose
- * status was read above this block, so that it is read again. They are marked twice, because new
- * statuses may have been saved in between.
+ * status was read above this block, so that it is read again. The addresses are marked twice,
+ * because new statuses may have been saved in between.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);

@@ -53,8 +53,8 @@ export type JobUpdate = {
 };
 
 /**
- * Reads how often a job failed, when money was last detected, and when the job's intent expires.
- * Without a job, the numbers are 0. Without a record, the intent never expires.
+ * Reads how often a job failed, when money was last detected, and when the job's intent expires. If
+ * there is no job, the numbers are 0. If there is no record, the intent never expires.
  */
 export async function readHistory(
   db: Kysely<Tables>,
@@ -300,8 +300,8 @@ const longestSeconds = 21_600;
 const obstacleWaitSecondsMax = 3600;
 
 /**
- * Returns the wait in seconds for a reason that the job did not cause. It is as long as the money
- * has already waited, but at least `leastSeconds` and at most an hour.
+ * Returns the wait in seconds for a reason that the job did not cause. The wait is as long as the
+ * money has already waited, but at least `leastSeconds` and at most an hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(leastSeconds, waitedSeconds), obstacleWaitSecondsMax);

@@ -1,5 +1,5 @@
-// Collects all database functions that the executor uses. Each of their commits leaves the tables
-// in a consistent state, so a process can be killed at any time.
+// Collects all database functions that the executor uses. Each commit leaves the tables in a
+// consistent state, so a process can be killed at any time.
 //
 // All functions are in one object, because the simulator in test/ wraps this object to stop an
 // executor before or after any call, as if the process were killed.

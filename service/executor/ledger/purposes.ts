@@ -1,7 +1,7 @@
-// Stores what each nonce is used for ("purpose"), for example a batch of executions. Before a
-// transaction is sent, one commit saves the purpose, the signed transaction, and the state of the
-// jobs. Replacement transactions with the same nonce belong to the same purpose. A transaction with
-// another nonce can handle the jobs only after the purpose is confirmed.
+// Stores what each nonce is used for ("purpose" in the code), for example a batch of executions.
+// Before a transaction is sent, one commit saves the use of its nonce, the signed transaction, and
+// the state of the jobs. Replacement transactions have the same nonce. A transaction with another
+// nonce can handle the jobs only after the first nonce's transaction is confirmed.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -47,8 +47,8 @@ export type Share = Payer & { address: Hex; gas: number };
 
 /**
  * `transactions` contains the first transaction and its replacements, sorted by fee, lowest first.
- * Any one transaction in the list can be mined. If a pending purpose has a `blockNumber`, it is
- * confirmed: its jobs can continue, but its cost has not been charged yet.
+ * Any one transaction in the list can be mined. A `blockNumber` in a pending purpose means that its
+ * transaction is confirmed: the jobs can continue, but the cost has not been charged yet.
  */
 export type Purpose = NewPurpose & {
   id: string;
@@ -86,8 +86,8 @@ export const purposeId = (
 ) => `${chainId}:${sender}:${nonce}`;
 
 /**
- * Saves a new purpose with its first transaction and its jobs.
- * @returns the number of its jobs without another transaction
+ * Saves what a nonce is used for, with its first transaction and its jobs.
+ * @returns the number of these jobs that had no other transaction
  */
 export async function insertPurpose(
   transaction: Transaction<Tables>,
@@ -209,9 +209,9 @@ export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): P
 }
 
 /**
- * Returns a sender's confirmed and final purposes whose nonce is at least `nonce`. If `nonce` is
- * the sender's next nonce on chain, there are such purposes only after a reorganization that was
- * deeper than the number of confirmations.
+ * Returns a sender's confirmed and final nonces that are at least `nonce`. If `nonce` is the
+ * sender's next nonce on chain, such nonces exist only after a reorganization that was deeper than
+ * the number of confirmations.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,
@@ -226,7 +226,7 @@ export function findConfirmedFrom(
   );
 }
 
-/** Returns confirmed and final purposes that were mined above block `number`. */
+/** Returns confirmed and final nonces whose transactions were mined above block `number`. */
 export function findConfirmedAbove(
   db: Kysely<Tables>,
   chainId: number,

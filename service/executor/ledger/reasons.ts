@@ -52,7 +52,7 @@ export const reasonsWith = (trait: keyof Traits): Reason[] =>
 export type MeasuredReason = `takes ${number} gas` | `not simulated within ${number} ms`;
 
 declare const quoted: unique symbol;
-/** Text from a contract or a node. It never equals a {@link Reason}. */
+/** Text from a contract or a node, which never equals a {@link Reason}. */
 export type QuotedText = string & { readonly [quoted]: true };
 
 /** Any reason that the column `executor_jobs.reason` can contain. */

@@ -1,5 +1,5 @@
-// Saves the results of transactions. A nonce's purpose ends when a receipt is final, or when an
-// unknown transaction has used the nonce. One commit saves all changes that belong to this end.
+// Saves the results of transactions. A nonce is finished when a receipt is final, or when an
+// unknown transaction has used the nonce. One commit then saves all changes.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
@@ -34,7 +34,7 @@ export type VaultOutcome =
 
 /**
  * Saves the final outcomes of a transaction, updates its jobs, and charges its costs.
- * @returns false, without a change, if the purpose was already final
+ * @returns false, without a change, if the transaction was already final
  */
 export function settlePurpose(
   db: Kysely<Tables>,
@@ -71,10 +71,10 @@ export function settlePurpose(
 
 /**
  * Records that a transaction has enough confirmations, so that other transactions can handle its
- * jobs. The purpose stays `pending`, but has a block number, until it is settled or a
- * reorganization reopens it.
+ * jobs. The row stays `pending`, but has a block number, until the transaction is final or a
+ * reorganization removes it.
  *
- * @returns false, without a change, if the purpose was already confirmed or final
+ * @returns false, without a change, if the transaction was already confirmed or final
  */
 export function confirmPurpose(
   db: Kysely<Tables>,
@@ -112,8 +112,8 @@ export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): 
 }
 
 /**
- * Makes a confirmed or final purpose pending again after a reorganization, and reverts its charges.
- * Deletes the purpose if none of its transactions is stored.
+ * Makes a confirmed or final nonce pending again after a reorganization, and reverts its charges.
+ * If no transaction with this nonce is stored, deletes the nonce's row.
  */
 export function reopenPurpose(
   db: Kysely<Tables>,
@@ -233,11 +233,11 @@ export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Saves a mined transaction that is missing in the database, as the pending purpose of its nonce.
- * If another purpose with this nonce is pending, replaces it. The jobs of the transaction's
- * addresses wait for it, unless they already have another transaction. Idempotent.
+ * Saves a mined transaction that is missing in the database, as a pending transaction. If another
+ * transaction with the same nonce is pending, replaces that transaction. The jobs of the new
+ * transaction's addresses wait for it, unless they already have another transaction. Idempotent.
  *
- * @param updates the changes to the jobs of the replaced purpose
+ * @param updates the changes to the jobs of the replaced transaction
  */
 export function adoptPurpose(
   db: Kysely<Tables>,
@@ -270,7 +270,7 @@ export function adoptPurpose(
 
 /**
  * `wei` is charged to the day of `chargedAtSeconds`. `updates` are changes to the jobs of the
- * pending purpose with this nonce, if there is one.
+ * pending transaction with this nonce, if there is one.
  */
 type ForeignNonce = {
   sender: Hex;
@@ -283,8 +283,8 @@ type ForeignNonce = {
 
 /**
  * Records that the nonce was used by a transaction that the executor could not read, and charges
- * `wei` for this nonce and all lower missing nonces. If a pending purpose has this nonce, ends and
- * charges it. Idempotent.
+ * `wei` for this nonce and all lower missing nonces. If a transaction with this nonce is pending in
+ * the database, marks the nonce as finished. Idempotent.
  */
 export function recordForeign(
   db: Kysely<Tables>,

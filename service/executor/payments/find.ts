@@ -1,7 +1,7 @@
 // Finds payments in two ways: ../follow/ reads the logs of new blocks, and `scanNewRecords` reads
-// the balance of each new record once. The balance is necessary because anyone can derive an
-// address offline and pay it before it is created here. When the log of such a payment is read,
-// there is no matching record yet.
+// the balance of each new record once. Balances are necessary because anyone can derive an address
+// offline and pay it before it is created here. When the log of such a payment is read, there is no
+// matching record yet.
 //
 // Together, logs and balances miss no payment. `scanNewRecords` first reads the new records, and
 // then the cursor, which is the last block whose logs were read. Payments above the cursor are
@@ -117,8 +117,8 @@ type Scan = {
   /** The saved `seq`, and when it was saved. */
   saved: { seq: number; atMs: number };
   /**
-   * Records whose balances have to be read again, because too few endpoints answered. This ends at
-   * `untilMs`, unless no endpoint answered.
+   * Records whose balances have to be read again until `untilMs`, because too few endpoints
+   * answered. If no endpoint answered, there is no time limit.
    */
   again: Map<Hex, Created & { untilMs: number }>;
   /** Incremented with each read, so that each read starts with another endpoint. */
@@ -234,9 +234,9 @@ function recordStep({ parts, memory: { scan } }: ScanPass, step: Created[], prob
 }
 
 /**
- * Saves the position at which the scan continues after a restart. It is below all records that have
- * to be read again, and it never moves back, even while open addresses are scanned again. If logs
- * were missing, the position is not saved, so that a restarted executor reads all records.
+ * Saves the position at which the scan continues after a restart. The position is below all records
+ * that have to be read again. It never moves back, even while open addresses are scanned again. If
+ * logs were missing, the position is not saved, so that a restarted executor reads all records.
  */
 async function savePosition({ parts, memory: { scan }, fence }: ScanPass): Promise<void> {
   const now = parts.clock();

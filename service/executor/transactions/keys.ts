@@ -1,5 +1,5 @@
 // Opens the keys that pay gas: from settings, from keystores, or from a file that lists several
-// keys. A key is read once and kept in memory. It never appears in a log or an error.
+// keys. A key is read once and kept in memory, and never appears in a log or an error.
 //
 // A keystore is Web3 Secret Storage, version 3, with scrypt and aes-128-ctr, as geth and Foundry
 // write it: https://ethereum.org/developers/docs/data-structures-and-encoding/web3-secret-storage

@@ -141,7 +141,7 @@ export const openTraceMemory = (): TraceMemory => ({
   traces: { untracedMs: Number.NEGATIVE_INFINITY },
 });
 
-/** The time limit for a trace. It is short, because all other work waits for the trace. */
+/** The time limit for a trace, which is short because all other work waits for the trace. */
 const traceMsMax = 2000;
 /**
  * If too few endpoints returned a trace, no trace is requested for this time, because other work

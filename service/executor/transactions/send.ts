@@ -40,12 +40,12 @@ export type SendMemory = {
     /** The time of a transaction's last broadcast, by transaction hash. */
     sentMs: Map<Hex, number>;
     /**
-     * The IDs of purposes (nonces) whose transaction was rejected as too cheap by enough endpoints.
+     * The nonces (by purpose ID) whose transaction was rejected as too cheap by enough endpoints.
      */
     underpriced: Set<string>;
     /**
-     * The purposes (nonces) whose transaction was rejected as too large for any block, with the
-     * time of the first rejection in seconds.
+     * The nonces (by purpose ID) whose transaction was rejected as too large for any block, with
+     * the time of the first rejection in seconds.
      */
     hopeless: Map<string, number>;
   };
@@ -158,7 +158,7 @@ type Sized = Pick<Order, "gas" | "data">;
 export const measureSize = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
 /**
- * Returns the highest possible cost of a purpose's transactions in wei. Only one of these
+ * Returns the highest possible cost of the transactions with one nonce, in wei. Only one of these
  * transactions can be mined.
  *
  * @param perByte the current fee for a byte

@@ -143,8 +143,9 @@ async function upkeep(
 }
 
 /**
- * Reopens confirmed and final purposes whose nonce, according to a quorum of endpoints, is unused.
- * This happens only after a reorganization that was deeper than the number of confirmations.
+ * Makes confirmed and final nonces pending again if a quorum of endpoints reports that they are
+ * unused. Such a report is possible only after a reorganization that was deeper than the number of
+ * confirmations.
  */
 async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   const { parts, fence, view, signer } = pass;

@@ -1,7 +1,7 @@
-// Handles mined transactions. A nonce's purpose (see ledger/purposes.ts) ends with the receipt of
-// any of its transactions. A quorum of endpoints has to return the receipt, its block has to be in
-// the chain, and executed or recovered addresses must have code. The jobs continue when the receipt
-// has enough confirmations, and the cost is charged when the receipt's block is final.
+// Handles mined transactions. A nonce is finished when one of its transactions has a receipt. A
+// quorum of endpoints has to return this receipt, its block has to be in the chain, and executed or
+// recovered addresses must have code. The jobs continue when the receipt has enough confirmations,
+// and the cost is charged when the receipt's block is final.
 //
 // If no transaction has a receipt, an unknown transaction may have used the nonce. The executor
 // assumes this only after it has found that transaction.
@@ -59,7 +59,7 @@ const absentPassesMin = 3;
 const freedSeconds = 60;
 
 /**
- * Confirms or settles the purposes whose transactions were mined.
+ * Confirms or settles the nonces whose transactions were mined.
  * @param usedBelow the key's nonce on chain
  */
 export async function settle(
@@ -90,7 +90,10 @@ export async function settle(
   for (const each of deep) await recordReceipt(pass, each, evidence);
 }
 
-/** `isFinal`: whether the cost is charged now. Otherwise, the purpose is only confirmed. */
+/**
+ * `isFinal`: whether the cost is charged now. Otherwise, the transaction is only confirmed, and the
+ * cost is charged later.
+ */
 type Mined = { purpose: Purpose; receipt: Receipt; isFinal: boolean };
 
 /** The newest block with enough confirmations, and the newest final block. */
@@ -104,18 +107,18 @@ async function readDepths({ parts, view }: SettlePass, anchor: number): Promise<
 
 /**
  * Returns the newest block that is deep enough for the next step: it has enough confirmations or,
- * if the purpose is already confirmed, it is final.
+ * if the transaction is already confirmed, it is final.
  */
 const boundOf = ({ blockNumber }: Purpose, { confirmed, final }: Depths): number =>
   blockNumber === null ? confirmed : final;
 
-/** Returns whether the purpose's receipt is known to be in a block that is too new. */
+/** Returns whether the receipt is known to be in a block that is too new. */
 function isKnownAbove({ memory }: SettlePass, purpose: Purpose, depths: Depths): boolean {
   const minedAt = memory.receipts.mined.get(purpose.id) ?? purpose.blockNumber;
   return minedAt !== null && minedAt > boundOf(purpose, depths);
 }
 
-/** Requests the receipts of all transactions of the purposes from each endpoint, in one batch. */
+/** Requests the receipts of all transactions from each endpoint, in one batch. */
 async function readReceipts(view: View, purposes: readonly Purpose[]) {
   const hashes = purposes.flatMap(({ transactions }) => transactions.map(({ hash }) => hash));
   const lists = await view.readEach(
@@ -208,7 +211,7 @@ async function recordReceipt(pass: SettlePass, mined: Mined, evidence: Evidence)
   );
   const minedAtSeconds = verifyBlockTime(pass, receipt, outcomes, evidence);
   if (minedAtSeconds === undefined) return;
-  // The jobs were already updated if the purpose was confirmed before.
+  // The jobs were already updated if the transaction was confirmed before.
   const updates =
     purpose.blockNumber === null ? await computeUpdates(pass, mined, outcomes, evidence) : [];
   const { transactionHash, blockNumber, paid } = receipt;
@@ -407,7 +410,7 @@ function reportOutcome({ parts }: SettlePass, outcome: VaultOutcome, hash: Hex):
 }
 
 /**
- * Adopts an unknown transaction with the purpose's nonce if no known one has had a receipt for
+ * Adopts an unknown transaction with the same nonce if no known transaction has had a receipt for
  * several polls.
  */
 async function searchReplacement(pass: SettlePass, purpose: Purpose): Promise<void> {

@@ -38,7 +38,7 @@ export function localSigner(key: Hex): Signer {
 
 /**
  * Signs with a remote signer.
- * @param url the signer's URL. It can contain a password, so it is never logged.
+ * @param url the signer's URL, which is never logged, because it can contain a password
  */
 export function remoteSigner(
   url: string,

@@ -17,7 +17,7 @@ const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Case = {
   crowd?: Crowd | undefined;
-  /** When the executor starts. It does not know yet how long the accounts' simulations take. */
+  /** When the executor starts, without knowing how long the accounts' simulations take. */
   startSeconds?: number;
   blockSeconds: number;
   /** Whether nodes run only one simulation at a time, and continue after the caller's timeout. */

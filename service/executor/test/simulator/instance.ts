@@ -1,5 +1,5 @@
-// Runs an executor that can be killed between any two steps. It then restarts with only its
-// database. It can also freeze for a while and continue.
+// Runs an executor that can be killed between any two steps. After a kill, the executor restarts
+// with only its database. The executor can also freeze for a while and continue.
 
 import { type Hex, keccak256 as keccak256Bytes } from "executable-address";
 import { keccak256 } from "viem";

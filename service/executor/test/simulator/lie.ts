@@ -99,7 +99,7 @@ export type Lie = {
 
 /**
  * A seed has additional features if its remainder after division by 7 is in this list. Other seeds
- * have none, so that their simulations do not change.
+ * have no additional features, so that their simulations do not change.
  */
 const wideRemainders = [1, 3, 4, 6];
 

@@ -19,7 +19,7 @@ import { chainId, createWorld, endSeconds, tokens } from "./world.ts";
 const seeds = isLong ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
-/** Returns the answer of an endpoint with a limit. It can throw an error or take long. */
+/** Returns the answer of an endpoint with a limit. The function can throw an error or take long. */
 type Limit = (call: Call, honest: Answer, scheduler: Scheduler) => Answer | Promise<Answer>;
 
 const free: Limit = (_call, honest) => honest;

@@ -96,9 +96,9 @@ async function priceOfHistory(
 const lieBlocksMax = 2;
 
 /**
- * The maximum number of simulations with correct endpoints to compare. They differ in when the
- * executor reads from the endpoints, which can decide whether an address is executed before its
- * intent expires, or recovered some blocks later.
+ * The maximum number of simulations with correct endpoints to compare. The simulations differ in
+ * when the executor reads from the endpoints. These times can decide whether an address is executed
+ * before its intent expires, or recovered some blocks later.
  */
 const drawsMax = 12;
 

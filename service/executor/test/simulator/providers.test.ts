@@ -188,8 +188,8 @@ test("the fee of a transaction that both endpoints call underpriced is not raise
 
 describe("on a chain of empty blocks whose nodes demand a minimum price", () => {
   /**
-   * The minimum gas price that the nodes accept. It is higher than the first offer, but lower than
-   * the highest allowed offer of 10 (base fee) + 20.
+   * The minimum gas price that the nodes accept. This price is higher than the first offer, but
+   * lower than the highest allowed offer of 10 (base fee) + 20.
    */
   const minimum = 25n;
   const highest = "0x1388";

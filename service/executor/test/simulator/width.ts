@@ -1,6 +1,6 @@
 // Additional features of a simulation: a second key with a low balance, tips, a data fee, small
-// blocks, traces, and reorganizations. They use a separate random stream, so that a seed gives the
-// same payments and blocks without them.
+// blocks, traces, and reorganizations. These features use a separate random stream, so that a seed
+// gives the same payments and blocks without them.
 
 import { type Hex, tipAddress } from "executable-address";
 import type { ChainSettings } from "../../pass.ts";
