@@ -21,8 +21,8 @@ for (const kind of deployments) {
     after(() => deployed.close());
 
     /**
-     * Sends each server a session cookie with this token, signed with the secret in the database,
-     * and returns the response statuses.
+     * Sends each server a cookie for this session token and returns the response statuses. The
+     * cookie is signed with the secret from the database.
      */
     const statusesWith = async (token: string) => {
       const secret = await findOrDrawSecret(service.parts.store.db);
@@ -41,7 +41,7 @@ for (const kind of deployments) {
       );
       assert.equal(rows.length, 1);
       assert.deepEqual(await statusesWith(rows[0]!.token), [401]);
-      // Control: the real token, signed in this way, opens the session.
+      // Control: the real token opens the session if the cookie is signed in this way.
       const [token = ""] = decodeURIComponent(browser.jar.get("eas-session") ?? "").split(".");
       assert.deepEqual(await statusesWith(token), [200]);
       assert.notEqual(rows[0]!.token, token);

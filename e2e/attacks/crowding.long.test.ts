@@ -21,8 +21,8 @@ for (const kind of deployments) {
     let deployed: Deployment;
     let address: string;
     let calls = 0;
-    // This node responds only to requests for the newest block, which the service sends at most ten
-    // times a second. The node rejects all other requests.
+    // This node responds only to requests for the newest block. The service sends at most ten such
+    // requests per second. The node rejects all other requests.
     const node = createServer(async (asked, answer) => {
       const [{ id, method }] = [JSON.parse(await text(asked))].flat() as [Record<string, unknown>];
       if (method === "eth_getBlockByNumber") {
@@ -64,7 +64,7 @@ for (const kind of deployments) {
       return { status: answer.statusCode, answer, hangUp: () => asked.destroy() };
     };
 
-    // This runs first, because the streams below also send requests to the node.
+    // This test runs first, because the streams in the next test also send requests to the node.
     test("a client with too many simulations gets 429, and node calls are limited", async () => {
       const path = `/v1/address/${address}/simulation`;
       const statuses = new Map<number, number>();
@@ -77,7 +77,8 @@ for (const kind of deployments) {
       for (let client = 2; client < 12; client++) {
         for (let i = 0; i < 10; i++) (await ask(path, `192.0.2.${client}`)).hangUp();
       }
-      // Allows twice the limit, because a new minute may begin during the requests.
+      // The limit applies per minute, so the test allows twice the limit in case a new minute
+      // begins.
       assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 
@@ -92,7 +93,7 @@ for (const kind of deployments) {
       assert.ok(refused.answer.headers["retry-after"]);
       const other = await ask(path, "192.0.2.2");
       assert.equal(other.status, 200);
-      // Control: the client can reopen the streams that it closes.
+      // Control: the client can open a new stream after it has closed one.
       opened[0]!.hangUp();
       let again = await ask(path, "192.0.2.1");
       while (again.status !== 200) again = await ask(path, "192.0.2.1");

@@ -1,5 +1,5 @@
-// Tests searches of a user with many addresses. During a search, other users must not wait. The
-// cost of each statement is tested in service/testing/statements/.
+// Tests searches of a user with many addresses. A search must not delay other users. The cost of
+// each statement is tested in service/testing/statements/.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -11,13 +11,12 @@ import { listen, newIntent, type TestApp } from "../../service/testing/app.ts";
 import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
-/**
- * The number of the user's addresses, which is greater than the number of rows that one statement
- * searches.
- */
+/** The number of addresses of the user. One statement searches fewer rows. */
 const rows = 12_000;
 const began = 1_700_000_000_000;
-/** The addresses that a search finds: the oldest, one in the middle, and the newest. */
+/**
+ * The oldest address, one in the middle, and the newest. The searches find only these addresses.
+ */
 const rare: Hex = `0x${"11".repeat(20)}`;
 
 for (const kind of deployments) {
@@ -30,7 +29,7 @@ for (const kind of deployments) {
     before(async () => {
       deployed = await startDeployment(kind);
       service = deployed.next();
-      // Each server responds to a part of the requests.
+      // Every server handles some of the requests.
       browser = openBrowser({
         ...service,
         get app() {
@@ -61,7 +60,7 @@ for (const kind of deployments) {
           by_client_id, is_again)
         select account_id, address, 'order-7', 'order-7', created_at, 0, 1
         from records`.execute(db);
-      // The listed addresses have valid records.
+      // Only these addresses appear in responses, so only these rows need valid records.
       for (const number of [1, rows / 2, rows]) {
         const salt: Hex = `0x${number.toString(16).padStart(64, "0")}`;
         const intent = { ...(newIntent() as Intent), token: rare, chainId: 10, salt };
@@ -80,14 +79,14 @@ for (const kind of deployments) {
     });
     after(() => deployed.close());
 
-    /** Returns how many rows each statement of a search read on one server. */
+    /** Returns the number of rows that each statement of a search read on one server. */
     async function walkedBy(search: () => Promise<void>, meanwhile = async (_count: number) => {}) {
       const executor = service.parts.store.db.getExecutor();
       const { executeQuery } = executor;
       const walked: number[] = [];
       executor.executeQuery = async (query, ...more) => {
         const answer = await executeQuery.call(executor, query, ...more);
-        // This statement reads the keys of the rows that the search checks next.
+        // This statement selects the keys of the next rows that are searched.
         if (/ as at, a\.address from /.test(query.sql)) {
           walked.push(answer.rows.length);
           await meanwhile(walked.length);
@@ -147,8 +146,8 @@ for (const kind of deployments) {
         async () => {
           client.write(`${head.join("\r\n")}\r\n\r\n`);
           await once(client, "close");
-          // The server runs an account's queries one after another. When two more queries have
-          // ended, the search has ended too.
+          // The server runs the queries of one account in sequence. If two more queries have
+          // completed, so has the search.
           for (let read = 0; read < 2; read++) await one.get(`${api}/addresses?limit=1`);
         },
         async (count) => {

@@ -1,6 +1,6 @@
 // The service as it is deployed: one server on SQLite, or two on one PostgreSQL. Attacks run on
-// both deployments. The attacks alternate between the two servers, so that limits are tested across
-// servers.
+// both deployments. Requests alternate between the two servers, which shows whether limits apply
+// across servers.
 
 import { isLong } from "../../scripts/long.ts";
 import { startApp, type TestApp } from "../../service/testing/app.ts";
@@ -16,7 +16,7 @@ export const longOr = (short: Kind): readonly Kind[] => (isLong ? deployments : 
 
 export type Deployment<One = TestApp> = {
   servers: One[];
-  /** Returns the next server, in rotation. */
+  /** Returns the servers in turn, one per call. */
   next(): One;
   /** The database that two servers share; undefined for one server on SQLite. */
   postgres: TestPostgres | undefined;

@@ -1,6 +1,6 @@
-// Fills the disk that the servers and their database use, frees space again, and prints how the
-// servers responded to clients. The program fills the disk of the folder for temporary files, so
-// this must be a small disk.
+// Fills the disk that the servers and their database use, then frees space, and prints how the
+// servers responded. The disk must be small, because the program fills the whole folder for
+// temporary files.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
@@ -14,30 +14,28 @@ import { newIntent } from "../../service/testing/app.ts";
 import { type Kind, startProcesses } from "./deployments.ts";
 import { newKeys, type Server } from "./server.ts";
 
-/** The number of responses with each status. */
+/** Counts responses by status. */
 type Counted = Record<string, number>;
 
-/** Observations of one cycle, in which the disk becomes full and is then freed. */
+/** The results of one cycle: the disk becomes full, and then space is freed. */
 type Cycle = {
   /**
-   * The responses to create requests before the first rejection, while the disk was full, and after
-   * space was free again.
+   * Responses to create requests before the first rejection, while the disk was full, and after
+   * space was freed.
    */
   creates: { before: Counted; full: Counted; back: Counted };
   /** Lookups while the disk was full. */
   lookups: Counted;
   /** The number of lines that each server logged during the cycle. */
   lines: number[];
-  /**
-   * How long it took, after the disk was freed, until every server acknowledged a create request.
-   */
+  /** The time from freeing the disk until every server acknowledged a create request. */
   backMs: number;
   isPostgresRestarted: boolean;
 };
 
 /**
- * `kept` is the number of acknowledged create requests, and `lost` is the number of acknowledged
- * records that are missing in the database.
+ * `kept` counts acknowledged create requests. `lost` counts acknowledged records that the database
+ * lacks.
  */
 export type Observations = { cycles: Cycle[]; kept: number; lost: number; ready: number[] };
 
@@ -54,7 +52,7 @@ const keys = await newKeys(servers[0]!, 40);
 const kept: Hex[] = [];
 let tried = 0;
 
-/** Creates an address of 18,000 bytes that no database can compress. */
+/** Creates an address whose record has 18,000 bytes that cannot be compressed. */
 async function create({ base }: Server): Promise<string> {
   const args = [`0x${randomBytes(18_000).toString("hex")}`];
   const target = "0x3333333333333333333333333333333333333333";
@@ -116,7 +114,7 @@ async function cycle(isLogFull: boolean): Promise<Cycle> {
   fillDisk();
   while (!count(creates.before, await create(deployed.next())).startsWith("503"));
   if (isLogFull) await inDatabase(({ db }) => sql`select pg_switch_wal()`.execute(db));
-  // Waits a second in total, so that the database also tries a checkpoint while the disk is full.
+  // Waits for a second in total, so that the database also attempts a checkpoint on the full disk.
   for (let round = 0; round < 4; round++) {
     await sleep(250);
     for (const server of servers) {

@@ -1,5 +1,5 @@
-// Tests a full disk: create requests are rejected while the disk is full, acknowledged records are
-// kept, and requests succeed again without a restart when space is free.
+// Tests a full disk. The servers reject create requests and keep all acknowledged records. When
+// space is free, they accept requests without a restart.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -16,7 +16,7 @@ const cycles = isLong ? 8 : 2;
 const refused = "503 service_unavailable";
 const program = join(import.meta.dirname, "fill-disk.ts");
 
-/** A mount requires root in a user namespace, but PostgreSQL refuses to run as root. */
+/** Only root can mount a disk in a user namespace, but PostgreSQL refuses to run as root. */
 const asNobody = "exec unshare --map-user=65534 --map-group=65534";
 const mount = "mount -t tmpfs -o size=128m tmpfs";
 const canMount =
@@ -35,14 +35,14 @@ for (const kind of deployments) {
       for (const answer of answers) assert.ok(["200", refused].includes(answer), message);
       for (const written of lines) assert.ok(written <= 5, message);
     }
-    // How many create requests fit on the disk depends on the database's checkpoints.
+    // The database's checkpoints determine how many create requests fit on the disk.
     assert.ok(observed.kept > 10, message);
     assert.equal(observed.lost, 0, message);
     assert.ok(observed.ready.every((status) => status === 200));
   });
 }
 
-/** Runs fill-disk.ts in a process that sees the small disk. No other process sees this disk. */
+/** Runs fill-disk.ts in its own mount namespace, so no other process uses the small disk. */
 async function fillDiskOf(kind: string): Promise<Observations> {
   const disk = mkdtempSync(join(tmpdir(), "full-disk-"));
   const mounted = `${mount} "$0" && TMPDIR="$0" ${asNobody} "$@"`;

@@ -1,5 +1,5 @@
-// Tests the log while an endpoint or the database is down and clients disconnect: it contains no
-// secret, and no line for each request or each retry.
+// Tests the log while an endpoint or the database fails and clients disconnect. The log contains no
+// secret, and no line per request or retry.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -16,8 +16,8 @@ import type { Server } from "./server.ts";
 const secret = "f00dfeed5ec2e7";
 const requests = isLong ? 2_000 : 200;
 /**
- * In the long form, each loop of the service retries several times in this time. The short form is
- * long enough only for webhook deliveries.
+ * In the long form, every loop of the service has time for several retries. The short form has time
+ * only for retries of webhook deliveries.
  */
 const outageMs = isLong ? 15_000 : 3_000;
 const EXECUTOR_KEY = `0x${secret.padStart(64, "1")}`;
@@ -116,7 +116,7 @@ for (const kind of deployments) {
 
 /**
  * Checks that each server logged something, and no message twice. A repeated message is logged at
- * most once a minute, and the test takes less than a minute.
+ * most once a minute, and the test is shorter than that.
  */
 function assertSeldom(written: string[][]): void {
   for (const lines of written) {

@@ -1,13 +1,13 @@
-// An open-loop load: sends create requests at a given rate, regardless of responses, like many
-// independent clients. Runs in a separate process beside the servers.
+// An open-loop load generator: it sends create requests at a fixed rate, regardless of responses.
+// This resembles many independent clients. Runs in a separate process beside the servers.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 /**
- * HTTP requests as text. `saltAt` is the position of a salt of 64 hex digits, which is incremented
- * for each request.
+ * HTTP requests as text. `saltAt` is the position of a salt of 64 hex digits. Each request
+ * increments the salt.
  */
 type Stream = {
   requests: { text: string; saltAt?: number }[];
@@ -20,8 +20,8 @@ type Stream = {
 export type Job = { ports: number[]; ms: number; streams: Record<string, Stream> };
 
 /**
- * Sorted latencies in milliseconds from a request's scheduled time, so they include the sender's
- * delays.
+ * Sorted latencies in milliseconds. A latency starts at the scheduled time of its request, so it
+ * includes delays of the sender.
  */
 type Responses = { byStatus: Record<number, number[]>; lateMs: number[]; unanswered: number };
 export type Outcome = Record<string, Responses>;
@@ -46,12 +46,12 @@ export function openLoad() {
 }
 
 const socketsMax = 4_000;
-/** A request that gets no response within this time counts as unanswered. */
+/** A request without a response after this time counts as unanswered. */
 const patienceMs = 3_000;
 const saltDigits = 12;
 const tickMs = 1;
 
-/** The idle connections by port. The next run reuses them, as returning clients do. */
+/** The idle connections by port. The next run reuses these connections, like returning clients. */
 const idleAt = new Map<number, Socket[]>();
 let open = 0;
 let turn = 0;
@@ -120,7 +120,7 @@ function salted(bytes: Buffer, saltAt: number | undefined, number: number): Buff
   return own;
 }
 
-/** Sends a request, and returns the status. Every response here has a Content-Length. */
+/** Sends a request and returns the response's status. Every response here has a Content-Length. */
 function exchange(socket: Socket, bytes: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     let missing = 0;

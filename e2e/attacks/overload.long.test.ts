@@ -1,6 +1,6 @@
 // Sends three times as many create requests as the servers can process, from clients that do not
-// wait. Accepted requests stay fast, the servers keep most of their throughput, lookups continue,
-// and the servers recover afterwards.
+// wait. Accepted requests stay fast, throughput stays high, lookups succeed, and the servers
+// recover afterwards.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -15,13 +15,13 @@ import { newKeys, type Server } from "./server.ts";
 
 const phaseMs = isLong ? 10_000 : 1_500;
 /**
- * The number of accounts. With fewer accounts, an account could reach its limit of 50 create
- * requests per second.
+ * The number of accounts. With fewer accounts, the limit of 50 create requests per second and
+ * account would apply.
  */
 const accountsCount = 600;
 
 /**
- * Returns an intent of a few kilobytes, so that the service reaches its limit before the load
+ * Returns an intent of a few kilobytes, so that the service becomes overloaded before the load
  * generator does.
  */
 function largeIntent() {
@@ -98,10 +98,7 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
         refused: statusOf(outcome, "create", 503),
         found: statusOf(outcome, "lookup", 200),
         perSecond: (created.length * 1000) / ms,
-        /**
-         * The share of a processor that each server gets. Other processes, including the other
-         * server, use the rest.
-         */
+        /** The fraction of one processor that each server gets. Other processes use the rest. */
         freePart: 1 - mean(lostMs) / (performance.now() - startedAt),
       };
     };
@@ -138,11 +135,11 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       const isJudged = isLong && freePart >= 0.5;
       if (isLong && !isJudged) t.diagnostic("not judged: other work had the processors");
       if (isJudged) {
-        // The test uses medians, because on a busy machine the slowest 1% depends mostly on other
-        // processes. service/http/load/admission.test.ts tests the exact limits with a simulated
-        // clock. A rejection costs an eighth of the processor time of a create request, so the
-        // servers could keep 0.7 of their throughput. The times are multiplied by `freePart`,
-        // because a server with half of a processor needs twice the time.
+        // The test uses medians, because other processes can slow down the slowest 1% of requests.
+        // Exact limits are tested in service/http/load/admission.test.ts with a simulated clock. A
+        // rejection costs an eighth of the processor time of a create request, so servers should
+        // keep about 0.7 of their throughput. The permitted times are multiplied by `freePart`,
+        // because a server with half a processor needs twice the time.
         assert.ok(share >= 0.5, message);
         assert.ok(at(admitted, 0.5) * freePart <= 5 * Math.max(at(quiet, 0.5), 10), message);
         assert.ok(at(found, 0.5) * freePart <= 50, message);
@@ -152,7 +149,7 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       assert.equal(again.length, 0, "and they are themselves again");
       if (!isLong) return;
       // The clients disconnect first, because thousands of open connections use memory. V8 releases
-      // memory some time after a process becomes idle, so the test waits.
+      // memory only some time after a process has become idle.
       load.close();
       const until = Date.now() + 240_000;
       const isBack = () => servers.every((server, at) => memoryBytes(server) <= 1.2 * memory[at]!);

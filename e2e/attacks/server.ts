@@ -1,4 +1,5 @@
-// Runs the service as a separate process, for attacks that count files, signals, or log lines.
+// Runs the service as a separate process, for attacks that count file descriptors, signals, or log
+// lines.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +17,7 @@ export type Server = {
   process: ChildProcess;
   port: number;
   base: string;
-  /** The log so far. */
+  /** The log output up to now. */
   lines: string[];
   /** Each server has its own account. */
   apiKey: string;
@@ -73,8 +74,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 }
 
 /**
- * Creates `count` accounts and returns an API key of each, because one account may send only a
- * limited number of create requests per second.
+ * Creates `count` accounts and returns one API key per account, because the rate limit for create
+ * requests applies per account.
  */
 export async function newKeys({ env }: Server, count: number): Promise<string[]> {
   const emails = Array.from({ length: count }, (_, i) => `load${i}@example.com`);

@@ -1,5 +1,5 @@
-// Tests clients that connect and then send nothing or half a request, or that read a response and
-// never disconnect.
+// Tests clients that stop after connecting, after half a request, or after the response, and never
+// disconnect.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -28,7 +28,7 @@ for (const kind of longOr("one server on SQLite")) {
     });
     after(() => deployed.close());
 
-    /** Opens connections that send `text`, and then neither send anything nor close their side. */
+    /** Opens connections that send `text` and then do nothing. */
     const openMany = async ({ port }: Server, count: number, text: Text) => {
       for (let from = 0; from < count; from += 100) {
         const some = Array.from({ length: Math.min(100, count - from) }, (_, at) => {
@@ -160,9 +160,8 @@ async function signIn({ base }: Server): Promise<number | undefined> {
 }
 
 /**
- * Uses a new connection for each good request. An idle connection looks like the attackers'
- * connections, so the server might close it just when the test reuses it, and the client does not
- * retry a POST.
+ * Uses a new connection for each honest request. The server may close an idle connection just when
+ * the test reuses it, because it looks like an attacker's. The client does not retry a POST.
  */
 const fresh = { connection: "close" };
 
@@ -180,7 +179,7 @@ async function create({ base, apiKey }: Server, signal?: AbortSignal): Promise<s
   return ((await made.json()) as { address: string }).address;
 }
 
-/** Each server creates an address and finds it. */
+/** Creates an address on each server and fetches it again. */
 async function assertGood(servers: Server[], timeoutMs = 5_000): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
   for (const server of servers) {

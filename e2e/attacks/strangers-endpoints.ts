@@ -1,5 +1,6 @@
-// Serves webhook endpoints in a separate process. The first segment of a path selects the response.
-// GET /arrivals returns when each event arrived at each path: { path, eventId, atMs }.
+// Serves webhook endpoints in a separate process. The first segment of the URL path selects the
+// behavior. GET /arrivals returns the arrival time of each event at each path: { path, eventId,
+// atMs }.
 
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +11,7 @@ const counts = new Map<string, number>();
 
 const take = (response: ServerResponse) => response.writeHead(204).end();
 const hang = () => {};
-/** Sends a few bytes from time to time, until the client disconnects. */
+/** Sends a few bytes at intervals until the client disconnects. */
 async function drip(response: ServerResponse) {
   response.writeHead(200);
   while (!response.destroyed) {

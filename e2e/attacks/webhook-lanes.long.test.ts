@@ -1,7 +1,7 @@
 // Tests over HTTP that faulty webhook endpoints do not delay honest endpoints in the same store.
 // 1,000 endpoints of 100 accounts have a backlog, and hang, respond only sometimes, respond byte by
-// byte, or fail. For comparison, a second store that has only honest endpoints runs at the same
-// time, so that a busy machine delays both stores equally.
+// byte, or fail. A second database with only honest endpoints runs at the same time for comparison,
+// because a busy machine slows both equally.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
@@ -17,7 +17,7 @@ import { quantile } from "../../service/testing/median.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
 import { addHook, happen, newAccount, pileUp } from "../../service/testing/webhooks/world.ts";
 
-/** Takes four minutes and measures times, so it must not run at the same time as other tests. */
+/** Takes four minutes and measures times, so no other test must run at the same time. */
 const skip = isLong ? false : "npm run test:long";
 const strangers = { accounts: 100, endpoints: 10, events: 40 };
 const warmSeconds = 10;
@@ -37,7 +37,10 @@ async function startEndpoints() {
   return url;
 }
 
-/** Opens a store for honest endpoints. `deliver` starts a process that delivers its events. */
+/**
+ * Opens a database for honest endpoints. `deliver` starts a process that delivers the events in
+ * this database.
+ */
 async function startShop(dialect: "sqlite" | "postgres", honestUrl: string) {
   const directory = mkdtempSync(join(tmpdir(), "lanes-"));
   const postgres: TestPostgres | undefined =
@@ -59,7 +62,7 @@ async function startShop(dialect: "sqlite" | "postgres", honestUrl: string) {
 }
 type Shop = Awaited<ReturnType<typeof startShop>>;
 
-/** By event ID: the path of its endpoint, and when the event occurred. */
+/** By event ID: the path of the endpoint, and the time of the event. */
 type Happened = Map<string, { path: string; atMs: number }>;
 
 async function honestEvents(shop: Shop, name: string, untilMs: number): Promise<Happened> {
@@ -125,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       };
       await Promise.all(Object.values(happened));
       await sleep(5_000);
-      // By event ID: when the event arrived for the first time.
+      // By event ID: the time of the first arrival.
       const came = new Map((await readArrivals(honestUrl)).toReversed());
       const strange = await readArrivals(strangersUrl);
       const waits = async (shop: "alone" | "beside", path: string) =>
@@ -151,7 +154,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   });
 }
 
-/** Returns the events that arrived at the server `url`, in order. */
+/** Returns the events that arrived at the server `url`, in the order of arrival. */
 async function readArrivals(url: string): Promise<[eventId: string, atMs: number][]> {
   const answer = await fetch(`${url}/arrivals`);
   const arrivals = (await answer.json()) as { eventId: string; atMs: number }[];

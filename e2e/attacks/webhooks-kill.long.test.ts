@@ -1,7 +1,7 @@
-// Repeatedly kills one or both of two executors, which observe the chain and deliver events, and
-// sometimes stops their PostgreSQL. Tests that every event is delivered, that repeated deliveries
-// have the same webhook-id, and that an address's events arrive in order. TESTS=long runs 200
-// rounds.
+// Runs two executors that observe the chain and deliver events. Kills one or both of them
+// repeatedly, and sometimes stops their PostgreSQL. Tests that every event is delivered, that
+// repeated deliveries have the same webhook-id, and that an address's events arrive in order.
+// TESTS=long runs 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -114,7 +114,8 @@ describe("webhooks of killed executors", () => {
     for (const address of paid) {
       const mine = taken().filter(({ data }) => data.address === address);
       const sequences = mine.map(({ data }) => data.sequence);
-      // A repeated event can directly follow its original. All other events must be in order.
+      // A repeated event may directly follow the original event. Apart from that, events must be in
+      // order.
       assert.ok(sequences.every((each, index) => index === 0 || each >= sequences[index - 1]!));
       const all = [...new Set(sequences)];
       assert.deepEqual(

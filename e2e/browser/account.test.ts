@@ -1,5 +1,5 @@
-// Tests the account page, the frame of every dashboard page, and that each page works with
-// keyboards and screen readers.
+// Tests the account page, the frame that all dashboard pages share, and that each page works with a
+// keyboard and a screen reader.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -37,7 +37,7 @@ before(async () => {
   await fillLists(await createApiKey(page, site));
 });
 
-/** Adds an entry to each list, because an empty list cannot show faults in its rows. */
+/** Adds an entry to each list, so that the test covers the rows. */
 async function fillLists(apiKey: string): Promise<void> {
   const created = await createWithKey(service, apiKey);
   assert.equal(created.status, 200);
@@ -133,7 +133,7 @@ describe("the account", () => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Incorrect email or password").waitFor();
     await page.getByLabel("Password", { exact: true }).fill(newPassword);
-    // Uses only the keyboard, like a user of a screen reader.
+    // Uses only the keyboard.
     await page.keyboard.press("Enter");
     await page.locator("h1:focus", { hasText: "Activity" }).waitFor();
   });
@@ -154,7 +154,7 @@ describe("the account", () => {
     }
     await visitor.close();
 
-    // A reset ends every session, including this one.
+    // A password reset ends every session, including this one.
     await page.getByRole("link", { name: "Origins", exact: true }).click();
     await page.getByText("Your session ended").waitFor();
     await page.getByLabel("Email").fill(email);
@@ -263,7 +263,7 @@ test("the dashboard is in English, from left to right, in every browser language
   const reader = await browser.newContext({ locale: "ar", storageState });
   const seen = await reader.newPage();
   await openPage(seen, site);
-  // The payment page on the same origin remembers the language that was chosen there.
+  // The payment page has the same origin and remembers the language of the user.
   await seen.evaluate("localStorage.language = 'ar'");
   await followPath(seen, "/addresses");
   await seen.locator("a[href^='/addresses/0x']").first().click();
@@ -285,8 +285,8 @@ test("if signing out fails, the dashboard keeps the session and shows the reason
 });
 
 test("signing out deletes the account's data from the page", async () => {
-  // Delays the page's request for the sessions until the user is signed out. The server then
-  // rejects this request before the page receives the response to the sign-out.
+  // Delays the page's request for the sessions until after the sign-out. The server rejects this
+  // request, and the rejection arrives before the response to the sign-out.
   const signedOut = Promise.withResolvers<void>();
   const heading = page.getByRole("heading", { name: "Sign in" });
   let shownEarly: number | undefined;
@@ -299,7 +299,7 @@ test("signing out deletes the account's data from the page", async () => {
     const refused = page.waitForResponse((answer) => answer.status() === 401);
     signedOut.resolve();
     await refused;
-    // A page that took the rejection for the end of its session would now show the sign-in form.
+    // If the page mistook the rejection for an expired session, it would now show the sign-in form.
     await page.waitForTimeout(200);
     shownEarly = await heading.count();
     await route.fulfill({ response });

@@ -1,5 +1,5 @@
-// Starts Chromium for e2e tests, serves small pages of other origins, and contains the checks that
-// every page must pass.
+// Starts Chromium for e2e tests and serves pages from other origins. Contains the checks that every
+// page must pass.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ import { isLong } from "../../scripts/long.ts";
 import { findNewerThanPages } from "../../scripts/pages.ts";
 
 const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
-/** The source of axe in ASCII, because the browser compiles ASCII in half of the processor time. */
+/** The source code of axe, in ASCII. The browser compiles ASCII in half the time. */
 const axeSource = readFileSync(
   createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
   "utf8",
@@ -43,7 +43,8 @@ export async function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * Unpacks atomically, because test files start simultaneously and must not run a partial program.
+ * Renames the finished folder into place, because several test files start at the same time and
+ * must not run an incomplete program.
  */
 async function unpackBrowser(): Promise<string> {
   const folder = join(cache, "chromium");
@@ -51,7 +52,7 @@ async function unpackBrowser(): Promise<string> {
   if (existsSync(program)) return program;
   mkdirSync(cache, { recursive: true });
   const { TMPDIR } = process.env;
-  // The folder into which the package unpacks Chromium.
+  // The folder in which the package unpacks Chromium.
   process.env.TMPDIR = mkdtempSync(`${folder}-`);
   const unpacked = dirname(await chromiumBinary.executablePath());
   if (TMPDIR === undefined) delete process.env.TMPDIR;
@@ -60,13 +61,13 @@ async function unpackBrowser(): Promise<string> {
     renameSync(unpacked, folder);
   } catch (error) {
     rmSync(unpacked, { recursive: true });
-    // The rename fails if another process has unpacked Chromium in the meantime.
+    // The rename fails if another process was faster.
     if (!existsSync(program)) throw error;
   }
   return program;
 }
 
-/** Serves an empty page at `http://localhost:PORT`, which is an origin of its own. */
+/** Serves an empty page with its own origin at `http://localhost:PORT`. */
 export async function serveBlankPage(): Promise<{ origin: string; close: () => void }> {
   const server = createServer((_request, response) => {
     response.setHeader("content-type", "text/html").end("<!doctype html><title>shop</title>");
@@ -82,25 +83,25 @@ export async function serveBlankPage(): Promise<{ origin: string; close: () => v
   };
 }
 
-/** Collects everything that the page reports to the console, including policy violations. */
+/** Collects every message on the page's console, including policy violations. */
 export function listenForFaults(page: Page): string[] {
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
-    // A failed request is not a fault, because the page explains it to the user.
+    // A failed request is not an error here, because the page explains it to the user.
     const isAnswer = message.text().startsWith("Failed to load resource");
     if (message.type() === "error" && !isAnswer) faults.push(message.text());
   });
   return faults;
 }
 
-/** Waits until `page` shows its loaded content, starting with the heading. */
+/** Waits until the content of `page` has loaded, starting with its heading. */
 export async function openPage(page: Page, url: string): Promise<void> {
   await page.goto(url);
   await untilShown(page);
 }
 
-/** Opens another page of the dashboard without a reload, like a link in the dashboard. */
+/** Navigates to another dashboard page without a reload, as a link does. */
 export async function followPath(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)})`);
   await untilDrawn(page);
@@ -112,23 +113,23 @@ async function untilShown(page: Page): Promise<void> {
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
 }
 
-/** Waits until the page is drawn again, because it adapts to its width only then. */
+/** Waits for the next frame, because the page adapts to its width only then. */
 export const untilDrawn = (page: Page): Promise<unknown> =>
   page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))");
 
-/** Adds the rule for the size of buttons and links, which axe does not check by default. */
+/** Also enables axe's rule for the size of buttons and links, which is disabled by default. */
 const allRules = '{ rules: { "target-size": { enabled: true } } }';
 /**
- * Runs only the rules about colors, because the dark page differs from the light page only in its
- * colors.
+ * Runs only the color rules, because the dark page differs from the light page only in its colors.
  */
 const rulesOfColour =
   '{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } }';
 
 /**
- * Runs {@link assertSound} in light at 1280 px, checks colors and width in dark at 360 px, and
- * restores the page. `npm run test:long` checks both color schemes at both widths. The page must
- * use reduced motion, because text can have low contrast during a color transition.
+ * Runs {@link assertSound} on the light page at 1280 px. Then checks colors and width of the dark
+ * page at 360 px, and restores the page. `npm run test:long` also checks both color schemes at both
+ * widths. The page must use reduced motion, because a color transition can temporarily lower the
+ * contrast of text.
  */
 export async function assertSoundInAll(page: Page, name: string): Promise<void> {
   const before = page.viewportSize()!;
@@ -148,13 +149,13 @@ export async function assertSoundInAll(page: Page, name: string): Promise<void> 
   await page.setViewportSize(before);
 }
 
-/** Checks that axe finds nothing, and that the page does not scroll sideways. */
+/** Checks that axe reports no violation and that the page does not scroll horizontally. */
 export async function assertSound(page: Page, name: string): Promise<void> {
   await assertRules(page, name, allRules);
   await assertFits(page, name);
   const viewport = page.viewportSize();
   if (viewport?.width !== 1280) return;
-  // A width between a phone and a desktop screen.
+  // A width between those of a phone and a desktop.
   await page.setViewportSize({ ...viewport, width: 768 });
   await assertFits(page, `${name} at 768 px`);
   await page.setViewportSize(viewport);
@@ -163,8 +164,8 @@ export async function assertSound(page: Page, name: string): Promise<void> {
 async function assertRules(page: Page, name: string, rules: string): Promise<void> {
   await untilDrawn(page);
   if (!(await page.evaluate("Boolean(window.axe)"))) await page.evaluate(`${axeSource};0`);
-  // Passes only the violations from the page to the test, because passing the whole result takes as
-  // much processor time as the check.
+  // Copies only the violations from the page, because copying the whole result takes as long as the
+  // check.
   const violations: AxeResults["violations"] = await page.evaluate(
     `axe.run(document, { resultTypes: ["violations"], ...${rules} }).then((of) => of.violations)`,
   );

@@ -1,5 +1,5 @@
-// Creates dashboard accounts for tests in a browser, and sends create requests with the accounts'
-// credentials.
+// Helpers for dashboard tests in a browser: they create accounts and send create requests with the
+// accounts' credentials.
 
 import type { BrowserContext, Page } from "playwright-core";
 import { demoTokens, localChainId, shopAddress } from "../../scripts/local-chain.ts";
@@ -25,7 +25,7 @@ const intent = {
 
 type Answer = { status: number; body: { address?: string; error?: { code: string } } };
 
-/** Sends a create request from a page of `origin`, like a script of that page. */
+/** Sends a create request from a page of `origin`, as a script in that page would. */
 export async function createFrom(
   context: BrowserContext,
   { baseUrl }: Running,
@@ -49,7 +49,7 @@ export async function createFrom(
   return answer;
 }
 
-/** Sends a create request like a server, without an Origin. */
+/** Sends a create request without an Origin header, as a server would. */
 export async function createWithKey(
   { baseUrl }: Running,
   key: string,
@@ -63,7 +63,7 @@ export async function createWithKey(
   });
 }
 
-/** Signs up, and shows the overview. */
+/** Signs up and opens the overview page. */
 export async function signUp(page: Page, site: string): Promise<void> {
   await page.goto(`${site}/sign-up`);
   await page.getByLabel("Email").fill(email);
@@ -72,7 +72,7 @@ export async function signUp(page: Page, site: string): Promise<void> {
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 }
 
-/** Creates the account's first API key in the dashboard. */
+/** Creates the account's first API key on the dashboard. */
 export async function createApiKey(page: Page, site: string): Promise<string> {
   await page.goto(`${site}/credentials`);
   await page.getByRole("button", { name: "Create API key" }).click();

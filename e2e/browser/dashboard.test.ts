@@ -1,4 +1,4 @@
-// Tests the dashboard in a real browser, with real pages of other origins.
+// Tests the dashboard in a real browser, together with real pages from other origins.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -39,8 +39,8 @@ let createdAddress: string;
 const newKeyShown = () => page.getByTestId("new-api-key").textContent();
 
 before(async () => {
-  // Starts the servers and the browser in order, so that `after` can end them if a later start
-  // fails.
+  // Starts the servers and the browser one after another, so that `after` can stop them if a later
+  // start fails.
   browser = await launchBrowser();
   shop = await serveBlankPage();
   stranger = await serveBlankPage();
@@ -183,7 +183,7 @@ describe("a page creates addresses with the client ID", () => {
   test("the examples of the overview work when pasted", async () => {
     await openPage(page, site);
     const example = page.getByRole("tabpanel");
-    // The page folds the examples, because the account already has an address.
+    // The examples are collapsed, because the account already has an address.
     await page.locator("details summary").click();
     await page.getByLabel("Your wallet address").fill(shopAddress);
     const curl = (await example.textContent()) ?? "";
@@ -213,7 +213,7 @@ describe("a page creates addresses with the client ID", () => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const { status, body } = await createFrom(context, service, shop.origin, headers);
     assert.deepEqual([status, body.error?.code], [403, "api_key_in_browser"]);
-    // The service stores the uses of a key in a browser in batches, every few seconds.
+    // The service records browser uses of a key in batches, every few seconds.
     const warning = page.getByText("Your API key was used in a browser");
     do await openPage(page, site);
     while ((await warning.count()) === 0);
@@ -319,7 +319,7 @@ describe("lists", () => {
     await page.getByLabel("Address or reference").fill(reference);
     await page.waitForURL(/text=order/);
     const found = page.getByRole("row").getByText(reference).first();
-    await found.waitFor(); // The whole list, which also contains the address, may still be shown.
+    await found.waitFor(); // The list from before the search may contain the address too.
     await page.locator("tbody tr").nth(1).waitFor({ state: "hidden" });
     await found.waitFor();
     assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
@@ -408,7 +408,7 @@ describe("lists", () => {
 
   test("the overview shows requested amounts by day", async () => {
     const card = page.getByRole("region", { name: "Payments" });
-    // The server counts amounts a few seconds after the request.
+    // The server updates the totals a few seconds after the request.
     for (;;) {
       await page.goto(site);
       const counted = card.getByRole("list", { name: "From creation to completion" });
@@ -421,7 +421,7 @@ describe("lists", () => {
       .getByText(/\d DUSD$/)
       .first()
       .waitFor();
-    // The arrow key selects the newest column.
+    // The first press of an arrow key selects the newest column.
     const chart = card.getByRole("img", { name: /DUSD on .* by day$/ });
     await chart.press("ArrowLeft");
     await card.getByText(/requested [\d.]+ DUSD, paid [\d.]+ DUSD, completed/).waitFor();

@@ -1,6 +1,6 @@
-// Tests thousands of payments in one block while many other addresses are open. A block is mined
-// when the executor has finished a pass (one run of its loop), so the test measures the executor's
-// work, not the machine's speed.
+// Tests thousands of payments in one block while many other addresses are open. The test mines a
+// block only after the executor has completed an iteration of its loop. The result therefore does
+// not depend on the machine's speed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -11,8 +11,8 @@ const { world, store } = await prepareAttack();
 const [payments, open] = [count(300, 2000), count(300, 100_000)];
 const blocksMax = count(2, 8);
 /**
- * The maximum numbers of calls to one endpoint. The short form permits more calls per payment,
- * because on a slow machine the payments can take one block more.
+ * The highest permitted number of calls to one endpoint. The limit per payment is higher in the
+ * short form, because a slow machine can need one more block.
  */
 const [callsPerPaymentMax, callsPerBlockMax] = [count(1.2, 1.12), 20];
 await openAddresses(world, store, open);

@@ -1,6 +1,6 @@
-// Tests a chain that charges a fee for a transaction's bytes, like the OP Stack. An account whose
-// transactions are long spends no more than its budget. Dust is not returned if the fee for the
-// bytes makes the return cost more than the dust is worth.
+// Tests a chain that charges a fee for a transaction's bytes, like the OP Stack. Tests that the
+// executor includes this fee in an account's budget. Also tests that the executor does not return
+// dust that is worth less than the gas and the fee.
 
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -24,8 +24,8 @@ const plenty = 10n ** 24n;
 const budget = 16n * 10n ** 15n;
 
 /**
- * Returns the fee that is charged if Ethereum's base fee nearly doubles before the transaction is
- * included.
+ * Returns the fee for the transaction's bytes if Ethereum's base fee nearly doubles before the
+ * transaction is included.
  */
 const parseDataFee = (input: Hex) => 2n * weiPerByte * BigInt((input.length - 2) / 2 + 150);
 
@@ -135,16 +135,16 @@ describe("a chain that charges a fee for bytes", () => {
 
 describe("dust on a chain that charges a fee for bytes", () => {
   /**
-   * The value of the dust in wei: four times the gas cost of its return, but only a fifth of the
-   * fee for the return's bytes.
+   * The value of the dust in wei. It is four times the gas cost of returning the dust, but only a
+   * fifth of the fee for the transaction's bytes.
    */
   const grain = 5n * 10n ** 14n;
   const { symbol, decimals } = demoTokens[0]!;
   const more = { tipPrices: { [symbol]: String(grain * 10n ** BigInt(decimals)) } };
 
   /**
-   * Pays dust to the address of an intent on another chain, so the calls cannot run and the dust
-   * can only be returned. The dust is one unit of the token or, if `coin` is not 0, native coin.
+   * Pays dust to an address on the wrong chain. The calls cannot run there, so the executor can
+   * only return the dust. The dust is one unit of the token or, if `coin` is not 0, native coin.
    */
   const dust = async (coin: bigint) => {
     const record = await recordOf({ chainId: 10 });
@@ -152,8 +152,8 @@ describe("dust on a chain that charges a fee for bytes", () => {
     if (coin === 0n) await pay([record], 1n);
     else await world.client.setBalance({ address: record.address, value: coin });
     await world.mine();
-    // A payment in native coin emits no log, so the test informs the executor, as the service does
-    // after a status request.
+    // A payment in native coin emits no log, so the executor must be notified. In production, a
+    // status request does this.
     const { number, timestamp } = await world.client.getBlock();
     const block = { number: Number(number), timestamp: Number(timestamp) };
     await hintJobs(store.db, 31_337, [{ address: record.address, block, isEnough: false }]);

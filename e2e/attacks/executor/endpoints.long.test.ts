@@ -1,6 +1,6 @@
-// Tests that a provider that limits requests only slows down an executor, and that a faulty
-// endpoint does no harm beside a good endpoint. Also tests that a payment needs few calls. The
-// simulator's idle.test.ts tests how many calls an idle chain needs.
+// Tests that a provider's rate limit only slows the executor down, and that one faulty endpoint
+// does no harm if another endpoint works. Also tests that a payment needs few calls. For an idle
+// chain, see the simulator's idle.test.ts.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -29,8 +29,8 @@ type Call = { id: number; method: string; params: unknown[] };
 type Rejection = { status?: number; headers?: Record<string, string>; body?: unknown } | undefined;
 
 /**
- * Starts an endpoint that forwards requests to the chain's node. `refuse` may reject a request, and
- * `twist` may change the response to a call.
+ * Starts an endpoint that forwards requests to the chain's node.
+ * `refuse` may reject a request. `twist` may modify the response to a call.
  */
 async function endpoint(
   refuse: (calls: Call[], bytes: number) => Rejection,
@@ -73,7 +73,10 @@ async function endpoint(
 const honest = () => endpoint(() => undefined);
 const error = (code: number, message: string) => ({ code, message });
 
-/** Returns how many blocks pass until `many` payments of one block are executed through `urls`. */
+/**
+ * Makes `many` payments in one block, and returns the number of blocks until all are executed
+ * through `urls`.
+ */
 async function blocksFor(context: TestContext, urls: string[], many: number): Promise<number> {
   const records = await fundedInBlock(many, victim);
   const from = await world.client.getBlockNumber();
@@ -101,7 +104,10 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
   return blocks;
 }
 
-/** Makes three payments, and returns how many are executed through `urls` within ten passes. */
+/**
+ * Makes three payments, and returns how many are executed through `urls` within ten iterations of
+ * the executor.
+ */
 async function executedSoon(
   context: TestContext,
   urls: string[],
@@ -127,8 +133,8 @@ async function executedSoon(
 }
 
 /**
- * An executor without the tested behavior: it sends all calls in one request, and fails if an
- * endpoint rejects the request.
+ * A simplified executor for control tests: it sends all calls in one request, and fails if the
+ * endpoint rejects this request.
  */
 const inOneRequest =
   (url: string) =>
@@ -147,9 +153,9 @@ const inOneRequest =
   });
 
 /**
- * Returns whether a request exceeds the limit of 20 calls per second. The first rejection comes
- * after 20 calls regardless of the time, because the test requires at least one rejection and a
- * busy machine may send fewer calls per second.
+ * Returns a function that decides whether a request exceeds a limit of 20 calls per second. The
+ * first 20 calls are counted regardless of the time, so that even a slow machine reaches the limit
+ * once.
  */
 function twentyASecond() {
   let sent: number[] = [];
@@ -165,7 +171,7 @@ function twentyASecond() {
 
 const tooMany = error(-32600, "batch of too many calls");
 
-// Runs first, on an empty store, because calls for the addresses of other tests would be counted
+// This test runs first, on an empty database, because calls for other tests' addresses would count
 // too.
 describe("calls for one payment", () => {
   test("a payment needs at most 14 calls to a node, besides calls per block", async (context) => {
@@ -189,13 +195,13 @@ describe("calls for one payment", () => {
     );
     await sleep(1000);
     await running.stop();
-    // One more block is read, to check that the receipt's block is still canonical.
+    // The executor requests one more block to check that the receipt's block is still canonical.
     const ofHeads = ["eth_getBlockByNumber", "eth_getLogs"];
     const all = asked.slice(from);
     const work = all.filter((method) => !ofHeads.includes(method));
     context.diagnostic(`${work.length}: ${work}, and ${all.length - work.length} of heads`);
-    // hardhat rejects two of the forms in which the executor requests a gas estimate. The executor
-    // tries each form once.
+    // hardhat rejects two of the three variants of a gas estimate request. The executor tries each
+    // variant once.
     const refused = isHardhat ? 2 : 0;
     assert.ok(work.length <= 14 + refused, `${work.length}: ${work}`);
   });
@@ -308,8 +314,8 @@ describe("a WebSocket that reports new blocks", () => {
   });
 });
 
-// This runs last, because a lying endpoint moves the executor's cursor beyond the chain's head if
-// there is no other endpoint.
+// This test runs last. Without an honest endpoint, the wrong responses move the executor's cursor
+// beyond the newest block.
 describe("controls for faulty endpoints", control, () => {
   test("nothing is executed if the endpoint rejects the batch of all calls", async (context) => {
     const good = await honest();

@@ -1,4 +1,5 @@
-// Tests who pays for gas: no account spends more than its share, and accounts that pay are served.
+// Tests who pays for gas: no account can spend more than its share, and paying accounts are always
+// served.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -49,7 +50,7 @@ const start = (
   return running;
 };
 
-/** Sums the real cost of the sender's transactions from their receipts. */
+/** Returns the actual cost of the sender's transactions, from their receipts. */
 async function paidIn(purposes: { transaction_hash: string | null }[]): Promise<bigint> {
   const hashes = purposes.flatMap((row) => (row.transaction_hash ? [row.transaction_hash] : []));
   const receipts = await Promise.all(
@@ -63,10 +64,7 @@ const reasonsOf = async (records: AddressRecord[]) =>
   (await Promise.all(records.map(({ address }) => jobOf(address)))).map((job) => job?.reason);
 
 describe("an account over its budget", () => {
-  /**
-   * The budget covers about two executions at the maximum fee, which is higher than their actual
-   * cost.
-   */
+  /** The budget covers about two executions at the maximum fee. The actual cost is lower. */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
   test("an account over its budget waits, and delays no other account", async (context) => {
@@ -123,7 +121,7 @@ describe("dust that must be returned", () => {
     return rows.filter(({ kind, state }) => kind === "recover" && state === "settled").length;
   };
 
-  /** Sends dust `rounds` times, each time after the executor has returned the previous dust. */
+  /** Sends dust `rounds` times. Waits each time until the executor has returned it. */
   const sendDust = async (record: AddressRecord, rounds: number) => {
     const before = await recoveries();
     for (let round = 1; round <= rounds; round++) {
@@ -142,7 +140,6 @@ describe("dust that must be returned", () => {
       (await reasonsOf([record!])).includes("recoveries_of_today_spent"),
     );
     assert.equal(await recoveries(), before + 3);
-    // Other accounts' spending does not delay a late payment.
     await pay([record!], 1000n);
     await until("the late payment is back", async () => {
       const [fate] = await fatesOf(world, [record!]);
@@ -223,7 +220,7 @@ describe("intents with tips", () => {
 
   /**
    * Sends intents that pay a tip and succeed in the simulation, but fail on chain. Returns the
-   * total cost that was charged to the accounts (`cheats`) in wei.
+   * total cost in wei that was charged to the accounts in `cheats`.
    */
   async function lostBy(context: TestContext, cheats: string[], limits: Partial<Limits>) {
     const fickle = await attack.contract("0x00");
@@ -268,7 +265,7 @@ describe("intents with tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  // This test runs last, because its losses exceed the daily budget of the other tests.
+  // This test runs last, because it spends more than the daily budget of the other tests.
   test("control: failing intents with tips cost more if the limit is higher", async (context) => {
     const cheat = "acc_c4ea7000000000000000000c";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n });
@@ -287,7 +284,7 @@ describe("accounts that share a transaction", () => {
   const refuses: Says = () => ({
     error: { code: -32601, message: "the method does not exist" },
   });
-  /** Returns a false trace, in which the item that calls `target` used all gas. */
+  /** Returns a forged trace, according to which the call of `target` used all the gas. */
   const blames =
     (target: Hex): Says =>
     (trace) => {
@@ -299,7 +296,7 @@ describe("accounts that share a transaction", () => {
     };
 
   /**
-   * Creates an endpoint for each function in `says`. The function returns the endpoint's traces.
+   * Creates one endpoint for each function in `says`. The function returns the endpoint's traces.
    */
   const tracedBy =
     (says: readonly Says[]) =>
@@ -318,9 +315,8 @@ describe("accounts that share a transaction", () => {
     });
 
   /**
-   * Returns the receipt of the transaction that executed the address, and the gas that was charged
-   * for the address. Returns "sent" while no block contains the transaction, and undefined before
-   * it is sent.
+   * Returns the receipt of the address's execution, and the gas charged for the address. Returns
+   * "sent" while the transaction is pending, and undefined before that.
    */
   async function executionOf({ address }: AddressRecord) {
     const row = await store.db
@@ -348,8 +344,9 @@ describe("accounts that share a transaction", () => {
   let neighbours = 0;
 
   /**
-   * Returns the gas charged for the victim's address beside three addresses that burn as much gas
-   * as they can, divided by the gas of the same calls in a separate transaction.
+   * Returns the gas charged for the victim's address, divided by the gas that its calls use in a
+   * transaction of their own. The victim shares the transaction with three addresses that burn as
+   * much gas as possible.
    */
   async function gasOfVictim(context: TestContext, saysOf: (victims: Hex) => readonly Says[]) {
     const [fickle, plain] = [await attack.contract(accepts), await attack.contract(accepts)];
@@ -363,8 +360,8 @@ describe("accounts that share a transaction", () => {
     await world.client.setCode({ address: fickle, bytecode: burnsAll });
     world.startTicking(200);
     const together = await settled(beside!);
-    // The target stops burning gas, because each retry would otherwise burn all gas that a
-    // simulation may use, which takes hardhat 4 s.
+    // From now on, the target burns no gas, because hardhat needs 4 s for each simulation that
+    // burns all its gas.
     await world.client.setCode({ address: fickle, bytecode: accepts });
     await running.stop();
     const single = startCore(store, world.chains());

@@ -26,7 +26,7 @@ import {
 
 const attack = await prepareAttack();
 /**
- * A separate chain and store for the last test, because retries from other tests would share its
+ * The last test uses its own chain and database, so that retries from other tests cannot share its
  * transaction.
  */
 const untouched = await prepareAttack();
@@ -34,8 +34,8 @@ const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodP
 const paced = paceBlocks(attack, 400);
 
 /**
- * The longest time, in blocks, that good payments wait without an attack, and how much longer they
- * may wait during an attack.
+ * The longest time, in blocks, that good payments wait without an attack. The second value is the
+ * additional time permitted during an attack.
  */
 let alone = 0;
 const blocksMore = 10;
@@ -87,7 +87,7 @@ describe("good payments during an attack, at most 10 blocks later than without i
         await world.client.sendTransaction({ to: address, value: 10n ** 17n, gas: 50_000n });
       }
       await pay(hostile);
-      // The token is returned; only the coin stays.
+      // The token was returned, and only the native coin stayed.
       const isBack = async () => (await fatesOf(world, hostile)).every(({ held }) => held === 0n);
       await survive(context, hostile, 0, isBack);
       for (const { address } of hostile) {
@@ -181,7 +181,7 @@ describe("good payments during an attack, at most 10 blocks later than without i
       await many(attacker);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
-      // This account has no other records, so its addresses wait only for other accounts.
+      // A new account, so only other accounts can delay its addresses.
       const waits = await goodPayments(5, "acc_0e700000000000000000000a");
       context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
       assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);

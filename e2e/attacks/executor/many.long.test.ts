@@ -1,6 +1,6 @@
-// Tests thousands of addresses of an account with a small budget. The account's budget bounds the
-// gas, regardless of the number of addresses. An address that waits for the budget causes only a
-// few simulations per hour.
+// Tests an account with thousands of addresses and a small budget. The gas stays within the budget,
+// regardless of the number of addresses. Addresses that wait for the budget cause only a few
+// simulations per hour.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -10,16 +10,13 @@ import { isAtRest, startCore } from "../../../service/testing/executor/executor.
 import { attacker, count, inNoTime, prepareAttack, until } from "./world.ts";
 
 const daySeconds = 86_400;
-/** The test starts at noon, so that an hour by the chain's clock stays within one budget day. */
+/** The test starts at noon, so that a simulated hour stays within one day's budget. */
 const noon = (Math.floor(Date.now() / 1000 / daySeconds) + 1) * daySeconds + daySeconds / 2;
 const attack = await prepareAttack({ startSeconds: noon });
 const { world, store, recordOf, save, pay, fundedInBlock, jobOf, chargedTo } = attack;
 const plenty = 10n ** 24n;
 
-/**
- * Starts the executor with a budget for each account, and counts its requests to the node by
- * method.
- */
+/** Starts the executor with a budget per account, and counts its requests to the node by method. */
 function start(context: TestContext, perAccountMax: bigint) {
   const asked: string[] = [];
   let passes = 0;
@@ -46,8 +43,8 @@ function start(context: TestContext, perAccountMax: bigint) {
   context.after(running.stop);
   const simulations = () => asked.filter((method) => method === "eth_estimateGas").length;
   /**
-   * Waits until two more passes have ended, because only the second pass is certain to have begun
-   * after this call.
+   * Waits for two more iterations of the executor, because the first may have begun before this
+   * call.
    */
   const aPass = async () => {
     const from = passes;
@@ -59,7 +56,9 @@ function start(context: TestContext, perAccountMax: bigint) {
 const reasonsOf = async (records: readonly AddressRecord[]) =>
   Promise.all(records.map(async ({ address }) => (await jobOf(address))?.reason));
 
-/** Mines a block whose time is `seconds` later, and waits for a pass. */
+/**
+ * Mines a block whose timestamp is `seconds` later, and waits until the executor has processed it.
+ */
 async function secondsPass(seconds: number, aPass: () => Promise<void>) {
   const { timestamp } = await world.client.getBlock();
   await world.client.setNextBlockTimestamp({ timestamp: timestamp + BigInt(seconds) });
@@ -97,8 +96,8 @@ describe("paid addresses of an account that has spent its budget", () => {
 
 describe("recoveries that fail because another sender made them first", () => {
   /**
-   * Pays dust to all addresses. When the executor has sent its recoveries, mines another sender's
-   * recoveries of the same addresses first.
+   * Pays dust to all addresses. Waits until the executor has sent its recoveries. Then another
+   * sender recovers the same addresses, and its transaction is mined first.
    */
   const race = async (
     { events, aPass }: Pick<ReturnType<typeof start>, "events" | "aPass">,
@@ -110,7 +109,7 @@ describe("recoveries that fail because another sender made them first", () => {
     await pay(records, 1n);
     await world.mine();
     await until("ours are on their way, or refused", async () => isSent() || isOver());
-    // After this pass, the nodes have all transactions that the pass sends.
+    // When this iteration ends, the nodes have all its transactions.
     await aPass();
     const items = records.map(({ terms }) => recoverCalldata(terms, [world.token]));
     const data = toHex(batchCalldata(items));
@@ -129,8 +128,8 @@ describe("recoveries that fail because another sender made them first", () => {
 
   test("recoveries that a rival sends first cost at most the account's budget", async (context) => {
     const control = start(context, plenty);
-    // The other sender's fees raise the fee that the node suggests, but only in the first round, so
-    // the cost is measured in the second round.
+    // In the first round, the other sender's transactions raise the suggested fee. The test
+    // therefore measures the second round.
     await race(control, await fresh(), async () => false);
     const before = await chargedTo(attacker);
     await race(control, await fresh(), async () => false);
@@ -138,8 +137,8 @@ describe("recoveries that fail because another sender made them first", () => {
     const once = (await chargedTo(attacker)) - before;
     assert.ok(once > 0n, "control: it costs something, and finds nothing");
 
-    // While a recovery is pending, the account is charged the recovery's maximum fee, about 18
-    // times the final cost if there is nothing to recover.
+    // While a recovery is pending, the account is charged its maximum fee. This is about 18 times
+    // the final cost if there is nothing to recover.
     const rounds = 30;
     const budget = before + once * BigInt(rounds);
     const running = start(context, budget);

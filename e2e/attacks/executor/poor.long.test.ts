@@ -1,5 +1,5 @@
-// Tests an executor without money for gas: waiting addresses cause almost no requests to the
-// operator's node, and affordable addresses are executed.
+// Tests an executor that is short of money for gas. Waiting addresses cause almost no requests to
+// the operator's node, and affordable addresses are executed.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, type TestContext, test } from "node:test";
@@ -14,13 +14,13 @@ const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const plenty = 10n ** 22n;
 const setMoney = (value: bigint) => world.client.setBalance({ address: executor, value });
 /**
- * The base fee of each block. Without a fixed value, empty blocks would lower the base fee until
- * the executor's money is sufficient.
+ * The base fee of every block. Without a fixed value, each empty block would lower the base fee
+ * until the executor can pay.
  */
 const baseFeePerGas = 10n ** 9n;
 /**
- * Returns the balance that a transaction needs. The transaction's maximum fee per gas is twice the
- * base fee plus 2 gwei, and the executor keeps the same amount in reserve.
+ * Returns the balance that the executor needs for a transaction. The maximum fee per gas is twice
+ * the base fee plus 2 gwei, and the executor reserves the same amount again.
  */
 const moneyFor = (gas: bigint) => 2n * gas * (2n * baseFeePerGas + 2n * 10n ** 9n);
 
@@ -36,7 +36,7 @@ before(async () => {
 after(() => proxy.stop());
 afterEach(() => setMoney(plenty));
 
-/** Advances both clocks by the interval at which the executor reads its balance. */
+/** Advances both clocks until the executor checks its balance again. */
 let aheadMs = 0;
 const passTime = async () => {
   aheadMs += 15_000;
@@ -74,8 +74,8 @@ describe("an executor without money for gas", () => {
     const stops = () => timesOf("stopped_for_balance");
     const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
-    // After a pass has reported that it postponed the addresses, the same pass still reads new
-    // records.
+    // The executor still processes new records after it has postponed the addresses that it cannot
+    // afford.
     const passes = timesOf("pass");
     await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();
@@ -85,7 +85,7 @@ describe("an executor without money for gas", () => {
       await until("it has read the balance", async () => stops() > earlier);
     }
     assert.equal(timesAsked("eth_estimateGas") + timesAsked("eth_call"), 0);
-    // The executor reads the balance once a minute, together with the nonce.
+    // The executor requests its balance once a minute, together with the nonce.
     assert.ok(timesAsked("eth_getBalance") <= 15, `${timesAsked("eth_getBalance")}`);
     context.diagnostic(`in 150 s: ${JSON.stringify(Object.fromEntries(asked))}`);
 

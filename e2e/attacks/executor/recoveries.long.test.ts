@@ -1,4 +1,4 @@
-// Tests how money is returned: many addresses share a transaction, and a hostile address affects
+// Tests how money is returned. Many addresses share one transaction, and a hostile address affects
 // only itself.
 
 import assert from "node:assert/strict";
@@ -22,7 +22,7 @@ const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, jobOf, chargedTo } = attack;
 
 /**
- * Accepts coin if the coin's sender is also the sender of the transaction, as in a simulation.
+ * Accepts native coin if the caller is also the sender of the transaction, as in a simulation.
  * Otherwise, burns all gas.
  */
 const burnsWhenSent = "0x323314600a575b6006565b00";
@@ -32,10 +32,7 @@ const recoveries = async () => {
   return rows.filter(({ kind, state }) => kind === "recover" && state === "settled");
 };
 
-/**
- * Creates addresses of intents for another chain, so money on this chain can be returned at any
- * time.
- */
+/** Creates addresses on the wrong chain. Money there can be returned immediately. */
 const misplaced = (many: number, change: object = {}) =>
   Promise.all(Array.from({ length: many }, () => recordOf({ chainId: 10, ...change })));
 
@@ -64,7 +61,7 @@ describe("money to be returned to many addresses", () => {
     await until("what returned them is settled", () => isAtRest(store));
     const sent = (await recoveries()).length;
     assert.ok(sent > 0 && sent <= Math.ceil(good.length / 20), `${sent} transactions`);
-    // The token of the hostile addresses was returned; only the coin was rejected.
+    // The hostile addresses got their token back. Only the native coin was rejected.
     await until("the hostile ones were tried", async () => {
       const jobs = await Promise.all(hostile.map(({ address }) => jobOf(address)));
       return jobs.every((job) => job !== undefined && job.recovery_failures > 0);
@@ -134,8 +131,8 @@ describe("a token that is another view of the native coin", () => {
     await world.client.setBalance({ address: record.address, value: 10n ** 17n });
     const running = startCore(store, world.chains([world.rpcUrl], { tokens }));
     context.after(running.stop);
-    // The money arrives without a log and before the address is created, so the executor finds the
-    // money only when it reads the new record.
+    // The transfer emits no log and precedes the address's creation, so the executor notices the
+    // money only when it loads the new record.
     await save([record], victim);
     await until("it was tried", async () => (await jobOf(record.address))?.recovery_failures === 1);
     const sent = (await recoveries()).at(-1)!;

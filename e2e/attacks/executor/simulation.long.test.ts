@@ -1,5 +1,6 @@
-// Tests calls that distinguish a simulation from a transaction by the block or the gas price. The
-// executor simulates calls under the transaction's conditions, so such calls fail without cost.
+// Tests calls that use the block or the gas price to detect whether they are only simulated. The
+// executor simulates under the same conditions as a transaction. The calls therefore fail in the
+// simulation and cost nothing.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, type TestContext, test } from "node:test";
@@ -35,7 +36,7 @@ const refusesWhere = (
 
 const goTo = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
-/** Returns whether the first attempt sent a transaction. */
+/** Returns whether the executor sent a transaction in its first attempt. */
 async function isSent(context: TestContext, record: AddressRecord, rpcUrls?: string[]) {
   const running = startCore(store, world.chains(rpcUrls));
   context.after(running.stop);
@@ -50,8 +51,8 @@ async function isSent(context: TestContext, record: AddressRecord, rpcUrls?: str
 }
 
 /**
- * hardhat cannot simulate in the block and with the balance that the executor requests, so only the
- * controls run on hardhat.
+ * hardhat does not support the block and balance overrides of the executor's simulation, so only
+ * the controls run on hardhat.
  */
 const skip = isHardhat && "hardhat simulates with no other balance and in no other block";
 

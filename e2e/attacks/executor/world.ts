@@ -1,5 +1,5 @@
-// Prepares a chain, a store, and an executor for an attack, and checks after the attack that other
-// accounts' payments were executed and that no budget was exceeded.
+// Sets up a chain, a database, and an executor for an attack. Afterwards, checks that other
+// accounts' payments were executed and that every budget was respected.
 
 import assert from "node:assert/strict";
 import { type AddressRecord, fromHex, type Hex, makeRecord, toHex } from "executable-address";
@@ -15,8 +15,8 @@ export { fatesOf, testConfig, until };
 /** Returns `long` in `npm run test:long`, and otherwise `short`. */
 export const count = (short: number, long: number) => (isLong ? long : short);
 /**
- * The options of a slow control test. A control shows that an attack works without the protection,
- * and tests no promise of the service.
+ * The options of a control test that is slow. A control test shows that an attack would succeed
+ * without the protection.
  */
 export const control = { skip: isLong ? false : "npm run test:long" };
 
@@ -30,15 +30,16 @@ export const burnsAll: Hex = "0x5b5f56";
 export const burns27Million: Hex = "0x5a5b5a810363019bfcc01160015700";
 
 /**
- * Runs `rounds` rounds of the blake2f precompile, which cost one gas each but are slow for a node.
- * Fails if the gas is not sufficient.
+ * Calls the blake2f precompile with `rounds` rounds. A round costs one gas, but takes a node a long
+ * time. Fails without sufficient gas.
  */
 export const blake2f = (rounds: number): Hex =>
   `0x63${rounds.toString(16).padStart(8, "0")}60e01b5f5260405f60d55f60095afa15601957005bfe`;
 
 /**
- * Mines a block every few milliseconds, but only after a pass has ended since the last block.
- * Waiting times in blocks therefore depend on the executor, not on the machine.
+ * Mines blocks quickly, but each only after the executor has completed an iteration since the
+ * previous block. The number of blocks until an execution therefore does not depend on the
+ * machine's speed.
  */
 export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
   let passes = 0;
@@ -49,7 +50,7 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
     return hasPassed;
   };
   world.startTicking(ms, { isDue });
-  /** For `startCore`. The executor sleeps at the end of each pass. */
+  /** For `startCore`. The executor sleeps only at the end of an iteration. */
   return (core: Parts): Parts => ({
     ...core,
     sleep(sleepMs) {
@@ -60,10 +61,9 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
 }
 
 /**
- * Makes simulations take no time on the executor's clock, and gives them the same timeout as any
- * call. Otherwise, on a busy machine, the executor would treat the account as slow: it would
- * simulate each address in a separate request, and would need several passes to send the addresses
- * of one block.
+ * On the executor's clock, simulations take no time. Their timeout is the same as for other calls.
+ * Otherwise, on a busy machine, the executor would treat the account as slow and simulate its
+ * addresses one by one.
  */
 export function inNoTime(core: Parts): Parts {
   let nowMs = core.clock();
@@ -99,7 +99,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
   const pay = (records: readonly AddressRecord[], amount?: bigint) =>
     world.pay(records.map((r) => ({ to: r.address, amount: amount ?? BigInt(r.intent.amount) })));
 
-  /** Creates addresses of the account, and sends payments that wait for a block. */
+  /** Creates addresses of the account, and sends payments without mining them. */
   const funded = async (many: number, accountId: string, change: object = {}) => {
     const records = await Promise.all(Array.from({ length: many }, () => recordOf(change)));
     await save(records, accountId);
@@ -121,7 +121,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
       await world.mine();
       return records;
     },
-    /** Deploys a contract with this code at a new address. */
+    /** Deploys a contract that consists of this code, at a new address. */
     async contract(code: Hex): Promise<Hex> {
       const address = getAddress(`0x${(0xc0de0000n + ++contracts).toString(16).padStart(40, "0")}`);
       await world.client.setCode({ address, bytecode: code });
@@ -132,8 +132,8 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
       return rows.find((row) => toHex(row.address) === address.toLowerCase());
     },
     /**
-     * Makes payments for an honest account, and returns, for each payment, the number of blocks
-     * until its execution.
+     * Makes payments to an honest account's addresses, and returns the number of blocks that each
+     * execution took.
      */
     async goodPayments(many: number, accountId = victim): Promise<number[]> {
       const records = await funded(many, accountId);
@@ -151,7 +151,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
-/** Returns a function that creates intents that are open for a day. */
+/** Returns a function that creates records whose intents expire in a day. */
 function recordMaker({ client, token }: Prepared["world"]) {
   let salt = 0n;
   return async (change: object = {}): Promise<AddressRecord> => {
@@ -175,7 +175,7 @@ function recordMaker({ client, token }: Prepared["world"]) {
   };
 }
 
-/** Returns the number of blocks from `from` to each execution of the records. */
+/** Returns how many blocks after `from` each record was executed. */
 async function blocksWaited(
   { client }: Prepared["world"],
   records: readonly AddressRecord[],
@@ -190,8 +190,8 @@ async function blocksWaited(
 }
 
 /**
- * Returns the gas costs that the account was charged on all days, plus the maximum fees of its
- * pending transactions, in wei.
+ * Returns the total gas cost charged to the account in wei, including the maximum fees of its
+ * pending transactions.
  */
 async function readCharged({ db }: Prepared["store"], accountId: string): Promise<bigint> {
   const rows = await db
@@ -205,8 +205,8 @@ async function readCharged({ db }: Prepared["store"], accountId: string): Promis
 export type Attack = Awaited<ReturnType<typeof prepareAttack>>;
 
 /**
- * Checks that every unit that entered an address either left through the calls, went to `recovery`,
- * or is still at the address.
+ * Checks that no money is lost: every unit was used by the calls, was sent to `recovery`, or is
+ * still at the address.
  */
 export async function assertAccounted(
   { world }: Attack,

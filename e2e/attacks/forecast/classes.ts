@@ -1,5 +1,5 @@
-// Classes of intents: either all intents of a class succeed, or all go wrong. Each class describes
-// what happens to the money, independently of the checks that the service makes.
+// Classes of intents. Either all intents of a class succeed, or none does. Each class states what
+// happens to the money, regardless of what the service's checks report.
 
 import { factoryAddress, type Hex } from "executable-address";
 import { concat, getAddress, toHex, zeroAddress } from "viem";
@@ -85,7 +85,7 @@ const rightOnes = ({
     ]),
 });
 
-/** The receiver cannot use the money, or a call fails. */
+/** The money goes to a receiver that cannot use it, or a call fails. */
 const wrongReceivers = ({ world, tokens, usual, make, plainTo }: Hands): Classes => ({
   "to the token": plainTo(usual),
   "to another token": plainTo(tokens.silent!),
@@ -134,7 +134,7 @@ const wrongTokens = ({ tokens, make, plainTo, fiatWith }: Hands): Classes => ({
   },
 });
 
-/** Excess or late money goes to an address where nobody can use it. */
+/** Excess or late money goes to an address that nobody controls. */
 const wrongRecoveries = ({ world, tokens, make, returning, fiatWith }: Hands): Classes => ({
   "back to one who is blocked": async () => {
     const token = await fiatWith("setBlocked", [friend, true]);
@@ -146,7 +146,7 @@ const wrongRecoveries = ({ world, tokens, make, returning, fiatWith }: Hands): C
   "back to a contract that only stands there": returning(() => world.withCode("0x00")),
 });
 
-/** A call succeeds now, but fails before the expiry or for some senders. */
+/** A call succeeds now, but will fail later or if another account sends the transaction. */
 const wrongMoments = ({ world, usual, make, visiting, before }: Hands): Classes => ({
   "too many items in store": () =>
     make((all) => [pay(usual, owner, all), world.onShop("stock(uint256 items)", "60")]),
@@ -161,7 +161,7 @@ const wrongMoments = ({ world, usual, make, visiting, before }: Hands): Classes 
   },
 });
 
-/** The amount is not the amount that the author intended. */
+/** The author entered a wrong amount. */
 const mistakes = ({ usual, make }: Hands): Classes => ({
   "25 base units for 25 tokens": () =>
     mistaken(make((all) => [pay(usual, owner, all)], { amount: "25" })),

@@ -1,6 +1,5 @@
-// Tests that the service's checks predict an intent's outcome: they report a finding for nearly all
-// intents that go wrong, and nearly all intents with a finding go wrong. TESTS=long uses ten
-// intents of each class.
+// Tests how well the service's checks predict an intent's outcome. They report nearly all intents
+// that go wrong, and nearly no others. TESTS=long uses ten intents of each class.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

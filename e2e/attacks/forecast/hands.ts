@@ -8,21 +8,19 @@ export const owner: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 export const friend: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 const customer: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
 
-/**
- * Returns the calldata that makes a contract forward `amount` of the token to the contract's owner.
- */
+/** Returns the calldata with which a contract sends `amount` of the token to its owner. */
 type Mover = (token: Hex, amount: bigint) => Hex;
 
 export type Case = {
   readonly record: AddressRecord;
-  /** True if the author made a mistake that does not show on the chain. */
+  /** True if the author made a mistake that has no effect on the chain. */
   readonly isMistake?: boolean;
 };
 
 export type Kit = {
   readonly world: SimulatedWorld;
   readonly tokens: Readonly<Record<string, Hex>>;
-  /** Contracts that can forward money. */
+  /** Contracts that can send tokens, by address. */
   readonly movers: Map<Hex, Mover>;
   /** Returns a different amount each time: a few tokens with six decimals. */
   amount(): bigint;
@@ -98,15 +96,15 @@ export const approve = (token: Hex, spender: Hex, amount: bigint): Call => ({
 export const visit = (target: Hex): Call => ({ target, function: "visit()", args: [] });
 
 /**
- * Returns functions that deploy contracts from which the owner can forward money, and `before`,
- * which returns code that works only at certain times.
+ * Returns functions that deploy contracts whose owner can move money out of them. `before` returns
+ * code that accepts calls only until a certain time.
  */
 function contractsOf({ world, movers }: Kit) {
   const { withCode } = world;
 
   /**
-   * Deploys a wallet that calls the address in the first word of its calldata, and passes the rest
-   * of the calldata.
+   * Deploys a wallet. The first word of its calldata is the address that the wallet calls with the
+   * rest of the calldata.
    */
   async function wallet(): Promise<Hex> {
     const address = await withCode("0x6020360360205f375f5f602036035f5f5f355af15000");
@@ -142,8 +140,8 @@ function contractsOf({ world, movers }: Kit) {
   }
 
   /**
-   * Returns code that accepts calls only for the next `seconds` or, if `opens` is true, only after
-   * that time.
+   * Returns code that accepts calls only during the next `seconds` seconds or, if `opens` is true,
+   * only after that time.
    */
   async function before(seconds: number, opens = false): Promise<Hex> {
     const { timestamp } = await world.client.getBlock();

@@ -1,6 +1,6 @@
-// Tries an intent on the chain: pays the address and executes it immediately. Then restores the
-// paid state twice. The first time, another account executes the address in the last second before
-// the expiry with less gas. The second time, the money is returned after the expiry.
+// Tests an intent on the chain: pays the address and executes it immediately. Then repeats this
+// twice from the paid state. First, another account executes the address with less gas, one second
+// before the expiry. Second, the money is returned after the expiry.
 
 import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "executable-address";
 import { demoToken } from "executable-address-contracts";
@@ -9,7 +9,7 @@ import { payer, recoverData } from "../../../service/testing/chain/world.ts";
 import type { Case, Kit } from "./hands.ts";
 
 const { abi } = demoToken;
-/** The executor's limit for one execution. */
+/** The gas limit that the executor sets for one execution. */
 const gasMax = 1_000_000n;
 const others: Hex = "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720";
 const nobodys: ReadonlySet<Hex> = new Set<Hex>([
@@ -110,8 +110,8 @@ async function wrongReturn(kit: Kit, record: AddressRecord): Promise<string | un
 }
 
 /**
- * Returns whether an account can forward the token. An account without code can forward tokens,
- * except the zero address. A contract can forward tokens if its owner can make the contract do so.
+ * Returns whether an account can move its tokens. Every account without code can do this, except
+ * the zero address. A contract can do this if its owner can make it do so.
  */
 async function canSendOn(kit: Kit, account: Hex, token: Hex): Promise<boolean> {
   if (nobodys.has(account) || BigInt(account) < 65_536n) return false;
