@@ -1,4 +1,4 @@
-// Tests the SDK and the command line with the service, over a socket.
+// Tests the SDK and the command-line program with the service over a socket.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

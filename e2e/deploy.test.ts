@@ -13,7 +13,7 @@ const root = resolve(import.meta.dirname, "..");
 const read = (name: string) => readFileSync(join(root, "deploy", name), "utf8");
 
 let service: TestApp;
-/** The possible labels of each metric. */
+/** The permitted labels of each metric. */
 const labelsOf = new Map<string, string[]>();
 before(async () => {
   const metrics = createMetrics();
@@ -27,7 +27,7 @@ after(() => service.close());
 
 type Known = ReturnType<Registry["getMetricsAsArray"]>[number] & { labelNames?: string[] };
 
-/** Labels that Prometheus adds to each series. */
+/** Labels that Prometheus adds to every time series. */
 const added = ["instance", "job", "le"];
 const words = new Set(["by", "on", "and", "or", "sum", "min", "max", "rate", "increase", "absent"]);
 words.add("histogram_quantile");
@@ -69,7 +69,8 @@ describe("alerts and dashboard", () => {
     }
   });
 
-  // increase() of a series that begins with 1 returns 0, as unit tests with promtool have shown.
+  // If a series begins with 1, Prometheus's increase() returns 0, as unit tests with promtool have
+  // shown.
   test("an alert that counts events includes the first event of a series", () => {
     const counting = [...read("alerts.yaml").matchAll(/expr: (increase\((\w+).*?\) > 0.*)/g)];
     assert.ok(counting.length >= 5);
@@ -88,7 +89,7 @@ describe("alerts and dashboard", () => {
 
 type Dashboard = { panels: { title: string; targets: { expr: string }[] }[] };
 
-/** The paths that a part of the Dockerfile copies from the project. */
+/** The project's files that a stage of the Dockerfile copies. */
 const copiedIn = (part: string) =>
   [...part.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources]) => sources!.split(" "));
 
@@ -127,8 +128,8 @@ describe("the image, the compose file, and the systemd unit", () => {
     for (const source of copied) assert.ok(existsSync(join(root, source)), source);
   });
 
-  // The image contains only parts of contracts/, but all of the other folders that the service
-  // imports.
+  // Of contracts/, the image contains only parts. All other folders that the service imports are
+  // complete.
   test("the image has each file of contracts/ that the service imports", () => {
     const copied = [
       ...read("Dockerfile").matchAll(/^COPY (contracts\/\S+\.ts|contracts\/snap\S+)/gm),

@@ -1,5 +1,5 @@
-// Tests the user documentation with the real service: links, accepted examples, and rejected
-// examples with their reasons.
+// Tests the user documentation with the real service: its links, the examples that are accepted,
+// and the examples that are rejected, with the reasons.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const docs = resolve(import.meta.dirname, "../docs");
 const read = (page: string) => readFileSync(join(docs, page), "utf8");
 const pages = readdirSync(docs).filter((name) => name.endsWith(".md"));
 
-/** A time shortly before the expiration time in the examples. */
+/** A time shortly before the intents of the examples expire. */
 const nowMs = 1_899_990_000_000;
 let service: TestApp;
 before(async () => {

@@ -1,6 +1,6 @@
-// Tests an executor that runs without the service. The executor reads records from four mirrors,
-// and executes addresses that pay a tip. One mirror is honest, one lies, one never responds, and
-// one has no list of records.
+// Tests an executor without the service. It reads records from four mirrors, and executes addresses
+// that pay a tip. One mirror is honest, one returns wrong records, one never responds, and one has
+// no list of records.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -48,8 +48,8 @@ async function serve(listener: RequestListener): Promise<string> {
 }
 
 /**
- * The offsets that the executor requested from the honest mirror, which supports range requests
- * only at first.
+ * The byte offsets that the executor requested from the honest mirror. This mirror supports range
+ * requests only at first.
  */
 const asked: string[] = [];
 let knowsRanges = true;
@@ -65,7 +65,7 @@ const honest: RequestListener = ({ headers: { range }, url }, response) => {
   response.writeHead(206, { "Content-Range": part }).end(file.subarray(from));
 };
 
-/** Returns the record of an intent that pays the shop and, if `tipped`, also a tip. */
+/** Returns a record that pays the shop and, if `tipped` is set, also a tip. */
 function recordOf(name: string, { tipped = true, secondsLeft = 86_400 } = {}): AddressRecord {
   const seed = keccak256(stringToHex(name));
   const token = getAddress(demoTokens[0]!.address);
@@ -103,8 +103,8 @@ describe("executor --from-mirror", () => {
   const expired = recordOf("expired", { secondsLeft: -60 });
 
   /**
-   * Stores the records and then writes them to the honest mirror, as the service does. In between,
-   * replaces the terms of the record `damage` with another address's terms.
+   * Stores the records and then writes them to the honest mirror, as the service does. Before the
+   * second step, corrupts the record `damage` by giving it another record's terms.
    */
   async function addToMirror(records: AddressRecord[], damage?: AddressRecord) {
     const store = await openStore({ dataDirectory: data });
@@ -140,8 +140,8 @@ describe("executor --from-mirror", () => {
   before(async () => {
     world = await startWorld();
     world.startTicking(150);
-    // The lying mirror returns another record's terms, a different recovery address, another record
-    // under this address, text that is not JSON, and an unfinished line.
+    // The dishonest mirror returns wrong terms, a different recovery address, another record,
+    // invalid JSON, and an incomplete line.
     const lies = [
       JSON.stringify({ ...early, terms: late.terms }),
       JSON.stringify({ ...early, intent: { ...early.intent, recovery: shop } }),

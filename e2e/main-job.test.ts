@@ -1,6 +1,6 @@
-// Tests the main job on a real chain: an intent becomes an address, the address is paid and runs
-// its calls, and all other money is returned. The executor is off. The test itself takes each step,
-// because anyone can do this.
+// Tests the main purpose of the project on a real chain: an intent becomes an address, a payment
+// runs its calls, and all other money is returned. The executor is off. The test sends each
+// transaction, as anyone could.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -45,7 +45,7 @@ before(async () => {
 });
 after(() => running.stop());
 
-/** Creates an address for a new order over HTTP, and verifies the response. */
+/** Creates an address for a new order over HTTP and verifies the response. */
 async function createOrder(expirySeconds = 3600) {
   const recovery = privateKeyToAccount(generatePrivateKey()).address;
   const orderId = nextOrder++;
@@ -104,7 +104,7 @@ const execute = async ({ intent }: Order) =>
     await executor.sendTransaction({ to: factoryAddress, data: toHex(encodeExecution(intent)) }),
   );
 
-/** Returns the intent in the contract's ABI. */
+/** Returns the intent as an argument for the contract's ABI. */
 const structOf = (intent: Order["intent"]) => {
   const data = toHex(encodeExecution(intent));
   const call = decodeFunctionData({ abi: paymentFactoryAbi, data });
@@ -130,7 +130,7 @@ const balanceOf = (account: Hex, token = dollar) =>
     args: [account],
   });
 
-/** Sums the amounts that the shop received for the order. */
+/** Returns the total that the shop received for the order. */
 const paidFor = async (order: Order) => {
   const logs = await payer.getContractEvents({
     address: shopAddress,

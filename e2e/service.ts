@@ -21,7 +21,7 @@ export type Running = {
   accountId: string;
   apiKey: string;
   clientId: string;
-  /** The service's environment, for operators' commands. */
+  /** The service's environment variables, for operator commands. */
   env: NodeJS.ProcessEnv;
   stop(): Promise<void>;
 };
@@ -74,7 +74,7 @@ export async function startService(
   }
 }
 
-/** Adds an account for each email, like `account create` but in this process. */
+/** Adds an account for each email address, like `account create` but in this process. */
 export async function addAccounts({ DATA_DIR, DATABASE_URL }: NodeJS.ProcessEnv, emails: string[]) {
   const store = await openStore({ dataDirectory: DATA_DIR!, databaseUrl: DATABASE_URL }, false);
   const by = { atMs: Date.now() };
@@ -84,7 +84,7 @@ export async function addAccounts({ DATA_DIR, DATABASE_URL }: NodeJS.ProcessEnv,
   return added;
 }
 
-/** Runs an operator's command and returns its output. */
+/** Runs an operator command and returns its output. */
 export async function admin(
   env: NodeJS.ProcessEnv,
   ...args: string[]
@@ -94,7 +94,7 @@ export async function admin(
   return JSON.parse(stdout);
 }
 
-/** Returns a function that returns the last output of `child` so far. */
+/** Returns a function that returns the latest output of `child`. */
 function listen({ stdout, stderr }: ChildProcess): () => string {
   let said = "";
   for (const stream of [stdout, stderr]) {

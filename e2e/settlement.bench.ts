@@ -1,6 +1,5 @@
 // npm run bench:settlement measures the time that a payment takes to settle, as seen by clients.
-// The bench is a client of the public API and of the chain, and reads nothing from the service's
-// database.
+// The bench uses only the public API and the chain, not the service's database.
 //
 // - steady: one payment per second. Reports the time from a payment's block to its execution's
 //   block, and from the execution to the arrival of the webhook `address.executed` at the
@@ -10,11 +9,11 @@
 // - soak: payments at half the rate of the largest cohort for a longer time, in which the backlog
 //   must not grow.
 //
-// Each combination of database and block time has its own chain, database and service. The service
-// shares this machine with the load generator, so it would be at least as fast on a machine of its
-// own.
+// Each combination of database and block time gets its own chain, database, and service. The
+// service shares the machine with the load generator, so results on a separate machine would be at
+// least as good.
 //
-// BLOCK_SECONDS, DATABASES, STEADY_SECONDS, SOAK_SECONDS and COHORT_MAX select and bound the runs.
+// BLOCK_SECONDS, DATABASES, STEADY_SECONDS, SOAK_SECONDS, and COHORT_MAX configure the runs.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -46,21 +45,21 @@ const soakSeconds = readNumber("SOAK_SECONDS", 120);
 const cohortMax = readNumber("COHORT_MAX", 6400);
 const cohortMin = 100;
 /**
- * A cohort has settled in time if each execution's block follows the payment's block within this
- * time.
+ * The maximum time, in chain time, from a payment's block to its execution's block. A cohort fails
+ * if one payment takes longer.
  */
 const cohortSecondsMax = 60;
-/** A payment that takes longer ends the bench with an error. */
+/** The bench fails if a payment takes longer than this. */
 const giveUpMs = 300_000;
 
 const amount = 25_000_000n;
 const token = demoTokens[0]!.address;
 /**
- * The executor divides its budget and its work among accounts, so the addresses belong to several
- * accounts.
+ * The addresses belong to several accounts, because the executor divides its budget and its work
+ * among accounts.
  */
 const accountCount = 10;
-/** The gas limit of a block on OP Mainnet and Base, rounded down. */
+/** The block gas limit of OP Mainnet and Base, rounded down. */
 const blockGas = 60_000_000;
 
 type Block = { timestamp: number; seenAtMs: number };
@@ -100,7 +99,7 @@ async function connect(
   return { payments, clients, ...payer };
 }
 
-/** A merchant's server: it verifies each delivery and records when it arrived. */
+/** A merchant's server that verifies each delivery and records its arrival time. */
 async function startReceiver(payments: ReadonlyMap<string, Payment>) {
   const secrets: string[] = [];
   const server = createServer(async (request, response) => {
@@ -127,7 +126,7 @@ async function startReceiver(payments: ReadonlyMap<string, Payment>) {
   };
 }
 
-/** A wallet with enough of the token that signs transfers without waiting for their receipts. */
+/** A wallet with enough tokens. It signs transfers without waiting for receipts. */
 async function openPayer(rpcUrl: string, blockSeconds: number) {
   const wallet = localWallet(rpcUrl, payerAccount);
   const write = { address: token, abi: demoToken.abi, functionName: "mint" } as const;
@@ -162,7 +161,7 @@ async function openPayer(rpcUrl: string, blockSeconds: number) {
   return { wallet, pay };
 }
 
-/** Records the block of each payment and of each execution, as the chain's logs show them. */
+/** Records the blocks of each payment and each execution from the chain's logs. */
 function watchChain(wallet: ReturnType<typeof localWallet>, payments: Map<string, Payment>) {
   let isStopped = false;
   const run = async () => {
@@ -204,7 +203,7 @@ function watchChain(wallet: ReturnType<typeof localWallet>, payments: Map<string
   };
 }
 
-/** Creates addresses over the API, each for a transfer to a shop. */
+/** Creates addresses through the API. Each intent is a transfer to a shop. */
 async function createAddresses({ clients, payments }: Deployment, count: number): Promise<Hex[]> {
   const shop = payerAccount.address;
   const addresses: Hex[] = [];
@@ -239,7 +238,7 @@ async function createAddresses({ clients, payments }: Deployment, count: number)
 
 type Settled = Required<Payment>;
 
-/** Waits until each address is executed and its webhook has arrived. */
+/** Waits until every address has been executed and its webhook has arrived. */
 async function settle({ payments }: Deployment, addresses: readonly Hex[]): Promise<Settled[]> {
   const started = performance.now();
   for (;;) {
@@ -257,8 +256,8 @@ async function settle({ payments }: Deployment, addresses: readonly Hex[]): Prom
 const settlementSeconds = ({ paidIn, executedIn }: Settled) =>
   executedIn.timestamp - paidIn.timestamp;
 /**
- * How long after this client saw the execution's block the webhook arrived; 0 if the webhook
- * arrived first.
+ * The time from the moment when this client saw the execution's block until the webhook arrived. 0
+ * if the webhook arrived first.
  */
 const webhookMs = ({ executedIn, deliveredAtMs }: Settled) =>
   Math.max(0, deliveredAtMs - executedIn.seenAtMs);
@@ -283,7 +282,7 @@ async function measureSteady(deployment: Deployment): Promise<void> {
   );
 }
 
-/** Returns the size of the largest cohort that settled in time. */
+/** Returns the size of the largest cohort that passes. */
 async function measureCohorts(deployment: Deployment): Promise<number> {
   let largest = 0;
   for (let size = cohortMin; size <= cohortMax; size *= 2) {
@@ -344,7 +343,7 @@ async function measure(database: string, blockSeconds: number): Promise<void> {
     const largest = await measureCohorts(deployment);
     await measureSoak(deployment, Math.max(1, Math.floor(largest / cohortSecondsMax / 2)));
   };
-  // Without the observer, the bench would wait for executions that nobody records.
+  // If the observer fails, the bench must fail too. It would otherwise wait forever.
   await Promise.race([measureAll(), watcher.ended]);
 }
 

@@ -1,6 +1,6 @@
-// Tests examples/shop as a merchant runs it: the packed library in its own folder, a customer in
-// Chromium, real webhooks, and a shop that is killed in between. SHOP_ORDERS=200 runs the whole
-// measurement. npm run test:long runs twelve orders instead of six, and try-receiver.
+// Tests examples/shop as a merchant runs it: with packed libraries, a customer in Chromium, real
+// webhooks, and a shop whose process is killed. SHOP_ORDERS=200 runs the whole measurement. npm run
+// test:long runs twelve orders instead of six, and try-receiver.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
@@ -27,12 +27,12 @@ import { announceWallet } from "./wallets/test-wallet.ts";
 const root = resolve(import.meta.dirname, "..");
 const count = Number(process.env.SHOP_ORDERS ?? (isLong ? 12 : 6));
 const price = 25_000_000n;
-/** The receiving wallet in the shop's settings. */
+/** The wallet that receives the shop's payments. */
 const wallet: Hex = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65";
 
 /**
- * What customers pay before the expiry (`paid`) and after the expiry (`late`). `back` is the total
- * that must be returned to the customer.
+ * The amounts that a customer pays before the expiry ( `paid` ) and after it ( `late` ). `back` is
+ * the total that the customer must get back.
  */
 const customers = [
   { name: "exactly", paid: price, late: 0n, hasGoods: true, back: 0n },
@@ -75,7 +75,7 @@ after(async () => {
   if (folder) rmSync(folder, { recursive: true });
 });
 
-/** Installs the example with the published packages and no others. */
+/** Installs the example with only the published packages. */
 function install(): string {
   const to = mkdtempSync(join(tmpdir(), "shop-"));
   cpSync(join(root, "examples/shop"), to, { recursive: true });
@@ -87,7 +87,9 @@ function install(): string {
   return to;
 }
 
-/** Builds and packs `room`, and unpacks it where the example in `to` finds it. */
+/**
+ * Builds and packs `room`, and unpacks it into the folder where the example in `to` looks for it.
+ */
 function unpack(room: string, to: string): void {
   const built = join(to, "built");
   const build = [join(root, "scripts/build-package.ts"), built];
@@ -117,7 +119,7 @@ async function says(child: ChildProcess, text: string): Promise<string> {
 
 const shopUrl = () => `http://127.0.0.1:${env.PORT}`;
 
-/** Orders like a customer: fills in the form, and reads the address from the element. */
+/** Places an order as a customer does: fills in the form and reads the address from the element. */
 async function orderIn(page: Page, refund: Hex): Promise<{ id: number; address: Hex }> {
   await page.goto(shopUrl());
   await page.getByLabel("Your address").fill(refund);
@@ -216,7 +218,7 @@ describe("examples/shop", () => {
     await payAll(orders.slice(0, half));
     shop.kill("SIGKILL");
     await payAll(orders.slice(half));
-    // An event that occurs during the shop's downtime is delivered later.
+    // Events that occur while the shop is down are delivered later.
     const silent = orders.findLast(({ hasGoods }) => hasGoods)!;
     const executed = (order: Order) => async () => {
       const answer = await fetch(`${service.baseUrl}/address/${order.address}/status`);

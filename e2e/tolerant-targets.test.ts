@@ -1,6 +1,6 @@
-// Tests, with an unchanged `npm start`, target contracts that continue after an inner call ran out
-// of gas. The executor uses the lowest gas limit with which a node reports no revert, but the inner
-// call must get enough gas nevertheless.
+// Tests target contracts that continue after an inner call has run out of gas. `npm start` is
+// unmodified. The executor uses the lowest gas limit at which a node reports no revert. Even then,
+// the inner call must get enough gas.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -57,13 +57,13 @@ for (const [name, called] of Object.entries(functions)) targets.push(await bring
 describe("targets that continue after their inner calls failed", () => {
   for (const [index, target] of targets.entries()) {
     test(`${target.name}: the factory rejects the target's lowest gas limit`, async () => {
-      // The service does not know this address, so only this test executes it.
+      // The service does not know this address, so only the test executes it.
       const record = makeRecord({ ...target.intent, salt: numberToHex(index, { size: 32 }) });
       await mint(record.address);
       await mint(payerAccount.address);
       const gas = await leastContent(target, record);
-      // Control: if this gas limit is used without the factory, the target takes the payment and
-      // does no work.
+      // Control: without the factory, the target takes the payment but does no work at this gas
+      // limit.
       for (const call of record.intent.calls) {
         assert.equal(await send(call.target, toHex(encodeCall(call)), gas), "success");
       }
@@ -94,7 +94,7 @@ describe("targets that continue after their inner calls failed", () => {
   });
 });
 
-/** Deploys the target `name`, and returns an intent that pays it. */
+/** Deploys the target `name` and returns an intent that pays it. */
 async function bring(name: string, called: string): Promise<Target> {
   const address = await deployOdd({ client }, name, "Tolerants");
   const worker = await client.readContract({ address, abi: inner, functionName: "worker" });
@@ -125,9 +125,8 @@ async function mint(to: Hex): Promise<void> {
 const executionOf = ({ intent }: AddressRecord) => toHex(encodeExecution(intent));
 
 /**
- * Returns the lowest gas limit, in steps of 10,000, with which all calls succeed, so that only the
- * factory's check makes the execution revert. Without this check, a gas estimate would return this
- * limit.
+ * Returns the lowest gas limit (in steps of 10,000) at which the calls succeed and only the
+ * factory's check reverts. Without this check, a gas estimate would choose this limit.
  */
 async function leastContent({ name, address }: Target, record: AddressRecord): Promise<bigint> {
   for (let gas = 100_000n; gas < 2_000_000n; gas += 10_000n) {
@@ -141,7 +140,7 @@ async function leastContent({ name, address }: Target, record: AddressRecord): P
   throw new Error(`${name} is never content`);
 }
 
-/** Reads the error of `call` from the node. Returns undefined if the call succeeds. */
+/** Asks the node for the error of `call`. Returns undefined if the call succeeds. */
 async function revertOf(call: object): Promise<Hex | undefined> {
   const question = { jsonrpc: "2.0", id: 1, method: "eth_call", params: [call, "latest"] };
   const headers = { "content-type": "application/json" };

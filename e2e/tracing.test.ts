@@ -1,6 +1,6 @@
 // Tests the service with OpenTelemetry's instrumentation, started as docs/production.md describes.
-// `npm run test:tracing -w service` installs OpenTelemetry's 208 packages. Without these packages,
-// the test is skipped.
+// The test needs OpenTelemetry's 208 packages, which `npm run test:tracing -w service` installs. It
+// is skipped without them.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -25,7 +25,7 @@ type Span = {
   attributes: { key: string; value: { stringValue?: string; intValue?: number } }[];
 };
 
-/** Starts a collector that accepts OTLP over HTTP in JSON. */
+/** Starts a collector for OTLP over HTTP with JSON. */
 async function startCollector() {
   const spans: Span[] = [];
   const server = createServer(async (request, response) => {
@@ -41,7 +41,7 @@ async function startCollector() {
   return { spans, url: `http://127.0.0.1:${port}`, stop: () => server.close() };
 }
 
-/** Returns the environment that docs/production.md names, with the collector at `url`. */
+/** Returns the environment variables from docs/production.md, for the collector at `url`. */
 function documentedEnvironment(url: string): Record<string, string> {
   const page = readFileSync(join(root, "docs/production.md"), "utf8");
   const section = page.slice(
@@ -91,7 +91,7 @@ test("the service exports a span for a request and for each node call", { skip }
     headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` },
   });
   assert.equal(status.status, 200, await status.text());
-  // The exporter sends the remaining spans when the process ends.
+  // The exporter sends the remaining spans on exit.
   await service.stop();
   isStopped = true;
 

@@ -1,5 +1,5 @@
-// Tests the documentation that the service serves, in a real browser and with the
-// Content-Security-Policy of every page.
+// Tests the served documentation in a real browser, with the Content-Security-Policy that every
+// page sends.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

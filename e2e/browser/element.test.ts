@@ -1,5 +1,5 @@
-// Tests, on a real chain, the element in a shop's page that has a different origin and a strict
-// policy of its own.
+// Tests the element on a real chain, in a shop's page that has its own origin and its own strict
+// policy.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -53,7 +53,7 @@ afterEach(() => page.context().close());
 
 const part = (name: string) => page.locator(`executable-address [part~="${name}"]`);
 
-/** Opens a page that contains only the element, and records the element's events. */
+/** Opens a page that contains only the element, and records its events. */
 async function show(address: string, baseUrl = service.baseUrl, mirrors = ""): Promise<void> {
   await page.goto(`${shop.origin}/bare`);
   await page.evaluate(`
@@ -113,8 +113,8 @@ describe("<executable-address>", () => {
     assert.equal(await part("address").count(), 0);
     await show(order.address, dead, `${shop.origin}/lying/v1 ${shop.origin}/honest/v1`);
     await page.getByText("25\u202f000\u202f000 base units").waitFor();
-    // The page has verified the record without the service, but only the service could report that
-    // nothing was paid yet.
+    // The page verified the record without the service. Only the service can report that nothing
+    // has been paid yet.
     await page.getByText("We can’t tell yet whether this is already paid.").waitFor();
     assert.equal(await part("qr").count(), 0);
     assert.deepEqual(new Set(asked), new Set(["lying", "honest"]));

@@ -1,5 +1,5 @@
-// Tests how the payment page shows payments and returns, which it learns from proofs, calls, and
-// simulations. Also tests the printed receipt.
+// Tests how the payment page shows payments and returns. The page learns about them from proofs,
+// calls, and simulations. Also tests the printed receipt.
 
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
@@ -99,8 +99,8 @@ describe("the payments to an open address", () => {
       await route.fulfill({ json: proof });
     });
     await page.goto(urlOf(record));
-    // The page repeats its request, because the server may be a block behind. The test waits for
-    // several responses.
+    // The page repeats its request, because the service may be one block behind. Waits for all four
+    // responses.
     for (let tries = 0; tries < 4; tries++) await page.waitForResponse("**/proof");
     const flow = page.getByRole("figure", { name: "Where the money goes" });
     await flow.getByText("Amount remaining").waitFor();

@@ -1,5 +1,5 @@
-// Tests the payment page's words for everything besides the payment itself: the age of a status,
-// returned money, the shop, the return address, and unusual browsers.
+// Tests the other texts of the payment page: the age of a status, returned money, the shop, the
+// return address, and unusual browsers.
 
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
@@ -231,7 +231,7 @@ describe("a look-alike of the requested token", () => {
       es: "Usted envió Bridged USDC (USDC.e). Esta tienda pidió",
       fr: "Vous avez envoyé Bridged USDC (USDC.e). Cette boutique a demandé",
       de: "Sie haben Bridged USDC (USDC.e) gesendet. Dieser Shop verlangt",
-      // In a right-to-left language, isolate characters surround each value.
+      // In right-to-left languages, isolate characters surround every value.
       ar: "أرسلت \u2068Bridged USDC (USDC.e)\u2069. هذا المتجر طلب",
       zh: "您发送的是 Bridged USDC (USDC.e)，而本店要求的是",
     };
@@ -307,8 +307,8 @@ describe("the shop that a payment link names", () => {
 });
 
 /**
- * Returns a record that is the same in every run, so that tests can contain its address. No service
- * knows the record.
+ * Returns a record that is the same in every run, so that tests can contain its address. The
+ * service does not know this record.
  */
 const fixed = (amount: string) =>
   makeRecord({

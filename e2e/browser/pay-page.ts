@@ -1,5 +1,5 @@
-// The code that tests of the payment page share: addresses of the demo shop, payments, and a QR
-// code reader that sees only pixels.
+// Shared code of the payment page's tests: addresses of the demo shop, payments, and a QR code
+// reader that sees only pixels.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -73,7 +73,7 @@ export async function create(
   return (await answer.json()) as AddressRecord;
 }
 
-/** Creates an order of the demo shop, each time with a different address. */
+/** Creates an order of the demo shop. Each order has another address. */
 let orders = 1000;
 export const createOrder = (service: Running, secondsLeft?: number): Promise<AddressRecord> =>
   create(service, [approve("25000000"), pay(`${orders++}`)], secondsLeft);
@@ -123,7 +123,7 @@ export async function execute(service: Running, { intent }: AddressRecord): Prom
   return hash;
 }
 
-/** Advances the chain's clock by `seconds`, and recovers the balances of the addresses. */
+/** Advances the chain's clock by `seconds`, and then recovers the balances of the addresses. */
 export async function expire(service: Running, seconds: number, records: AddressRecord[]) {
   const chain = chainOf(service);
   await chain.request({ method: "evm_increaseTime" as never, params: [seconds] as never });
@@ -135,7 +135,10 @@ export async function expire(service: Running, seconds: number, records: Address
   }
 }
 
-/** Makes the statuses of `page` show 25 bridged USDC, which no local chain has. */
+/**
+ * Makes the page report a wrong token at the address: 25 bridged USDC, which the local chain does
+ * not have.
+ */
 export async function showWrongToken(page: Page): Promise<void> {
   const wrongToken: WrongToken = {
     ...{ token: "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174", amount: "25000000" },
@@ -149,7 +152,7 @@ export async function showWrongToken(page: Page): Promise<void> {
   });
 }
 
-/** Creates addresses of the demo shop in different states, and a hostile address. */
+/** Creates addresses of the demo shop in several states, and one hostile address. */
 async function createOrders(service: Running) {
   const note = {
     target: stranger,
@@ -176,12 +179,12 @@ async function createOrders(service: Running) {
 }
 
 /**
- * Serves the payment pages of these addresses until the file's tests end. After each test, `page`
- * must have no faults.
+ * Serves the payment pages of these addresses until all tests of the file have ended. After each
+ * test, `page` must have no faults.
  *
  * @param names the operator's labels of contracts
  * @returns helpers, and the `page` that most tests share, because another load in it takes half as
- *   long as a load in a new context
+ * long as a load in a new context
  */
 export async function servePayPage(names: Record<Hex, string> = { [shopAddress]: "Demo Shop" }) {
   const folder = mkdtempSync(join(tmpdir(), "labels-"));
@@ -216,13 +219,13 @@ export async function openFresh(
   return context.newPage();
 }
 
-/** Reads the QR code on the screen like a camera, from its pixels. */
+/** Reads the QR code from the pixels of the screen, as a camera does. */
 export const readCode = (page: Page): Promise<string> => readCodeIn(page, page.locator(".qr"));
 
 /**
- * For each browser, the page that decodes QR codes. The tested page cannot decode them, because it
- * allows no foreign scripts. All tests of a browser share one such page, because each page starts a
- * process.
+ * For each browser, a page that decodes QR codes. The tested page cannot do this, because its
+ * policy forbids external scripts. The tests of a browser share this page, because each new page
+ * starts a process.
  */
 const decoders = new WeakMap<Browser, Promise<Page>>();
 function decoderOf(browser: Browser): Promise<Page> {
@@ -252,5 +255,5 @@ export async function readCodeIn(page: Page, code: Locator): Promise<string> {
   return decodeQr({ width, height, data: new Uint8ClampedArray(Buffer.from(pixels, "base64")) });
 }
 
-/** Like a wallet or an exchange, reads the first address in a text. */
+/** Returns the first address in a text, as wallets and exchanges do. */
 export const naively = (text: string): string | undefined => /0x[0-9a-fA-F]{40}/.exec(text)?.[0];

@@ -1,5 +1,5 @@
-// Tests the payment page with honest, hostile, and forged records, in a real browser, with the real
-// service and a real chain.
+// Tests the payment page with honest, hostile, and forged records, on a real chain with the real
+// service.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -140,7 +140,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
   test("the page shows the address if there is no server", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
-    // Without a server, the page cannot know whether the address is paid.
+    // Without the service, the page cannot know whether the address has been paid.
     await page.getByText("We can’t tell yet whether this is already paid.").waitFor();
     await page.getByText("Unknown token").waitFor();
     assert.equal(await page.locator(".qr").count(), 0);
@@ -263,8 +263,8 @@ describe("the address in the link, the QR code, and the page's text", () => {
 });
 
 describe("the expected result", () => {
-  // Uses another client address, because the earlier tests have almost used up the client's
-  // simulations for this minute.
+  // Uses another client address, because the earlier tests have nearly reached the rate limit for
+  // simulations.
   before(() => page.setExtraHTTPHeaders({ "x-forwarded-for": "198.51.100.1" }));
   after(() => page.setExtraHTTPHeaders({}));
 
@@ -424,7 +424,7 @@ async function assertSoundAt(page: Page, path: string) {
   await page.goto(`${site}/a/${path}`);
   await page.locator("main h1:visible:not(.sr-only)").waitFor();
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
-  // The short form checks each state only after its details are open.
+  // The short form runs this check only once per state, after the details have been opened.
   if (isLong) await assertSound(page, path);
   await page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true");
   await assertSoundInAll(page, `${path} unfolded`);

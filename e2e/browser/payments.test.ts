@@ -1,5 +1,4 @@
-// Tests the dashboard's payment pages: an address from its creation to its end, and the ways to
-// find it.
+// Tests the dashboard's pages for payments: the life of an address, and the ways to find it.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

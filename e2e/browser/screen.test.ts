@@ -1,5 +1,5 @@
-// Tests what a payer sees without scrolling in every language, the receipt, and the link back to a
-// shop.
+// Tests what a payer sees without scrolling, in every language. Also tests the receipt and the link
+// back to the shop.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -33,8 +33,8 @@ const screens = [
 let service: Running;
 let browser: Browser;
 /**
- * Most tests share these two pages, because another load in a page takes half as long as a load in
- * a new context.
+ * Most tests share these two pages. Reloading a page takes half as long as opening a new browser
+ * context.
  */
 let page: Page;
 let pageWithWallet: Page;
@@ -61,7 +61,7 @@ before(async () => {
 
 let visitors = 0;
 /**
- * Gives each test its own client address, because a client may request at most 30 simulations in a
+ * Gives each test its own client address, because each client can request only 30 simulations in a
  * burst.
  */
 beforeEach(async () => {
@@ -87,7 +87,7 @@ const transfers = (count: number) =>
     args: [receiverOf(at + 1), "1000"],
   }));
 
-/** Returns how far down the page an element ends, in pixels. */
+/** Returns the distance in pixels from the top of the page to the bottom of an element. */
 const bottomOf = async (page: Page, selector: string): Promise<number> => {
   const box = await page.locator(selector).first().boundingBox();
   assert.ok(box, selector);
@@ -99,8 +99,8 @@ describe("everything needed to pay is on one screen", () => {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
     test(`everything to pay fits on 1280 x 800 and 360 x 740 (${language}, ${calls})`, async () => {
-      // Tests 32 calls only in English, because the page unfolds at most three calls in every
-      // language.
+      // The intent with 32 calls is tested only in English, because at most three calls are
+      // expanded in any language.
       for (const record of isEnglish ? [many, order] : [order]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
         for (const viewport of screens) {
@@ -110,15 +110,15 @@ describe("everything needed to pay is on one screen", () => {
           assert.equal(dir, language === "ar" ? "rtl" : "ltr");
           await assertOnScreen(pageWithWallet, viewport, `${record.intent.calls.length} calls`);
           assert.equal(await pageWithWallet.locator(".pay-card .button-primary").count(), 1);
-          // Amounts and addresses are the same in every language.
+          // Amounts and addresses look the same in every language.
           const text = await pageWithWallet.locator(".pay-card").innerText();
           assert.ok(text.includes(`25 ${token.symbol}`) && text.includes(record.address));
           if (record === order)
             await assertSound(pageWithWallet, `${language}, ${viewport.width} px`);
         }
       }
-      // If there is no wallet, the card lists apps instead of a button, so the card needs more
-      // lines.
+      // Without a wallet, the card shows a list of apps instead of one button, and therefore needs
+      // more lines.
       await page.goto(urlOf(order, `lang=${language}`));
       await page.getByRole("link", { name: "Rainbow" }).waitFor();
       for (const viewport of screens) {
@@ -151,7 +151,7 @@ test("the page reserves space for the flow, so late content moves nothing else",
   assert.equal((await below.boundingBox())?.y, early.y);
 });
 
-/** Returns the layout shift of Core Web Vitals since the page was opened. */
+/** Returns the page's cumulative layout shift, as defined by Core Web Vitals. */
 const shiftOf = (page: Page) =>
   page.evaluate<number>(`new Promise((resolve) => {
     let sum = 0;
@@ -166,15 +166,14 @@ describe("the first view", () => {
   test("the first view of the page does not move when more content loads later", async () => {
     const page = await openFresh(browser);
     await announceWallet(page, service.anvil.rpcUrl, payer);
-    // Makes the parts that load later arrive one after another.
+    // Delays the parts that are loaded later, so that they arrive one after another.
     for (const [at, part] of ["money-flow", "simulation-card", "calls"].entries())
       await page.route(`**/${part}-*.js`, async (route) => {
         await sleep(200 * (at + 1));
         await route.continue();
       });
-    // `most` is the permitted layout shift. The limit is higher for an executed address, because
-    // the receipt replaces the payment options. Core Web Vitals rate a layout shift of up to 0.1 as
-    // good.
+    // `most` is the maximum layout shift. It is higher for an executed address, because the receipt
+    // replaces the payment options. Core Web Vitals rate a layout shift of at most 0.1 as good.
     const cases = [
       { record: order, shows: ".qr", most: 0.01 },
       { record: executed, shows: ".pay-card .timeline", most: 0.1 },
@@ -303,7 +302,7 @@ describe("the identicon", () => {
   });
 });
 
-/** JavaScript that returns the full addresses that have no identicon. */
+/** JavaScript that returns all full addresses without an identicon. */
 const bare = `[...document.querySelectorAll("main code")]
   .map((code) => [code.textContent, code.previousElementSibling])
   .filter(([text, before]) => /^0x[0-9a-f]{40}$/i.test(text) && !before?.matches(".identicon"))
@@ -330,7 +329,6 @@ describe("the rail of four steps", () => {
     await page.goto(urlOf(record));
     const rail = page.locator(".rail");
     const steps = rail.locator("li");
-    // The first step starts when the page shows the first state.
     await page.getByText("Waiting for payment").first().waitFor();
     assert.deepEqual(await steps.allInnerTexts(), ["Requested", "Sent", "Received", "Completed"]);
     await mint(service, record.address, 10_000_000n);

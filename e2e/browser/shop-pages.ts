@@ -1,5 +1,5 @@
-// A shop's pages with the element. The pages have a different origin than the service, and a strict
-// policy.
+// The pages of a shop that uses the element. They have another origin than the service, and a
+// strict policy.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -12,7 +12,10 @@ import { token } from "./pay-page.ts";
 
 const example = resolve(import.meta.dirname, "../../docs/shop");
 
-/** Bundles `entry` for a page, minified. Returns the entry and the files that it loads later. */
+/**
+ * Bundles and minifies `entry` for a page. Returns the entry file and the files that it loads on
+ * demand.
+ */
 export async function bundle(
   code: string,
   name = "entry",
@@ -56,11 +59,11 @@ const react = `
     onExecuted: dispatched("executed"),
   }));`;
 
-/** The policy permits requests to the service, but nothing else from another origin. */
+/** The policy permits requests to the service but to no other origin. */
 const policyOf = (serviceOrigin: string) =>
   `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${serviceOrigin}`;
 
-/** Serves the pages `/`, `/bare`, `/react`, and `/refund` at an origin of their own. */
+/** Serves `/`, `/bare`, `/react`, and `/refund` on a separate origin. */
 export async function serveShop({ baseUrl, clientId }: Pick<Running, "baseUrl" | "clientId">) {
   const text = (name: string) => readFileSync(join(example, name), "utf8");
   const serviceOrigin = new URL(baseUrl).origin;

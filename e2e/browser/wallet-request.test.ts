@@ -1,5 +1,5 @@
-// Tests that an open request of a wallet never leads to a second payment, although the payer uses
-// other tabs, pays with the QR code, or reloads the page.
+// Tests that an open wallet request never leads to a second payment, even if the payer opens other
+// tabs, pays by QR code, or reloads the page.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -32,7 +32,7 @@ describe("payments are not sent twice, even while a wallet request is open", () 
   const sendsOf = (of: TestWallet) =>
     of.asked.filter((method) => method === "eth_sendTransaction").length;
   const sends = () => sendsOf(wallet);
-  /** Waits until no tab requests a payment. */
+  /** Waits until no tab has an open wallet request. */
   const settled = async (at: Page) => {
     const locks = "navigator.locks.query().then(({ held }) => held.length)";
     while ((await at.evaluate(locks)) !== 0) await at.waitForTimeout(20);
@@ -118,10 +118,16 @@ describe("payments are not sent twice, even while a wallet request is open", () 
     await gone("Reject the request in your wallet");
   });
 
-  /** This text contains the amount that was requested, even if less is due now. */
+  /**
+   * This text always contains the amount of the wallet's request, even if the amount due is now
+   * lower.
+   */
   const rejectRequested = `If your wallet still asks for 25 ${token.symbol}, reject it.`;
 
-  /** Pays from the same account by QR code, like a payer whose phone has the same seed phrase. */
+  /**
+   * Pays by QR code from the account of the browser wallet, like a payer who uses the same seed
+   * phrase on a phone.
+   */
   const payByCode = async (record: AddressRecord) => {
     const data = encodeTransfer(record.address, 25_000_000n);
     const { result, error } = await chain("eth_sendTransaction", {
@@ -149,7 +155,7 @@ describe("payments are not sent twice, even while a wallet request is open", () 
       await execute(service, record);
       await says("There’s nothing more to do.");
       await other.getByText("There’s nothing more to do.").waitFor();
-      // The watcher checks the account on the chain every two seconds.
+      // The page checks the wallet's account every two seconds.
       await page.waitForTimeout(6_000);
       for (const at of [page, other]) {
         await says(rejectRequested, at);

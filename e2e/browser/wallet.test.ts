@@ -1,5 +1,5 @@
-// Tests payments with a browser wallet, from the button to the receipt, on a real chain. Tests of
-// open wallet requests are in wallet-request.test.ts.
+// Tests payments by a browser wallet on a real chain, from the button to the receipt. For open
+// wallet requests, see wallet-request.test.ts.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -44,7 +44,7 @@ describe("the outcome, according to the wallet's own node", () => {
     const proved = page.waitForResponse((answer) => answer.url().endsWith("/proof"));
     await show(record);
     await says("Completed");
-    await proved; // The chart needs the proof, but not the wallet.
+    await proved; // The chart needs the proof but no wallet.
     while (!wallet.asked.includes("eth_chainId")) await page.waitForTimeout(50);
     assert.ok(!wallet.asked.includes("eth_getBlockByNumber"));
     assert.equal(await page.getByText("Your wallet’s node").count(), 0);
@@ -109,7 +109,7 @@ describe("payments that are not sent, and the page's explanations", () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    // A user takes some time for the first request.
+    // Simulates a user who takes time to confirm the first request.
     await page.exposeFunction("waits", () => held);
     await page.evaluate(`dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail: {
       info: { uuid: "510e", name: "Slow Wallet", icon: "", rdns: "example.slow" },
@@ -315,7 +315,7 @@ describe("before a block contains the payment", () => {
     },
   );
 
-  // This test runs last, because the page keeps the fake clock.
+  // This test runs last, because its fake clock stays installed in the page.
   test("the page reports a dropped payment after a minute", onlyLong, async () => {
     await page.clock.install();
     await page.reload();

@@ -1,4 +1,4 @@
-// Tests the dashboard's webhooks in a real browser, with a real receiver.
+// Tests the dashboard's webhooks in a real browser with a real receiver.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -157,7 +157,7 @@ describe("webhooks in the dashboard", () => {
     const other = await page.context().newPage();
     const sums = other.getByRole("region", { name: "Payments" }).locator("dl").first();
     let text = "";
-    // The page counts payments and returns after the executor has observed them.
+    // The page shows payments and returns only after the executor has observed them.
     while (!/Returned\s+5 DUSD/.test(text)) {
       await other.goto(site);
       text = await sums.innerText();

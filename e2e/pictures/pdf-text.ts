@@ -1,10 +1,10 @@
 // Extracts the text of a PDF that Chromium wrote, using each font's ToUnicode map. Supports only
-// left-to-right text in the fonts of the page.
+// left-to-right text.
 
 import { inflateSync } from "node:zlib";
 import type { Page } from "playwright-core";
 
-/** Returns the printed text without white space, with ligatures as letters. */
+/** Returns the printed text without white space and with ligatures split into letters. */
 export const readPrint = async (page: Page): Promise<string[]> =>
   readPdf(await page.pdf())
     .map(squeeze)
@@ -14,7 +14,7 @@ export const squeeze = (text: string): string => text.normalize("NFKC").replaceA
 
 type Numbered = { readonly head: string; readonly body: string };
 
-/** Returns the text runs of all pages in drawing order. */
+/** Returns the pieces of text on all pages, in the order in which they are drawn. */
 function readPdf(pdf: Buffer): string[] {
   const objects = readObjects(pdf);
   const maps = new Map<string, Map<string, string>>();

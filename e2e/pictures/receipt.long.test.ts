@@ -1,5 +1,5 @@
-// Tests receipts, which are created on the service's page, checked by the user's nodes and wallet,
-// and saved as one file that makes no requests.
+// Tests receipts. The service's page creates a receipt and saves it as one file that makes no
+// requests. The user's nodes and wallet confirm it.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -110,7 +110,7 @@ describe("the receipt", () => {
   test("a receipt uses the library's decimals for a token that the library lists", async () => {
     const page = await openFresh(browser);
     const { chainId, token } = record.intent;
-    // Replaces USDC on Ethereum in the library's list with the local token.
+    // Replaces Ethereum's USDC in the library's list with the local token.
     await page.route("**/receipt.js", async (route) => {
       const answer = await route.fetch();
       const listed = /\b1:(["'`])0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48\1/;

@@ -2,7 +2,7 @@
 // payment page, receipts, dashboard, and docs, for people to look at: three widths in light and
 // dark, the narrowest and widest in Arabic, and on paper. With PART, takes only states whose name
 // contains PART. FOLDER/index.html shows all screenshots. This is not a test, because no program
-// can judge looks.
+// can judge how a page looks.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -137,7 +137,7 @@ async function signUp(browser: Browser, service: Running) {
   return { page, session: await context.storageState() };
 }
 
-/** Creates two addresses of the signed-in account. One address is paid and executed. */
+/** Creates two addresses of the signed-in account. One of them is paid and executed. */
 async function dashboardStates(service: Running, page: Page): Promise<State[]> {
   const make = async (reference: string): Promise<AddressRecord> => {
     const { intent } = await createOrder(service, 5 * hourSeconds);
@@ -170,7 +170,7 @@ async function dashboardStates(service: Running, page: Page): Promise<State[]> {
   }));
 }
 
-/** The public pages are opened without a session. */
+/** Opens the public pages without a session. */
 async function takeAll(states: readonly State[], look: Look, session: Session) {
   const { name, isPaper, ...options } = look;
   for (const isSignedIn of [false, true]) {
@@ -184,7 +184,7 @@ async function takeAll(states: readonly State[], look: Look, session: Session) {
       await page.goto(siteOf(service) + state.path);
       await page.locator("main :is(h1, [role=alert])").first().waitFor();
       await page.locator(".skeleton, .place").first().waitFor({ state: "detached" });
-      // Waits for the status, the simulation, and the proof.
+      // Waits until the page has the status, the simulation, and the proof.
       await page.waitForTimeout(settleMs);
       if (isPaper) await page.emulateMedia({ media: "print" });
       await page.screenshot({ path: join(folder, fileOf(state.name, name)), fullPage: true });

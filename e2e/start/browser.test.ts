@@ -1,5 +1,5 @@
-// Tests `npm start` in a browser: from sign-up to an executed address with only the mouse, without
-// a wallet or a terminal.
+// Tests `npm start` in a browser, from sign-up to an executed address. The user needs only a mouse,
+// and neither a wallet nor a terminal.
 
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";

@@ -7,7 +7,7 @@ import { untilPrinted } from "../../scripts/child-process.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** Returns free ports and `dataDir`. */
+/** Returns environment variables with free ports and `dataDir`. */
 export const environment = async (dataDir: string) => ({
   ...process.env,
   PORT: String(await freePort()),
@@ -18,7 +18,7 @@ export const environment = async (dataDir: string) => ({
 /** The first start builds the pages, which takes minutes on a busy machine. */
 const startMsMax = 300_000;
 
-/** Starts the program like `npm start`, and waits until it prints its output or ends. */
+/** Starts the program like `npm start`, and waits until it prints its output or exits. */
 export async function start(env: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, [join(root, "scripts/run.js"), "scripts/start.ts"], {
     env,
@@ -27,7 +27,7 @@ export async function start(env: NodeJS.ProcessEnv) {
   return { child, said };
 }
 
-/** Returns whether the stream of events reports that its address was executed. */
+/** Returns whether the event stream reports that the address was executed. */
 export async function executedAt(events: string): Promise<boolean> {
   const { body } = await fetch(events);
   const decoder = new TextDecoder();

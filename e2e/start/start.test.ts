@@ -1,4 +1,4 @@
-// Tests that the commands that `npm start` prints work when pasted into a shell.
+// Tests that a user can paste the commands that `npm start` prints into a shell.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** Returns the printed commands as a user would paste them. */
+/** Returns the printed commands, as a user would copy them. */
 const commandsOf = (said: string) =>
   said
     .replaceAll("\\\n", "")
@@ -70,7 +70,7 @@ describe("three runs of npm start in one folder", () => {
     const { stdout } = await run("bash", ["-euo", "pipefail", "-c", pasted], { env, cwd: root });
     address = /^0x[0-9a-fA-F]{40}$/m.exec(stdout)![0];
     assert.match(stdout, new RegExp(`paid 25000000 to ${address}`));
-    // The output contains two responses, each in its own line: the status, and then the record.
+    // The command prints two responses, one per line: the status and the record.
     assert.match(stdout, /^\{"address":.*"state":".*\}\n\{"address":.*"terms":"0x[0-9a-f]+"\}\n$/m);
     const events = `http://127.0.0.1:${env.PORT}/v1/address/${address}/events`;
     assert.equal(await executedAt(events), true);
@@ -86,7 +86,7 @@ describe("three runs of npm start in one folder", () => {
     const status = (await (await fetch(`${url}/status`)).json()) as { state: string };
     assert.equal(status.state, "executed");
     assert.equal(keyIn(running.said), key);
-    // The output, and the file that `npm run pay` reads, contain the values of the current start.
+    // The output and the file for `npm run pay` contain the values of the current start.
     assert.ok(running.said.includes(`http://127.0.0.1:${env.CHAIN_PORT} (chain ID 31337`));
     assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
 
@@ -181,7 +181,7 @@ describe("three runs of npm start in one folder", () => {
   });
 });
 
-/** Never throws: errors are in `stderr`. */
+/** Never throws. Errors are in `stderr`. */
 const pay = (env: NodeJS.ProcessEnv, ...args: string[]) =>
   run(process.execPath, [join(root, "scripts/pay.ts"), ...args], { env }).catch(
     (error: { stdout: string; stderr: string }) => error,

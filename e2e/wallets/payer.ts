@@ -1,4 +1,4 @@
-// A payer with a browser wallet at the payment page, with the real service and a real chain.
+// A payer with a browser wallet on the payment page, with the real service and a real chain.
 
 import assert from "node:assert/strict";
 import { after, afterEach } from "node:test";
@@ -10,7 +10,7 @@ import { createOrder, mint, openFresh } from "../browser/pay-page.ts";
 import { startService } from "../service.ts";
 import { announceWallet, ask, newWallet } from "./test-wallet.ts";
 
-/** Two accounts of the demo chain: one with demo dollars, and one without. */
+/** Two accounts of the demo chain. Only the first has demo dollars. */
 export const rich = payerAccount.address as Hex;
 export const poor = executorAccount.address as Hex;
 
@@ -43,7 +43,7 @@ export async function startPayer() {
     chain: (method: string, ...params: unknown[]) => ask(service.anvil.rpcUrl, method, params),
     says: (text: string | RegExp, at: Page = page) => at.getByText(text).first().waitFor(),
     gone: (text: string) => page.getByText(text).first().waitFor({ state: "detached" }),
-    /** Creates an address, and opens its page with a new wallet of `account`. */
+    /** Creates an address and opens its payment page with a new wallet of `account`. */
     async start(account = rich, secondsLeft?: number): Promise<AddressRecord> {
       const record = await createOrder(service, secondsLeft);
       Object.assign(wallet, newWallet(account));

@@ -1,5 +1,5 @@
-// A wallet for tests: EIP-6963 and EIP-1193 in the page, with an account of the local chain. The
-// wallet can have the faults of real wallets and users.
+// A wallet for tests that implements EIP-6963 and EIP-1193 in the page, with an account of the
+// local chain. It can simulate faults of real wallets and users.
 
 import type { Hex } from "executable-address";
 import type { Page } from "playwright-core";
@@ -8,30 +8,30 @@ import { localChainId } from "../../scripts/local-chain.ts";
 export type Fault =
   /** The user rejects. */
   | "rejects"
-  /** The user rejects requests to connect an account to a page. */
+  /** The user rejects every request to connect. */
   | "hides"
-  /** The user lowered the gas limit, so the payment fails in its block. */
+  /** The user has lowered the gas limit, so the transaction reverts. */
   | "reverts"
-  /** The user agrees to change the chain, but the wallet does not change it. */
+  /** The user confirms the switch to another chain, but the wallet does not switch. */
   | "stays";
 
 export type TestWallet = {
   account: Hex;
   chainId: number;
-  /** The chains to which the wallet can switch. For other chains, it returns 4902. */
+  /** The chains to which the wallet can switch. For any other chain, it returns error 4902. */
   knows: Set<number>;
   fault: Fault | undefined;
   /** The received requests, oldest first. */
   asked: string[];
-  /** If set, the wallet responds to a request to connect after this promise resolves. */
+  /** If set, the wallet waits for this promise before it responds to a request to connect. */
   connecting: Promise<void> | undefined;
-  /** If set, the wallet responds to a payment request after this promise resolves. */
+  /** If set, the wallet waits for this promise before it responds to a payment request. */
   asking: Promise<void> | undefined;
-  /** If set, the account that the user chose in the wallet's window instead of `account`. */
+  /** If set, the user has selected this account in the wallet instead of `account`. */
   sendsFrom: Hex | undefined;
   /** True if the wallet's node does not respond. */
   isNodeSilent: boolean;
-  /** The last transaction that was sent. */
+  /** The wallet's most recent transaction. */
   sent: { hash: Hex; to: Hex; data: Hex } | undefined;
 };
 
@@ -42,7 +42,7 @@ const icon = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>',
 )}`;
 
-/** Adds a wallet with `account` to every page that `page` loads from now on. */
+/** Adds a wallet with `account` to every page that `page` opens from now on. */
 export async function announceWallet(
   page: Page,
   rpcUrl: string,
@@ -100,8 +100,8 @@ async function answer(
     case "eth_sendTransaction": {
       await wallet.asking;
       if (wallet.fault === "rejects") return { error: { code: 4001, message: "declined" } };
-      // Compares the request with the current network, like real wallets. Without a chain ID, real
-      // wallets send the transaction on the current network.
+      // Like real wallets, compares the request's chain ID with the current network. If the request
+      // has no chain ID, real wallets send the transaction on the current network.
       if (Number(params[0]?.chainId ?? wallet.chainId) !== wallet.chainId)
         return { error: { code: -32602, message: "the request is for another chain" } };
       const from = wallet.sendsFrom && { from: wallet.sendsFrom };
