@@ -1,5 +1,5 @@
-// Reads names of chains, and symbols and decimals of tokens. The page shows these names beside
-// amounts, and the server does not prove them, so entries that cannot be shown safely are dropped.
+// Reads a server's list of chains and tokens: names, symbols, and decimals. The page shows these
+// names beside amounts without proof, so it ignores entries that are not safe to show.
 
 import type { Hex } from "executable-address";
 import { address, fits, integer } from "executable-address/client/parts";
@@ -12,13 +12,13 @@ export type Chain = { chainId: number; name: string; tokens: readonly Token[] };
 const decimals = integer(0, 77);
 const nameMax = 32;
 
-/** Never throws. Without a server, returns no chains, so amounts are shown in base units. */
+/** Never throws. Returns no chains if there is no server. Amounts are then shown in base units. */
 export async function findChains(baseUrl: string, signal: AbortSignal): Promise<Chain[]> {
   const answer = await fetch(`${baseUrl}/chains`, { signal }).catch(() => undefined);
   return readChains(answer?.ok ? await answer.json().catch(() => undefined) : undefined);
 }
 
-/** Returns the valid entries of a chain list and drops all others. */
+/** Returns the valid entries of a chain list, and ignores the others. */
 export function readChains(list: unknown): Chain[] {
   const { chains } = (list ?? {}) as { chains?: unknown };
   if (!Array.isArray(chains)) return [];

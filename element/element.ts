@@ -1,7 +1,7 @@
 // `executable-address-element`: <executable-address address="0x…" base-url="https://…/v1">. Shows
 // an address's amount, QR code, and live status in any page, and verifies the record in that page.
-// Importing this module defines the element. The element needs no framework and runs under a strict
-// Content-Security-Policy: no inline code, no eval, and no text is parsed as markup.
+// The element needs no framework and works under a strict Content-Security-Policy. It uses no
+// inline code and no eval, and never parses text as markup.
 
 import { type Hex, parseAddress } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -25,10 +25,7 @@ export type AddressEventDetail = { readonly address: Hex; readonly status: Servi
 
 type RecordFound = Extract<LookedUp, { kind: "record" }>;
 
-/**
- * The wallet flow of an element that could not load the wallet code, and therefore offers no
- * wallets.
- */
+/** Used if the wallet code could not be loaded. It offers no wallets. */
 const noWallets: WalletFlow = {
   wallets: () => [],
   view: () => ({ is: "offered", messages: [] }),
@@ -48,8 +45,8 @@ export class ExecutableAddressElement extends Base {
   #wallets: WalletFlow | undefined;
   #panel: typeof import("./drawing/draw-wallet.ts") | undefined;
   /**
-   * The state and balance of the last status. If the state or the balance changes, the element
-   * requests another simulation.
+   * The state and balance for which the element last requested a simulation. If one of them
+   * changes, the element requests another simulation.
    */
   #simulated = "";
   #own: Partial<ElementWords> = {};
@@ -121,8 +118,8 @@ export class ExecutableAddressElement extends Base {
   }
 
   /**
-   * Loads the wallet code. Until then, the element cannot know of a pending payment, and shows no
-   * QR.
+   * Loads the wallet code. Until then, the element cannot know whether a payment is pending, so it
+   * shows no QR code.
    */
   async #openWallets(baseUrl: string, signal: AbortSignal) {
     const loaded = await import("./drawing/draw-wallet.ts").catch(() => undefined);
@@ -185,10 +182,7 @@ export class ExecutableAddressElement extends Base {
     return decideStanding(intent, this.#news, this.#simulation, Math.floor(Date.now() / 1000));
   }
 
-  /**
-   * Redraws only after a change, because a redraw interrupts screen readers and the press of a
-   * button.
-   */
+  /** Redraws only after a change, because a redraw interrupts screen readers and button presses. */
   #draw() {
     if (!this.shadowRoot) return;
     const lookedUp = this.#lookedUp;

@@ -1,5 +1,5 @@
-// Follows the status of an address for a page. Reports the same updates as the client's `watch`,
-// and also the chain's time and how long the server has been silent.
+// Follows the status of an address for a page. Reports the same updates as the client's `watch`.
+// Also reports the chain's time, and how long the server has not responded.
 
 import type { Hex } from "executable-address";
 import {
@@ -26,27 +26,27 @@ const pollMs = 5_000;
 const timeoutMs = 5_000;
 const tickMs = 1_000;
 /**
- * If the two clocks measure durations that differ by more than this, the device slept, because on
- * many systems the page's clock stops during sleep.
+ * The device has slept if its two clocks differ by more than this. On many systems, the page's
+ * clock stops during sleep.
  */
 const sleptMs = 5_000;
 
 /**
- * `runMs` is the page's clock, which may stop during sleep. `wallMs` is the device's clock, which
- * the user can set.
+ * `runMs` is the page's clock, which may stop while the device sleeps. `wallMs` is the device's
+ * clock, which the user can change.
  */
 type Clocks = { wallMs: number; runMs: number };
 const clocks = (): Clocks => ({ wallMs: Date.now(), runMs: performance.now() });
 /**
- * Returns the longer of the durations that the two clocks have measured since `at`. An overestimate
- * causes only an additional request, but with an underestimate the page could show an expired
- * address as open.
+ * Returns the time since `at` according to the clock that has advanced more. If the result is too
+ * long, the page only sends an unnecessary request. If it is too short, the page could show an
+ * expired address as open.
  */
 const msSince = (at: Clocks) => Math.max(Date.now() - at.wallMs, performance.now() - at.runMs);
 
 /**
- * Follows an address until the returned function is called. Never throws. Calls `report` at each
- * update, and when the server becomes silent or responds again.
+ * Follows the status of an address until the returned function is called. Never throws. Calls
+ * `report` after each update, when the server stops responding, and when it responds again.
  */
 export function followStatus({ address, baseUrl, report }: FollowOptions): () => void {
   const stopping = new AbortController();
@@ -67,7 +67,8 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   const take = (update: StreamMessage) => {
     if (update.kind === "unavailable") return hush();
     const timestamp = update.kind === "status" ? update.status.block.timestamp : update.timestamp;
-    // If the server cannot read the chain, it reports no block, so the status is not an update.
+    // A status without a block does not count as an update, because the server could not read the
+    // chain.
     if (timestamp === undefined) return;
     updatedAt = clocks();
     if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, at: updatedAt };
@@ -77,7 +78,7 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   };
 
   let stream = new AbortController();
-  /** Reconnects if the device slept or if the last update is older than `streamSilenceMs`. */
+  /** Reconnects if the device has slept or if the last update is older than `streamSilenceMs`. */
   const wake = (hasSlept: boolean) => {
     if (news.isUnknown || (!hasSlept && msSince(updatedAt) < streamSilenceMs)) return;
     if (news.status && !news.isStale) say({ isStale: true });
@@ -120,10 +121,10 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
 }
 
 /**
- * Detects when the device wakes up, unfreezes the page, or is online again.
+ * Detects when the device has woken up or is online again, or when the page is unfrozen.
  *
  * @param wake called with true if messages were probably lost, and with false if they may only be
- *   late
+ * late
  * @param onTick called every second while the page runs
  * @returns a function that stops watching
  */

@@ -1,4 +1,4 @@
-// Splits a verified function signature for display. verifyRecord has checked its grammar.
+// Splits a function signature for display. verifyRecord has already verified its syntax.
 
 export type Parameter = { type: string; name: string };
 type FunctionParts = { name: string; parameters: Parameter[] };
@@ -15,7 +15,7 @@ export function splitFunction(text: string): FunctionParts {
 
 /**
  * Returns the signature without parameter names, such as `transfer(address,uint256)`. The selector
- * is computed from this form.
+ * is the hash of this form.
  */
 export function writeSignature({ name, parameters }: FunctionParts): string {
   return `${name}(${parameters.map(({ type }) => type).join(",")})`;

@@ -1,11 +1,11 @@
-// Finds hazards in an intent that a payer should see before paying.
+// Finds the hazards of an intent that a payer should see before paying.
 
 import { collectorAddress, findCautions, type Intent } from "executable-address";
 import { hasHidden } from "executable-address/payment";
 import { isSame } from "executable-address/status";
 import { splitFunction, writeSignature } from "./function.ts";
 
-/** `title` is a key of the element's texts, and `call` is the number of the call, from 1. */
+/** `title` is a key of the element's texts. `call` is the number of the call, starting at 1. */
 export type Hazard = {
   tone: "warn" | "bad";
   title:
@@ -20,13 +20,13 @@ export type Hazard = {
 };
 
 /**
- * Returns whether the page hides the payment options behind a button, so that the payer sees the
+ * Returns whether the page hides the payment options behind a button, so that the payer notices the
  * hazard first.
  */
 export const coversPayment = ({ tone, title }: Hazard): boolean =>
   tone === "bad" || title === "hazardToken";
 
-/** An approval of at least this amount counts as unlimited. */
+/** An approval of this amount or more counts as unlimited. */
 export const unlimitedFrom = 2n ** 255n;
 
 /** @param isListed whether the server lists the intent's token */
@@ -36,10 +36,7 @@ export function findHazards(intent: Intent, isListed: boolean): Hazard[] {
   return [...found, ...misleadingNames(intent), ...ofCalls];
 }
 
-/**
- * The service rejects misleading names when an address is created, but an address can also be
- * derived without the service.
- */
+/** The service rejects misleading names, but anyone can derive an address without the service. */
 function misleadingNames(intent: Intent): Hazard[] {
   return findCautions(intent).map(({ path, code }) => {
     const call = Number(path[1]) + 1;
@@ -74,8 +71,8 @@ function hazardsOfCall(index: number, intent: Intent): Hazard[] {
 }
 
 const approvedAmount = (signature: string, args: readonly string[]): bigint | undefined => {
-  // The Collector moves tokens only from its caller, so nobody else can use an approval that the
-  // calls do not use up.
+  // The Collector moves only its caller's tokens, so nobody else can use an approval that the calls
+  // leave unused.
   if (isSame(args[0] ?? "", collectorAddress)) return undefined;
   const at = {
     "approve(address,uint256)": 1,
@@ -84,6 +81,6 @@ const approvedAmount = (signature: string, args: readonly string[]): bigint | un
   }[signature];
   if (at === undefined) return undefined;
   const amount = BigInt(args[at] ?? "0");
-  // Permit2's allowances are uint160; the largest value means unlimited.
+  // Permit2's allowances are uint160, and the maximum means unlimited.
   return signature.includes("uint160") && amount >= 2n ** 159n ? unlimitedFrom : amount;
 };

@@ -1,5 +1,5 @@
-// Finds the data that an element shows: a verified record, and the names that the server gives to
-// the record's chain and token.
+// Finds the data that an element shows: a verified record, and the server's names for its chain and
+// token.
 
 import type { AddressRecord, Hex } from "executable-address";
 import { findRecord } from "executable-address/client/parts";
@@ -11,13 +11,13 @@ export type LookedUp =
   | {
       kind: "record";
       record: AddressRecord;
-      /** Names from the server. Undefined if the server does not list the chain or token. */
+      /** Names from the server. Undefined if the server does not list the chain or the token. */
       chainName: string | undefined;
       token: { symbol: string; decimals: number } | undefined;
     };
 
 /**
- * Never throws. Verifies the record against this package's factory address, not the factory in the
+ * Never throws. Verifies the record against the factory address in this package, not the one in the
  * response.
  * @param mirrors base URLs to try if the service returns no valid record
  */

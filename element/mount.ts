@@ -1,7 +1,7 @@
-// Mounts the elements of this package in a page.
-
-// The empty class lets a server that renders pages import an element, although a server has no
-// HTMLElement. On a server, the import defines nothing.
+// Registers the elements of this package in a page.
+//
+// On a server without HTMLElement, an empty base class allows this import. The import then
+// registers nothing.
 export const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
 /** Attaches a shadow root with the common style, unless the element already has a shadow root. */
@@ -13,8 +13,8 @@ export function attachRoot(host: HTMLElement): void {
 }
 
 /**
- * Defines an element. Does nothing on a server, which has no registry of elements, or if the
- * element is already defined, because a page can load the module twice.
+ * Defines an element. Does nothing on a server without custom elements, or if the page has already
+ * loaded this module.
  */
 export function define(name: string, element: CustomElementConstructor): void {
   const registry = globalThis.customElements;
@@ -22,8 +22,7 @@ export function define(name: string, element: CustomElementConstructor): void {
 }
 
 /**
- * The default style. Pages override it with `::part(…)` and with the custom properties below, which
- * the element inherits.
+ * The default style. Pages can override it with `::part(…)` and with the custom properties below.
  */
 const style = `
 :host {

@@ -1,4 +1,4 @@
-// `executable-address-element/page`: the parts that the payment page and the element share.
+// `executable-address-element/page`: code that the payment page and the element share.
 
 export * from "executable-address/payment";
 export { isSame } from "executable-address/status";

@@ -1,5 +1,5 @@
-// `executable-address-element/react`: the element as a React component. The component uses the
-// page's own React.
+// `executable-address-element/react`: the element as a React component, which uses the page's own
+// React.
 
 import { createElement, type ReactElement, useEffect, useRef } from "react";
 import type { AddressEventDetail, ElementWords, ExecutableAddressElement } from "./element.ts";
@@ -14,7 +14,7 @@ export type ExecutableAddressProps = {
   mirrors?: readonly string[];
   words?: Partial<ElementWords>;
   className?: string;
-  /** Each handler is called once for an address. */
+  /** Each handler is called at most once per address. */
   onPaid?: (detail: AddressEventDetail) => void;
   onExecuted?: (detail: AddressEventDetail) => void;
   onExpired?: (detail: AddressEventDetail) => void;
@@ -23,7 +23,7 @@ export type ExecutableAddressProps = {
 declare module "react" {
   namespace JSX {
     interface IntrinsicElements {
-      /** Declares the tags for TypeScript. */
+      /** Declares the tags for TypeScript's JSX. */
       "executable-address": import("react").HTMLAttributes<HTMLElement> &
         import("react").RefAttributes<HTMLElement> & {
           address: string;
@@ -40,7 +40,7 @@ declare module "react" {
   }
 }
 
-/** Handlers and words can change at each render without another request. */
+/** A change of handlers or words causes no request. */
 export function ExecutableAddress(props: ExecutableAddressProps): ReactElement {
   const { address, baseUrl, mirrors, words, className } = props;
   const place = useRef<ExecutableAddressElement>(null);

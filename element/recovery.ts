@@ -1,6 +1,6 @@
 // `executable-address-element/recovery`: <executable-recovery for="ID"> asks the customer's wallet
-// for an account and enters the account into the field with that ID. The shop can then use the
-// account as the address to which late and excess payments are returned.
+// for an account and enters the account into the field with that ID. The shop can then return late
+// and excess payments to this account.
 
 import { type Hex, parseAddress } from "executable-address";
 import { button, element } from "./drawing/draw.ts";
@@ -10,9 +10,7 @@ import { connect } from "./wallet/send.ts";
 import { followWallets, sayWalletName, type Wallet } from "./wallet/wallets.ts";
 import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
 
-/**
- * If no wallet has announced itself within this time, the element reports that it found no wallet.
- */
+/** The element reports that it found no wallet if none announces itself within this time. */
 const patienceMs = 600;
 
 export class ExecutableRecoveryElement extends Base {
@@ -91,8 +89,8 @@ export class ExecutableRecoveryElement extends Base {
 }
 
 /**
- * Returns whether the account is a contract. An account that only delegates (EIP-7702) does not
- * count as a contract, because its key still controls it.
+ * Returns whether the account is a contract. An account that only delegates (EIP-7702) is not a
+ * contract, because its key still controls it.
  */
 async function isContract(provider: WalletProvider, account: Hex): Promise<boolean> {
   const code = await ask<unknown>(provider, "eth_getCode", [account, "latest"]);

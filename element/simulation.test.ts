@@ -1,5 +1,5 @@
-// Tests a page's simulation request against servers that return no simulation, a simulation of a
-// different address, or too many changes. Tests of each field are in client/lies.test.ts.
+// Tests how a page reacts to servers that return no simulation, a simulation of another address, or
+// too many changes. For the single fields, see client/lies.test.ts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

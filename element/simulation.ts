@@ -1,4 +1,4 @@
-// Requests the simulation of an address for a page, and checks its shape.
+// Requests the simulation of an address for a page, and validates the response.
 
 import type { Hex } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -9,8 +9,8 @@ export type FoundSimulation =
   | { kind: "done"; simulation: Simulation };
 
 /**
- * A simulation with more changes is ignored, because nobody could read them, and a hostile server
- * could fill the page with them.
+ * A simulation with more changes is ignored, because nobody would read them and a hostile server
+ * could flood the page.
  */
 const changesMax = 100;
 
@@ -26,7 +26,7 @@ export async function findSimulation(
     const simulation = answer.ok && proveSimulation(await answer.json(), address);
     if (simulation && simulation.changes.length <= changesMax) return { kind: "done", simulation };
   } catch {
-    // The server did not respond, or its response is not a simulation of this address.
+    // The server did not respond, or its response is invalid.
   }
   return { kind: "unavailable" };
 }

@@ -1,5 +1,5 @@
-// Decides which state every page shows to a payer. A payment that cannot execute is not offered,
-// and a received payment that cannot execute is never shown as successful.
+// Decides which payment state a page shows. It offers no payment that cannot execute, and never
+// shows a received payment as successful if its execution fails.
 
 import { type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -7,7 +7,7 @@ import { formatUnits, isName, owed } from "executable-address/payment";
 import type { ServiceStatus, WrongToken } from "executable-address/status";
 import type { News } from "./news.ts";
 
-/** The reasons to hide payment options behind a button, the most serious reason first. */
+/** The reasons to hide the payment options behind a button, most serious first. */
 export type Doubt = "executed" | "expired" | "enough" | "unknown" | "fails" | "soon" | "silent";
 
 export type Standing = {
@@ -24,11 +24,11 @@ export type Standing = {
   doubts: Doubt[];
   /** The amount still due, in base units. */
   owed: string;
-  /** Why the calls do not run, as text from a contract or server; null if unknown. */
+  /** Why the calls fail, as text from a contract or the server. Null if unknown. */
   reason: string | null;
   /** The index of the failing call, from 0. */
   failedCall: number | null;
-  /** Seconds until expiry; negative after expiry. Uses the chain's clock if it is known. */
+  /** Seconds until the expiry, negative after it. Based on the chain's clock if it is known. */
   secondsLeft: number;
 };
 
@@ -36,11 +36,11 @@ export type Standing = {
 export const isOver = ({ state }: Standing): boolean =>
   state === "executed" || state === "expired" || state === "recovered";
 
-/** Returns the key of the element's text that names the state. */
+/** Returns the key of the text that names the state. */
 export const findStateWord = ({ state }: Pick<Standing, "state">) =>
   `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
 
-/** If less time than this is left before the expiry, a payment may arrive too late. */
+/** With less time than this before the expiry, a payment may arrive too late. */
 const soonSeconds = 10 * 60;
 /** After this time without an update, the last status may be outdated. */
 const silentSecondsMax = 60;
@@ -57,7 +57,8 @@ export function decideStanding(
   const secondsLeft = intent.expirationTimestamp - (chainSeconds() ?? deviceSeconds);
   const fails = simulation?.outcome === "fails" ? simulation : undefined;
   const executor = status?.executor;
-  // An execution that failed before but now succeeds in a simulation waits for its next attempt.
+  // The last attempt failed, but the simulation now succeeds, so the execution waits for its next
+  // attempt.
   const isTried = executor?.phase === "waiting" && executor.attempts > 0;
   const isGivenUp =
     executor?.phase === "given_up" || (isTried && simulation?.outcome !== "succeeds");
@@ -92,8 +93,8 @@ export function decideStanding(
 }
 
 /**
- * Returns the amount due: the rest of the requested amount, or zero if the balance is sufficient
- * for the calls, which may need less than the requested amount.
+ * Returns the amount due. It is zero if the balance is sufficient for the calls, which may need
+ * less than the requested amount.
  */
 const owedTo = (intent: Paid, balance: string): string =>
   owed(intent.amount, balance) === "0" ? "0" : owed(requestedAmount(intent), balance);
@@ -105,15 +106,16 @@ export type WrongTokenNews = {
   /** Such as "25 USDC.e". */
   held: string;
   /**
-   * The key of a text of the element. `wrongTokenLater` says that the token stays at the address
-   * while the address is open, and `wrongTokenNow` that the token is being returned.
+   * The key of an element text. `wrongTokenLater` means that the token stays there while the
+   * address is open. `wrongTokenNow` means that it is being returned.
    */
   fate: "wrongTokenLater" | "wrongTokenNow";
 };
 
 /**
- * Describes look-alikes of the requested token that were sent to the address. A server reports
- * their symbols, so a symbol that could mislead is replaced with the token's address.
+ * Describes tokens with a similar name that were sent to the address instead of the requested
+ * token. The server provides their symbols, so a misleading symbol is replaced by the token's
+ * address.
  */
 export function findWrongTokens(
   status: Pick<ServiceStatus, "wrongTokens"> | undefined,
@@ -131,5 +133,5 @@ export function findWrongTokens(
   });
 }
 
-/** The service rejects longer symbols in its chains file. */
+/** The service allows no longer symbols in its chains file. */
 const symbolMax = 20;

@@ -1,5 +1,5 @@
-// Stores a page's values in the browser. If the browser's storage is blocked or full, keeps the
-// values in memory until the page is closed.
+// Stores values of a page in the browser. If the browser's storage is blocked or full, keeps the
+// values in memory until the page closes.
 
 const fallback = new Map<string, string>();
 
@@ -25,6 +25,6 @@ export function forget(key: string): void {
   try {
     localStorage.removeItem(key);
   } catch {
-    // Storage is blocked or full, so the value is only in memory.
+    // The storage is blocked or full, so the value exists only in memory.
   }
 }

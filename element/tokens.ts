@@ -1,15 +1,13 @@
 // The symbols, decimals, and addresses of the tokens in service/chains.json, and the native coins
-// of the chains in that file. Pages that must not trust a file or a server use this list, because a
-// receipt with wrong decimals would show a wrong amount.
+// of its chains. Receipts use this list, because they must not trust a file or a server: wrong
+// decimals would show a wrong amount.
 
 import type { Hex } from "executable-address";
 import { isSame } from "executable-address/status";
 
 type KnownToken = { readonly symbol: string; readonly decimals: number };
 
-/**
- * Returns the token's symbol and decimals, or undefined if this package does not contain the token.
- */
+/** Returns a token's symbol and decimals, or undefined if this package does not list the token. */
 export function findKnownToken(chainId: number, token: Hex): KnownToken | undefined {
   for (const { symbol, decimals, addresses } of knownTokens) {
     const address = addresses[chainId];
@@ -18,7 +16,7 @@ export function findKnownToken(chainId: number, token: Hex): KnownToken | undefi
   return undefined;
 }
 
-/** The tokens. Each token occurs once, with its addresses by chain ID. */
+/** The tokens. Each token appears once, with its addresses by chain ID. */
 export const knownTokens: readonly (KnownToken & { addresses: Readonly<Record<number, Hex>> })[] = [
   {
     symbol: "USDC",
@@ -92,7 +90,7 @@ export const knownTokens: readonly (KnownToken & { addresses: Readonly<Record<nu
   },
 ];
 
-/** The symbols of native coins by chain ID. */
+/** Symbols of native coins by chain ID. */
 export const coins: Readonly<Record<number, string>> = {
   1: "ETH",
   10: "ETH",
@@ -112,5 +110,5 @@ export const coins: Readonly<Record<number, string>> = {
   11155420: "ETH",
 };
 
-/** The decimals of the native coin, which are the same on every listed chain. */
+/** The decimals of the native coin, equal on every listed chain. */
 export const coinDecimals = 18;

@@ -1,5 +1,5 @@
-// The texts of pages about an address in six languages. English is bundled; other languages are
-// loaded on demand, with English as the fallback.
+// The texts of pages about an address, in six languages. English is bundled and is the fallback.
+// Other languages are loaded on demand.
 
 import en from "./words/en.json" with { type: "json" };
 
@@ -7,10 +7,7 @@ import en from "./words/en.json" with { type: "json" };
 export type ElementWords = Readonly<Record<keyof typeof en, string>>;
 export const elementWords: ElementWords = en;
 
-/**
- * The tags are separate from the texts below, so that a page that has its own texts does not bundle
- * these texts.
- */
+/** Separate from the texts below, so that a page with its own texts does not bundle them. */
 const tags = ["en", "es", "fr", "de", "ar", "zh"] as const;
 export type LanguageTag = (typeof tags)[number];
 
@@ -25,7 +22,7 @@ const catalogues: Readonly<Record<Exclude<LanguageTag, "en">, () => Loaded>> = {
 
 /**
  * Returns the language of a tag such as `de-AT`, or undefined. Chinese is available only in
- * simplified characters, so tags for traditional Chinese return English.
+ * simplified characters, so tags of traditional Chinese return English.
  */
 export function findLanguage(tag: string): LanguageTag | undefined {
   const [language = "", ...rest] = tag.toLowerCase().split("-");
@@ -40,8 +37,8 @@ export async function loadElementWords(language: LanguageTag): Promise<ElementWo
 }
 
 /**
- * Never throws. Returns the texts for the nearest `lang` attribute, or else for the browser's
- * languages.
+ * Never throws. Returns the texts for the nearest `lang` attribute or, without one, for the
+ * browser's languages.
  */
 export function wordsFor(host: Element): Promise<ElementWords> {
   const wanted = [host.closest<HTMLElement>("[lang]")?.lang, ...navigator.languages];

@@ -1,5 +1,5 @@
-// Tests the packages as users get them: packed, unpacked into an empty project, run on plain Node,
-// and bundled for a page. Bundle sizes are pinned, so a change that makes a bundle larger must also
+// Tests the packages as users get them: packed, unpacked into an empty project, run by plain Node,
+// and bundled for a page. The bundle sizes are pinned, so a change that increases them must also
 // change this file.
 
 import assert from "node:assert/strict";
@@ -28,11 +28,11 @@ import { sample } from "../address/test/samples.ts";
 import { onlyLong } from "./long.ts";
 
 const root = dirname(import.meta.dirname);
-/** A release also packs each package twice and compares them. */
+/** For a release, this also packs each package twice and compares the tarballs. */
 const record = makeRecord(sample);
 let project: string;
 
-/** The published packages and their permitted dependencies. */
+/** The published packages and the dependencies that they may have. */
 const packages = [
   { room: "address", name: "executable-address", dependencies: ["@noble/hashes"] },
   {
@@ -63,7 +63,7 @@ before(() => {
 after(() => rmSync(project, { recursive: true, force: true }));
 
 /**
- * Builds and packs a package like a release.
+ * Builds and packs a package as for a release.
  * @returns the path of the tarball in `folder`
  */
 function pack(room: string, folder: string): string {
@@ -79,7 +79,7 @@ function pack(room: string, folder: string): string {
 
 /**
  * Bundles and minifies `code` in the project. Returns the entry file and the files that it can load
- * later.
+ * on demand.
  */
 async function bundleFiles(code: string) {
   const input = join(project, "entry.js");
@@ -94,8 +94,8 @@ async function bundleFiles(code: string) {
 const bundle = async (code: string): Promise<string> => (await bundleFiles(code))[0]!.code;
 
 /**
- * Returns the number of bytes that a page loads initially for `code`, and the number that each
- * module loads later.
+ * Returns the number of bytes that a page loads at first for `code`, and the number of bytes of
+ * each module that it loads on demand.
  */
 async function weigh(code: string) {
   const files = await bundleFiles(code);
@@ -172,7 +172,7 @@ for (const { room, name, dependencies } of packages)
       const data = new Uint8Array(readFileSync(tarballs.get(name)!));
       const analysis = await checkPackage(createPackageFromTarballData(data));
       assert.ok(analysis.types);
-      // The package does not support CommonJS, or resolution without `exports`.
+      // The package supports neither CommonJS nor resolution without `exports`.
       const problems = analysis.problems.filter(
         (problem) =>
           !("resolutionKind" in problem) ||
@@ -323,9 +323,9 @@ describe("the packed packages", () => {
 });
 
 /**
- * The sizes of the bundles in bytes, minified and gzipped. The test allows a difference of 150
- * bytes. The client loads `create` and `prove` when a method needs them, and `gather` if the
- * service returns no valid proof. Only servers use `lists` and `endpoints`.
+ * The sizes of the bundles in bytes, minified and gzipped. A difference of 150 bytes is allowed.
+ * The client loads `create` and `prove` on demand, and `gather` if the service returns no valid
+ * proof. `lists` and `endpoints` are used only on servers.
  */
 const pinned = {
   ...{ derive: 3427, verify: 9938, all: 17550, element: 29696, proof: 14729 },

@@ -1,7 +1,6 @@
-// `npm run build` in address/, element/ or shop/: compiles that package into its dist/, or into the
-// folder given as an argument. The workspaces import each other's sources by the exports of their
-// package.json. The published manifest maps the same exports to the compiled files. So each package
-// has one list of exports, without a condition that chooses between sources and compiled files.
+// `npm run build`, run in address/, element/, or shop/, compiles that package into its dist/ or
+// into the folder given as an argument. The workspaces import each other's sources through the
+// exports in package.json. The published manifest maps the same exports to the compiled files.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,9 +21,9 @@ function compile() {
   const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
   const compiler = resolve(manifest, "../bin/tsc");
   const emit = ["--noEmit", "false", "--declaration", "--rewriteRelativeImportExtensions"];
-  // Without this option, the compiler would also emit the library's sources into the other
-  // packages. The option keeps the symbolic links of the workspaces, and TypeScript emits nothing
-  // below node_modules.
+  // Otherwise, the compiler would also emit the library's sources into the other packages. This
+  // option preserves the symbolic links of the workspaces, and TypeScript emits nothing below
+  // node_modules.
   const where = ["-p", room, "--rootDir", room, "--outDir", dist, "--preserveSymlinks"];
   execFileSync(process.execPath, [compiler, ...where, ...emit], { stdio: "inherit" });
 }
@@ -40,7 +39,7 @@ function publishedManifest() {
   const programs = Object.entries((published.bin ?? {}) as Record<string, string>);
   return {
     ...published,
-    // The published program is cli.js. In a clone, bin.js starts cli.ts instead.
+    // The published program is cli.js. In a clone, bin.js starts cli.ts.
     ...(published.bin && {
       bin: Object.fromEntries(
         programs.map(([name, path]) => [name, path.replace(/bin\.js$/, "cli.js")]),

@@ -1,5 +1,5 @@
-// Runs the checks of `npm run check`: types, layout of the code, and unused code. The checks run in
-// parallel with other test files, so that all processors have work.
+// Runs the checks of `npm run check` as tests: types, code layout, and unused code. They run in
+// parallel with other test files and use otherwise idle processors.
 
 import assert from "node:assert/strict";
 import { exec } from "node:child_process";

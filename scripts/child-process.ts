@@ -1,11 +1,11 @@
-// Starts, waits for, and ends the service as a separate process.
+// Starts and stops the service as a separate process.
 
 import type { ChildProcess } from "node:child_process";
 
 const answerMsMax = 120_000;
 
 /**
- * Waits until `url` responds successfully. Returns false if `child` ends first.
+ * Waits until `url` responds successfully. Returns false if `child` exits first.
  * @throws {Error} if the URL does not respond within `answerMsMax`
  */
 export async function isAnswering(url: string, child: ChildProcess): Promise<boolean> {
@@ -56,7 +56,7 @@ export async function untilPrinted(
 }
 
 /**
- * Ends `child` with `signal`, and resolves when it has ended. Does nothing if it has already ended.
+ * Sends `child` to `signal`, and waits until it has exited. Does nothing if it has already exited.
  */
 export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (hasEnded(child)) return;

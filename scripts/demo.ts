@@ -1,4 +1,4 @@
-// The file in which `npm start` stores URLs and the demo's credentials for `npm run pay`.
+// The file in which `npm start` stores the URLs and the demo's credentials for `npm run pay`.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 export type Credentials = { apiKey: string; clientId: string };
 export type Demo = Credentials & { baseUrl: string; rpcUrl: string };
 
-/** The path of the file, which only its owner can read. */
+/** The path of the file. Only its owner can read it. */
 export const demoFile = (dataDir: string) => join(dataDir, "demo.json");
 
 /** Returns undefined if the file is missing or incomplete. */

@@ -1,4 +1,4 @@
-// The exported names of each path of the published packages. Change this list when you add or
+// The names that each path of the published packages exports. Update this list when you add or
 // remove an export.
 
 import assert from "node:assert/strict";

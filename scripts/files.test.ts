@@ -1,4 +1,4 @@
-// Tests rules that help readers find code: a folder has few entries, and each file has its own
+// Tests rules that make code easy to find: folders have few entries, and each file has its own
 // subject.
 
 import assert from "node:assert/strict";
@@ -23,8 +23,8 @@ const countImporters = (path: string) =>
   new Set(importers.get(path)?.map((each) => each.path) ?? []).size;
 
 /**
- * The files of at most 60 lines that may have only one importer, each with the reason why a reader
- * looks for it by name. Any other file of this size must be merged into its importer.
+ * Files of at most 60 lines that may have only one importer, with the reason for a separate file.
+ * All other files of this size must be merged into their importer.
  */
 const smallFiles: Readonly<Record<string, string>> = {
   "contracts/assurance/mutation/report.ts": "the committed report, read by the run and by its test",
@@ -100,7 +100,7 @@ describe("files", () => {
     for (const path of files) {
       const parts = path.split("/");
       for (let depth = 0; depth < parts.length; depth++) {
-        // `ls` does not list names that begin with a dot.
+        // `ls` omits names that begin with a dot.
         if (parts[depth]!.startsWith(".")) break;
         const folder = parts.slice(0, depth).join("/");
         const entries = shown.get(folder) ?? new Set();

@@ -1,4 +1,4 @@
-// Checks that package-lock.json works on machines on which no test runs.
+// Tests that package-lock.json also works on platforms on which no test runs.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -16,7 +16,7 @@ type Locked = {
 };
 const { packages } = read("package-lock.json") as { packages: Record<string, Locked> };
 
-/** Resolves `name` from the package at `path`, like Node. */
+/** Resolves `name` from the package at `path` as Node does. */
 function find(path: string, name: string): Locked | undefined {
   const place = path === "" ? `node_modules/${name}` : `${path}/node_modules/${name}`;
   if (packages[place] || path === "") return packages[place];
@@ -24,8 +24,8 @@ function find(path: string, name: string): Locked | undefined {
 }
 
 describe("package-lock.json", () => {
-  // When npm writes the lock file, it silently omits a platform's packages if the registry lacks
-  // them. `npm ci` then cannot install the programs on that platform.
+  // If the registry lacks a platform's packages when npm writes the lock file, npm silently omits
+  // them. `npm ci` then cannot install these programs on that platform.
   test("package-lock.json has the native packages for Linux and macOS on x64 and arm64", () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)
@@ -36,7 +36,7 @@ describe("package-lock.json", () => {
     assert.deepEqual(missing, []);
   });
 
-  // npm omits an optional package if the package's `engines` excludes the running Node.
+  // npm omits an optional package if its `engines` excludes the running Node.
   test("the project requires the Node version that its bundler's native package requires", () => {
     const rolldown = find("", "@rolldown/binding-linux-x64-gnu");
     assert.equal(packages[""]!.engines!.node, rolldown!.engines!.node);
@@ -59,8 +59,7 @@ describe("package-lock.json", () => {
     }
   });
 
-  // With `--omit=dev`, `npm sbom` also omits 43 packages that some workspace lists as a
-  // devDependency.
+  // With `--omit=dev`, `npm sbom` also omits 43 packages that a workspace lists as a devDependency.
   test("npm sbom marks no dependency of the packages as needed only for tests", () => {
     for (const room of ["address", "contracts", "element", "service", "shop", "web"]) {
       const { name, dependencies = {} } = read(`${room}/package.json`);

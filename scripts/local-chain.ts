@@ -1,5 +1,5 @@
-// A local chain with the contracts, two tokens, and a shop, for `npm start` and e2e. All contracts
-// are deployed with CREATE2, so their addresses are the same at every start and on every machine.
+// A local chain with the contracts, two tokens, and a shop, for `npm start` and e2e tests.
+// Contracts are deployed with CREATE2, so their addresses are the same on every machine.
 
 import { demoShop, demoToken } from "executable-address-contracts";
 import { anvilChain, anvilKeys } from "executable-address-contracts/anvil";
@@ -49,7 +49,7 @@ export const shopAddress = create2Address(shopCode);
 export const localWallet = (rpcUrl: string, account: Account) =>
   createWalletClient({ account, chain: anvilChain, transport: http(rpcUrl) }).extend(publicActions);
 
-/** Deploys the contracts that the chain lacks. Idempotent. */
+/** Deploys the contracts that are missing on the chain. Idempotent. */
 export async function deployDemo(rpcUrl: string): Promise<void> {
   await bring(rpcUrl, () => deployerKey);
   const wallet = localWallet(rpcUrl, deployerAccount);

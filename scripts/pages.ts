@@ -10,9 +10,9 @@ const web = join(root, "web");
 const built = join(web, "dist/index.html");
 
 /**
- * Builds `web/dist` if it is missing or a source is newer. Keeps the existing pages if the sources
- * or the build tools (`--omit=optional`) are missing. If there are no pages, the service serves
- * only the API.
+ * Builds `web/dist` if it is missing or older than a source. Does nothing if the sources or the
+ * build tools ( `--omit=optional` ) are not installed. Without any pages, the service serves only
+ * the API.
  *
  * @throws {Error} if the build fails
  */
@@ -32,7 +32,7 @@ export function buildPages(): void {
   if (status !== 0) throw new Error("building the pages failed; see vite's output above");
 }
 
-/** Returns the sources that changed after the pages were built. */
+/** Returns the sources that have changed since the build. */
 export function findNewerThanPages(): string[] {
   if (!existsSync(join(web, "index.html"))) return [];
   const sources = [
@@ -40,7 +40,7 @@ export function findNewerThanPages(): string[] {
       filesOf(join(web, folder)),
     ),
     ...["index.html", "pay.html", "build.ts"].map((name) => join(web, name)),
-    // The pages contain a copy of the library and of the element.
+    // The pages also contain code of the library and the element.
     ...filesOf(join(root, "address")),
     ...filesOf(join(root, "element")),
     ...filesOf(join(root, "docs")),

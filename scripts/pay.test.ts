@@ -1,4 +1,4 @@
-// Tests the errors of `npm run pay`. Payments and invalid arguments are tested in e2e/start.
+// Tests the errors of `npm run pay`. For payments and invalid arguments, see e2e/start.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -29,7 +29,7 @@ async function startService(t: TestContext, status: number, body: unknown) {
   return `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
 }
 
-/** Pays `address` as if `npm start` had written `demo` to its file, and returns the error. */
+/** Writes `demo` to the file of `npm start`, tries to pay `address`, and returns the error. */
 async function refusal(
   t: TestContext,
   demo: object | undefined,

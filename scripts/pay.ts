@@ -1,4 +1,4 @@
-// npm run pay -- ADDRESS [AMOUNT]: pays an address on the local chain with freshly minted demo
+// npm run pay -- ADDRESS [AMOUNT]: pays an address on the local chain with newly minted demo
 // tokens. --execute also executes the address. --event shows the webhook event of a payment.
 // --advance advances the local chain's clock.
 
@@ -25,7 +25,7 @@ try {
   else if (words.join() === "--event") await showEvent();
   else await pay(payment(words));
 } catch (error) {
-  // viem's `message` contains the whole request, so the short message is shown instead.
+  // viem's `message` contains the whole request, so only the short message is shown.
   const { message, shortMessage = message } = error as Error & { shortMessage?: string };
   console.error(shortMessage.replaceAll("\n", " "));
   process.exit(1);
@@ -66,8 +66,8 @@ async function pay({ address, amount, thenExecute }: Given): Promise<void> {
 type Delivery = { headers: IncomingHttpHeaders; body: string };
 
 /**
- * Pays for a sample order, and shows the signed webhook event that a shop's server would receive. A
- * temporary endpoint receives the event.
+ * Pays a sample order, and shows the signed webhook event that a shop's server would receive. A
+ * temporary endpoint receives it.
  */
 async function showEvent(): Promise<void> {
   const { baseUrl, apiKey } = requireDemo();
@@ -93,7 +93,7 @@ async function showEvent(): Promise<void> {
   }
 }
 
-/** Returns an intent that sends one token back to its payer. */
+/** Returns an intent that sends one token back to the payer. */
 function sampleIntent() {
   const [{ address: token, decimals }] = demoTokens as [(typeof demoTokens)[number]];
   const amount = String(10 ** decimals);
@@ -107,9 +107,7 @@ function sampleIntent() {
   return { token, amount, calls: [call], expirationTimestamp, recovery, chainId: localChainId };
 }
 
-/**
- * Waits for the event that `address` was executed. Ignores events of the account's other addresses.
- */
+/** Waits for the event that `address` was executed, and ignores events of other addresses. */
 function executionOf(address: Hex, receiver: ReturnType<typeof createServer>): Promise<Delivery> {
   return new Promise((deliver, reject) => {
     receiver.on("request", async (request, response) => {
@@ -126,7 +124,7 @@ function executionOf(address: Hex, receiver: ReturnType<typeof createServer>): P
   });
 }
 
-/** Advances the clock of the local chain. Rejects a node of a different chain. */
+/** Advances the local chain's clock. Rejects nodes of other chains. */
 async function advance([given = "", ...more]: string[]): Promise<void> {
   if (more.length > 0) throw new Error(usage);
   const seconds = /^[1-9]\d{0,8}$/.test(given) ? Number(given) : Number.NaN;

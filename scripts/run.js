@@ -1,9 +1,9 @@
-// `node scripts/run.js ARGUMENT...` is `node ARGUMENT...` with a Node that runs TypeScript: the
-// running Node, or else the Node that npm ci installed. The installed Node is found by its package,
-// because npm before 11 deletes node_modules/.bin/node when it skips the packages of other
+// `node scripts/run.js ARGUMENT...` runs `node ARGUMENT...` with a Node that supports TypeScript:
+// the current Node, or else the Node that npm ci installed. Finds the installed Node through its
+// package, because npm before 11 deletes node_modules/.bin/node if it skips the packages of other
 // platforms.
 //
-// This file is plain JavaScript, so that an old Node can print an error message.
+// This file is plain JavaScript, so that old versions of Node can print an error message.
 
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, statfsSync } from "node:fs";
@@ -12,7 +12,8 @@ import { delimiter, dirname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /**
- * Ctrl-C arrives twice: from the terminal and from npm. Two signals within this time count as one.
+ * Ctrl-C sends two signals: one from the terminal and one from npm. Signals within this time count
+ * as one.
  */
 const sameSignalMs = 1000;
 
@@ -30,8 +31,7 @@ if (args.includes("--test")) {
 }
 const runsTypeScript = Boolean(process.features.typescript);
 
-// npm reports no error when it omits a package because the package's `engines` excludes the running
-// Node.
+// npm silently omits a package if the package's `engines` excludes the running Node.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
   fail("npm ci does not install the tools that build the pages for this Node.", "20.19, 22.12");
@@ -41,8 +41,8 @@ if (runsTypeScript && isProgram) await runHere();
 else runChild(runsTypeScript ? process.execPath : findNode());
 
 /**
- * Returns a folder in memory that has space for the tests' databases and allows running programs.
- * Returns undefined if there is no such folder.
+ * Returns a folder in memory with enough space for the tests' databases. Programs can be run from
+ * it. Returns undefined if no such folder exists.
  */
 function memoryFolder() {
   const folder = "/dev/shm";
@@ -54,7 +54,7 @@ function memoryFolder() {
   return runsPrograms && bavail * bsize > 4 * 2 ** 30 ? folder : undefined;
 }
 
-/** Runs the program in this process, so no signals or exit codes have to be forwarded. */
+/** Runs the program in this process, so that signals and exit codes need no forwarding. */
 async function runHere() {
   process.argv.splice(1, 2, resolve(args[0] ?? ""));
   // Node 24.0 to 24.2 print a warning about an experimental feature at each start.
@@ -68,13 +68,13 @@ async function runHere() {
 
 /**
  * @param {string} node the program to run. The program gets its own session, so that it receives
- *   each terminal signal once, from this process.
+ * each terminal signal only once, from this process.
  */
 function runChild(node) {
-  // This runs first, because npm may be killed as soon as the program runs, and the shell then has
-  // a different parent.
+  // Runs before the program starts. Later, npm may already have been killed, and the shell would
+  // have another parent.
   whenParentEnds(() => child.kill("SIGTERM"));
-  // The child starts the program through this file too, so the program ends if this process ends.
+  // The child starts the program through this file too, so the program ends when this process ends.
   const child = spawn(node, isProgram ? [door, ...args] : args, {
     stdio: "inherit",
     detached: process.platform !== "win32",
@@ -102,9 +102,9 @@ function passSignals(child) {
 }
 
 /**
- * Calls `stop` when npm ends, or when the shell between npm and this process ends. A signal from
- * npm ends the shell, but the shell does not forward the signal. If npm is killed, the shell gets
- * no signal, so npm is watched too.
+ * Calls `stop` when npm exits, or when the shell between npm and this process exits. A signal from
+ * npm ends the shell, which does not forward it. If npm is killed, the shell receives no signal, so
+ * this function watches npm too.
  * @param {() => void} stop
  */
 function whenParentEnds(stop) {
@@ -120,7 +120,7 @@ function whenParentEnds(stop) {
 }
 
 /**
- * Returns the ID of the parent process of `id`, or undefined if `id` is unknown or not a shell.
+ * Returns the parent process ID of `id`, or undefined if `id` is unknown or not a shell.
  *
  * @param {number} id
  */
@@ -152,7 +152,7 @@ function findNode() {
     try {
       return createRequire(import.meta.url).resolve(`${packageName}/${file}`);
     } catch {
-      // Tries the next package, if any.
+      // Tries the next package.
     }
   }
   return fail(`node_modules contains no Node for ${name}.`);

@@ -1,5 +1,5 @@
-// Tests signals and exit codes between `npm run` and a program. A signal that ends npm also ends
-// the program, once and gracefully, and npm returns the program's exit code.
+// Tests signals and exit codes between `npm run` and a program. A signal that ends npm must also
+// end the program, only once and gracefully. npm must return the program's exit code.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { after, before, describe, test } from "node:test";
 
 const door = resolve(import.meta.dirname, "run.js");
 
-/** Counts signals for 1.5 s after the first signal, and then exits with 7. */
+/** Counts the signals in the 1.5 s after the first signal, and then exits with code 7. */
 const program = `
 let heard = 0;
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {
@@ -30,7 +30,7 @@ before(() => {
   const scripts = {
     program: `node ${door} program.ts one two`,
     "program-old": `${old} ${door} program.ts one two`,
-    // The second command keeps the shell alive between npm and the program.
+    // The second command prevents the shell from replacing itself with the program.
     shelled: `node ${door} program.ts one two; exit $?`,
     "shelled-old": `${old} ${door} program.ts one two; exit $?`,
     quits: `node ${door} quits.ts`,
@@ -40,7 +40,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs `npm run` in its own process group, like a terminal's foreground job. */
+/** Runs `npm run` in its own process group, as a terminal does. */
 function npmRun(script: string) {
   const npm = spawn("npm", ["run", "--silent", script], { cwd: folder, detached: true });
   let said = "";
@@ -51,8 +51,7 @@ function npmRun(script: string) {
       npm.stdout.on("data", look);
       look();
     });
-  // The output closes when the last process that holds it open exits, so no program is running
-  // afterwards.
+  // The output closes when the last process that uses it exits, so no program is still running.
   const ended = new Promise<string>((done) => npm.stdout.once("close", () => done(said)));
   return { npm, until, ended };
 }
@@ -73,7 +72,7 @@ test("npm run names a suitable Node version if the running version is too old", 
   }
 });
 
-// A Node that cannot strip types simulates an old Node.
+// Simulates an old Node with a Node that cannot strip types.
 for (const [machine, suffix] of [
   ["a Node that runs TypeScript", ""],
   ["an older Node", "-old"],

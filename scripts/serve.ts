@@ -1,4 +1,4 @@
-// npm run serve: builds the pages and starts the service, like an operator.
+// npm run serve: builds the pages and starts the service, for operators.
 
 import { buildPages } from "./pages.ts";
 

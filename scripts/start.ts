@@ -1,5 +1,6 @@
 // npm start: runs a local chain with the contracts, the API, the executor, and the pages on this
-// machine, and creates an account with credentials. DATA_DIR keeps the data between starts.
+// machine. Also creates an account with credentials. To keep the data for the next start, set
+// DATA_DIR.
 
 import { execFileSync, spawn } from "node:child_process";
 import { accessSync, constants, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
@@ -28,7 +29,7 @@ const chainPort = portFrom("CHAIN_PORT", 8545);
 const dataDir = resolve(process.env.DATA_DIR || join(root, ".data"));
 const baseUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}/v1`;
 
-/** An error that the user can fix, shown without a stack trace. */
+/** An error that the user can fix. It is shown without a stack trace. */
 class Sentence extends Error {}
 
 /** @throws {Sentence} with the message of `error` */
@@ -59,8 +60,8 @@ async function start(): Promise<void> {
     fail(error as Error);
   }
 
-  // Mines a block for each transaction immediately, and a block every ten seconds so that the
-  // chain's clock advances.
+  // Mines a block for each transaction immediately. Also mines a block every ten seconds, so that
+  // the chain's clock advances.
   const state = ["--state", join(dataDir, "chain.json"), "--state-interval", "30"];
   const mining = ["--mixed-mining", "--block-time", "10"];
   const anvil = await startAnvil({ port: chainPort, args: [...state, ...mining] }).catch(fail);
@@ -104,9 +105,9 @@ function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
 }
 
 /**
- * Returns the credentials of the demo's account. The first start creates the account. A file stores
- * the API key, because the service stores only the key's digest. If the file is missing, creates
- * a new key.
+ * Returns the credentials of the demo account. The first start creates the account. A file stores
+ * the API key, because the service stores only a digest. If the file is missing, creates another
+ * key.
  */
 function demoAccount(env: NodeJS.ProcessEnv): Credentials {
   const kept = readDemo(dataDir);
@@ -171,8 +172,7 @@ function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
     salt: zeroHash,
     chainId: localChainId,
   };
-  // Puts `$EXPIRY` outside of the single quotes, so that the shell replaces it: with a number in
-  // the intent, and with a string in the arguments.
+  // Closes and reopens the single quotes around `$EXPIRY`, so that the shell inserts its value.
   const body = JSON.stringify(intent)
     .replace('"expirationTimestamp":"$EXPIRY"', `"expirationTimestamp":'$EXPIRY'`)
     .replace('"$EXPIRY"', `"'$EXPIRY'"`);

@@ -1,5 +1,5 @@
-// Tests rules of the project's layout: which folders may import which, no cycles, and no dead
-// files. ARCHITECTURE.md explains the permitted imports, and this file enforces them.
+// Tests rules about the project's layout: which folders may import which, no cycles, and no unused
+// files. ARCHITECTURE.md explains these rules.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { files, isTest, readSpecifiers, resolveImport, root, sources, textOf } from "./tree.ts";
 
-/** The folders that each folder can import. Tests and benches can import anything. */
+/** The folders that each folder may import. Tests and benches may import any folder. */
 const mayImport: Record<string, readonly string[]> = {
   contracts: [],
   "address/keccak": [],
@@ -108,11 +108,11 @@ const mayImport: Record<string, readonly string[]> = {
   "web/pay": ["address", "element", "web/ui", "web/shown"],
   web: [],
   scripts: ["address", "contracts", "service", "service/store", "service/chain"],
-  // e2e contains tests and their shared code, which no other folder may import.
+  // e2e contains only tests and their shared code.
   e2e: [],
 };
 
-/** The dashboard's pages import only types of the API's responses. */
+/** The dashboard imports only the types of the API's responses. */
 const answers = "service/http/answers.ts";
 
 const packages: Record<string, string> = {
@@ -130,8 +130,8 @@ const roomOf = (path: string) => {
 type Import = { room: string | undefined; file?: string };
 
 /**
- * Returns the files and rooms (the folders in `mayImport`) that a source file imports, as paths
- * from the root.
+ * Returns the files and rooms (folders of `mayImport` ) that a source file imports, as paths from
+ * the root.
  */
 const importsOf = (path: string): Import[] =>
   readSpecifiers(path).flatMap((specifier) => {
@@ -206,7 +206,7 @@ describe("the table of permitted imports", () => {
     const loading = sources.filter(
       (path) => path.startsWith("service/") && !isTest(path) && loadsAll.test(textOf.get(path)!),
     );
-    // Only operators' commands load this file, which needs viem's clients.
+    // Only operator commands may load this file, because it loads viem's clients.
     assert.deepEqual(loading, ["service/chain/bring.ts"]);
   });
 
@@ -223,8 +223,8 @@ describe("the table of permitted imports", () => {
 });
 
 /**
- * Returns the imports between folders. A file that is beside folders counts as a folder of its own,
- * because it could be moved into a new folder.
+ * Returns the imports between folders. A file beside folders counts as a folder, because it could
+ * become one.
  */
 function folderGraph(): Map<string, Set<string>> {
   const own = sources.filter((path) => !isTest(path));
@@ -238,7 +238,7 @@ function folderGraph(): Map<string, Set<string>> {
   return graph;
 }
 
-/** Reports each cycle with the folder that contains all its members. */
+/** Reports each cycle with the innermost folder that contains all its members. */
 function circlesOf(graph: Map<string, Set<string>>): string[] {
   const reachable = (from: string, found = new Set<string>()) => {
     for (const next of graph.get(from) ?? []) {
@@ -259,8 +259,8 @@ const makesTables = /^service\/\w+\/(tables|migrate)\.ts$/;
 const makesTable = /\bcreate (?:unlogged )?(?:table|view) (?:if not exists )?(\w+)/g;
 
 /**
- * Maps each table and view to its owner: the room (such as service/chain) that creates it. No other
- * room may use it in SQL.
+ * Maps each table and view to its owner, which is the room (such as service/chain) that creates it.
+ * Other rooms must not use it in SQL.
  */
 const ownerOf = new Map(
   sources
@@ -273,10 +273,7 @@ const ownerOf = new Map(
 const namesTable =
   /(?:From|Into|Table|[jJ]oin)\(\s*"(\w+)|\b(?:from|into|update|join|table)\s+(\w+)/g;
 
-/**
- * The only folder in a room that may use the room's tables. If a room is not listed, all of its
- * folders may use its tables.
- */
+/** If a room is listed here, only this folder may use the room's tables. */
 const homes: Record<string, string> = { "service/executor": "service/executor/ledger" };
 
 describe("database tables", () => {
@@ -335,7 +332,9 @@ describe("the tree", () => {
 });
 
 describe("the history", () => {
-  /** Returns this branch's commits after `since`, or undefined if git does not know `since`. */
+  /**
+   * Returns the commits of this branch after `since`, or undefined if git does not know `since`.
+   */
   function commitsAfter(since: string) {
     const messages = logOf(since, "--format=%B%x00")?.split("\0").slice(0, -1);
     return messages?.map((message) => {

@@ -1,4 +1,4 @@
-// The files of the repository and their imports, for the tests of the layout.
+// The repository's files and their imports, for the layout tests.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -14,7 +14,7 @@ const walk = (folder: string): string[] =>
     return [path];
   });
 
-/** The paths of all files from the root, except installed files, build output, and snapshots. */
+/** The paths of all files from the root, without installed files, build output, and snapshots. */
 export const files: readonly string[] = walk("");
 
 export const sources: readonly string[] = files.filter((path) => /\.(ts|tsx|js|cjs)$/.test(path));
@@ -23,20 +23,20 @@ export const textOf: ReadonlyMap<string, string> = new Map(
   sources.map((path) => [path, readFileSync(join(root, path), "utf8")]),
 );
 
-/** Returns whether a file belongs to tests or benches, which no folder can import. */
+/** Returns whether a file belongs to tests or benches, which no other folder may import. */
 export const isTest = (path: string): boolean =>
   /\.(test|bench)\.tsx?$|\/(bench|test|testing)\/|(^|\/)bench\.ts$|^e2e\//.test(path);
 
 const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"|new URL\(\s*"([^"]+\.ts)"/g;
 
 /**
- * Returns the module specifiers of a source file's imports and of the programs that the file opens
+ * Returns the module specifiers of all imports of a source file, and of the programs that it opens
  * by URL.
  */
 export const readSpecifiers = (path: string): string[] =>
   [...textOf.get(path)!.matchAll(importPattern)].map(([, imported, opened]) => imported ?? opened!);
 
-/** Returns the file that a relative specifier of `path` names, as a path from the root. */
+/** Returns the path of the file that a relative specifier in `path` names, from the root. */
 export const resolveImport = (path: string, specifier: string): string =>
   relative(root, resolve(root, dirname(path), specifier))
     .split(sep)

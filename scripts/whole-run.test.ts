@@ -1,4 +1,4 @@
-// Tests that a test file fails if it ends early or if an error is not caught.
+// Tests that a test file fails if it exits early or has an uncaught error.
 
 import assert from "node:assert/strict";
 import { createHook } from "node:async_hooks";
@@ -12,8 +12,8 @@ const folder = mkdtempSync(join(tmpdir(), "whole-"));
 after(() => rmSync(folder, { recursive: true }));
 
 /**
- * Runs a test file as `npm test` does. Removes NODE_TEST_CONTEXT, because the inner run would
- * otherwise become a part of this test run.
+ * Runs a test file as `npm test` does. Removes NODE_TEST_CONTEXT. Otherwise, the inner run would
+ * become a part of this test run.
  */
 function run(text: string, ...args: string[]) {
   const file = join(folder, "one.test.ts");
@@ -67,7 +67,7 @@ describe("a test file", () => {
     assert.match(run(text, door).stdout, /file, hook a, test a, hook b, test b/);
   });
 
-  // Older versions of Node lack the option `trackPromises`.
+  // Older versions of Node do not have the option `trackPromises`.
   const skip = hasTrackPromises() ? false : "this Node follows all promises or nothing";
   test("promises in a test file are not tracked, unlike in Node's runner", { skip }, () => {
     const text = `import { executionAsyncId } from "node:async_hooks";

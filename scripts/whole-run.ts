@@ -1,18 +1,18 @@
-// This module is loaded into each process of a test run. The module fails a test file that ends
-// before all its tests and hooks have run. Otherwise, Node's runner would pass such a file if its
-// exit code is 0, as if it contained no tests.
+// This module is loaded into each process of a test run. It fails a test file that exits before all
+// its tests and hooks have run. Otherwise, such a file would pass with exit code 0, as if it
+// contained no tests.
 //
-// By default, Node's runner also tracks each promise with an async hook, in order to find the test
-// that caused an uncaught error. This module disables the tracking of promises, because it would
-// take most of the simulator's CPU time: compare the `time` of
-// executor/test/simulator/idle.long.test.ts with `trackPromises` true and false. An uncaught error
-// still fails its file, and `node FILE` names the test. Other async resources are still tracked,
-// because the runner uses them to find the suite of a hook.
+// Node's runner also tracks each promise with an async hook in order to find the test that caused
+// an uncaught error. This module disables the tracking of promises, which would take most of the
+// simulator's CPU time. To measure this, compare the `time` of
+// executor/test/simulator/idle.long.test.ts with `trackPromises` set to true and to false. An
+// uncaught error still fails its file, and `node FILE` names the test. Other async resources are
+// still tracked, because the runner uses them to find the suite of a hook.
 
 import hooks from "node:async_hooks";
 import { isMainThread } from "node:worker_threads";
 
-// Programs and threads that a test starts also load this module, but they are not tests.
+// Programs and threads that a test starts also load this module, but they contain no tests.
 const isTestFile = isMainThread && /\.test\.ts$/.test(process.argv[1] ?? "");
 
 if (isTestFile && process.env.NODE_TEST_CONTEXT) {
@@ -24,7 +24,7 @@ if (isTestFile && process.env.NODE_TEST_CONTEXT) {
   Object.assign(hooks, { createHook });
 
   let isWhole = false;
-  // This hook belongs to the file and not to a suite, so it runs after the file's last test.
+  // This hook belongs to the file, so it runs after the file's last test.
   after(() => {
     isWhole = true;
   });

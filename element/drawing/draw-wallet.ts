@@ -1,5 +1,5 @@
-// Draws a payment by a wallet in the element. This module is loaded separately from the code that
-// draws the QR code.
+// Draws the part of the element for payments by a browser wallet. This module is loaded separately,
+// because only payers with a wallet need it.
 
 import { formatUnits, inertText, shortAddress } from "executable-address/payment";
 import { coinDecimals } from "../tokens.ts";
@@ -10,7 +10,6 @@ import { button, element, type Named, sayAmount, sayChain, sentence } from "./dr
 export { openWalletFlow } from "../wallet/flow.ts";
 export { isInProgress } from "../wallet/view.ts";
 
-/** Draws a heading, a paragraph for each message, and a button. */
 export function drawView(view: WalletView, lookedUp: Named, words: ElementWords): Node[] {
   if (view.messages.length === 0) return [];
   const isGood = view.is !== "decline" && view.is !== "failed" && view.is !== "offered";

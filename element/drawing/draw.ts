@@ -1,4 +1,5 @@
-// Draws the element with DOM nodes: no inline code or styles, and no text is parsed as markup.
+// Draws the element with DOM methods. It uses no inline code or styles, and never parses text as
+// markup.
 
 import { type Hex, requestedAmount } from "executable-address";
 import { addressGroups, formatUnits, shortAddress } from "executable-address/payment";
@@ -16,9 +17,12 @@ type Drawing = {
   words: ElementWords;
   /** The URL of the service's own payment page. */
   page: string | undefined;
-  /** The payment by a wallet. Undefined until the element knows whether a payment is pending. */
+  /**
+   * The view of the payment by a wallet. Undefined until the element knows whether a payment is
+   * already pending.
+   */
   wallet: { drawn: readonly Node[]; isInProgress: boolean } | undefined;
-  /** One button for each wallet. */
+  /** One button per wallet. */
   wallets: readonly { name: string; pay: () => void }[];
 };
 
@@ -73,7 +77,7 @@ export function drawRecord(drawing: Drawing): Node[] {
 }
 
 /**
- * Names the look-alikes that were sent to the address instead of the token, and says where they go.
+ * Names the wrong tokens with a similar name that were sent to the address, and says where they go.
  */
 function drawWrongTokens({ wrongTokens, lookedUp, words }: Drawing): Node[] {
   const { intent } = lookedUp.record;
@@ -100,8 +104,8 @@ function waysToPay({ words, wallets }: Drawing, { address, amount, chain }: Paym
 }
 
 /**
- * Returns a sentence whose values keep their own direction, so that amounts read from left to
- * right.
+ * Returns a sentence in which each value has its own text direction, so that amounts read from left
+ * to right.
  */
 export function sentence(
   part: string,
@@ -142,7 +146,7 @@ export function button(part: string, text: string, press: () => void): HTMLButto
   return made;
 }
 
-/** Draws dark squares on white in every color scheme, because many scanners read nothing else. */
+/** The squares are dark on white in every color scheme, because many scanners read nothing else. */
 function qr(address: Hex, label: string): SVGElement {
   const { size, path } = drawQr(address);
   return svg({ part: "qr", role: "img", "aria-label": label, viewBox: `0 0 ${size} ${size}` }, [
@@ -165,8 +169,8 @@ function svg(attributes: Attributes, shapes: [name: string, Attributes][]): SVGE
 }
 
 /**
- * Draws the address in groups. The identicon is loaded separately and appears with the next
- * drawing.
+ * Draws the address in groups of characters. The identicon is loaded separately and appears when
+ * the element is drawn again.
  */
 function groups(address: Hex): Node {
   const line = element("p", "address", "0x");
@@ -183,7 +187,7 @@ function groups(address: Hex): Node {
           drawIdenticon(address).map((squares) => ["path", squares]),
         ),
       ),
-    // The address is shown without its identicon.
+    // If the identicon cannot be loaded, the address is shown without it.
     () => {},
   );
   for (const group of addressGroups(address)) {
@@ -195,7 +199,7 @@ function groups(address: Hex): Node {
 function copyButton(address: Hex, words: ElementWords): Node {
   const what = words.address;
   const made = button("copy", fill(words.copyWhat, { what }), () => {
-    // The clipboard exists only on https and localhost, and the browser may deny access.
+    // The clipboard is available only on https and localhost, and the browser may deny access.
     Promise.resolve()
       .then(() => navigator.clipboard.writeText(address))
       .then(

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { drawIdenticon } from "./identicon.ts";
 
 /**
- * Outputs of blo 2.0.0: the left half of each line (0 is the background, 1 the foreground, 2 a
- * spot), and the three colors.
+ * Outputs of blo 2.0.0. Each line has the left half of a picture (0: background, 1: foreground, 2:
+ * spot) and its three colors.
  */
 const known = [
   [

@@ -1,15 +1,16 @@
-// Draws an address's identicon as wallets and explorers show it. Ethereum's first wallet introduced
-// this picture: eight by eight squares in three colors, where the right half mirrors the left. The
-// random numbers come from a 128-bit xorshift generator that is seeded with the address.
+// Draws the identicon of an address as wallets and block explorers do. This picture comes from
+// Ethereum's first wallet. It has eight by eight squares in three colors, and its right half
+// mirrors the left. The random numbers come from a 128-bit xorshift generator whose seed is the
+// address.
 
-/** The attributes of an SVG path that draws all squares of one color. */
+/** The attributes of an SVG path that contains all squares of one color. */
 type Squares = { readonly d: string; readonly fill: string };
 
-/** The number of squares on a side. */
+/** The number of squares per side. */
 export const identiconSide = 8;
 
 /**
- * Draws all 64 squares as three paths, because a page shows a dozen identicons.
+ * Draws the 64 squares as only three paths, because a page shows a dozen identicons.
  * @param address in any letter case
  */
 export function drawIdenticon(address: string): Squares[] {
@@ -31,7 +32,7 @@ export function drawIdenticon(address: string): Squares[] {
   return paths;
 }
 
-/** Returns a seeded generator of random numbers that are at least 0 and less than 1. */
+/** Returns a seeded random number generator. Its numbers are at least 0 and less than 1. */
 function seedRandom(seed: string): () => number {
   const state = new Int32Array(4);
   for (let at = 0; at < seed.length; at++)

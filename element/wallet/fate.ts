@@ -1,6 +1,6 @@
-// Follows a payment through the wallet's own node until the payment's outcome is final. After a
-// reload, the page has only the stored payment. The page must then find a transaction that the
-// wallet sent in the meantime, and must distinguish slow, replaced, and dropped transactions.
+// Follows a payment through the wallet's own node until its outcome is final. After a reload, the
+// page knows only the stored payment. It must then find a transaction that the wallet has sent in
+// the meantime, and must recognize slow, replaced, and dropped transactions.
 
 import { encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
@@ -8,18 +8,20 @@ import { ask, askQuantity, nodeMs, settleWithin, type WalletProvider } from "./p
 import type { StoredPayment } from "./stored-payment.ts";
 
 export type Fate =
-  /** The wallet has not reported a transaction, and none was found on the chain. */
+  /** The wallet has reported no transaction, and none was found on the chain. */
   | { kind: "asking" }
-  /** The account has made the same transfer, but the request is still open in its wallet. */
+  /**
+   * The account has made the same transfer on the chain, but the wallet's request is still open.
+   */
   | { kind: "met" }
   | { kind: "pending"; isSped: boolean }
-  /** The wallet is on a different chain. */
+  /** The wallet is connected to another chain. */
   | { kind: "elsewhere" }
   /** The wallet does not respond. */
   | { kind: "silent" }
   /**
-   * The wallet's node no longer knows the transaction, and no other transaction has replaced it.
-   * The transaction may still be mined.
+   * The wallet's node no longer knows the transaction, and nothing has replaced it. It may still be
+   * mined.
    */
   | { kind: "dropped" }
   | { kind: "mined"; block: number }
@@ -31,23 +33,23 @@ export const isFinal = ({ kind }: Fate) =>
 
 const pollMs = 2_000;
 const droppedAfterMs = 60_000;
-/** The number of blocks after the request that are searched for the payment or its replacement. */
+/** The number of blocks to search for the payment or its replacement, starting at the request. */
 const blocksMax = 300;
 
 type Watched = {
   token: Hex;
   address: Hex;
   stored: StoredPayment;
-  /** Whether a tab of this browser waits for the wallet's response. */
+  /** Returns whether a tab of this browser waits for the wallet's response. */
   isOpen: () => boolean;
 };
 type Transaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; nonce: Hex };
 type Block = { transactions: Transaction[] };
 
 /**
- * Reports each change of the payment's fate until it is final or `signal` aborts.
+ * Reports each change of a payment's fate until the fate is final or `signal` aborts.
  * @param onFound called with the payment that replaces the stored payment, possibly with a
- *   different hash
+ * different hash
  */
 export async function watchPayment(
   provider: WalletProvider,
@@ -87,7 +89,8 @@ export async function watchPayment(
     isSame(to ?? "", token) && input === encodeTransfer(address, BigInt(stored.amount));
 
   /**
-   * Searches for the sender's transaction that matches `wanted`: the payment, or its replacement.
+   * Searches for the sender's transaction that matches `wanted`, which is the payment or its
+   * replacement.
    */
   const search = async (wanted: (transaction: Transaction) => boolean): Promise<Fate> => {
     const { found, isEnd } = await searchBlocks(provider, stored, progress, wanted);
@@ -99,7 +102,7 @@ export async function watchPayment(
       const isCancel = isSame(found.to ?? "", stored.from) && found.input === "0x";
       return { kind: isCancel ? "cancelled" : "replaced" };
     }
-    // The same account may have paid by QR code while its wallet shows the request. The next call
+    // The account may have paid by QR code while its wallet still shows the request. The next call
     // searches this block again, because the tab with the request may be closed by then.
     if (!stored.hash && isOpen()) return { kind: "met" };
     isSped ||= stored.hash !== undefined && found.hash !== stored.hash;

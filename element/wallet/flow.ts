@@ -1,5 +1,5 @@
-// The state machine of a payment by a browser wallet, from the button to the outcome. The state
-// machine handles reloads and other tabs. The payment page and the element share this code.
+// The state machine of a payment by a browser wallet, from the button to the outcome. It also
+// handles reloads and other tabs. The payment page and the element share it.
 
 import { isSame } from "executable-address/status";
 import { isOver } from "../standing.ts";
@@ -33,9 +33,9 @@ export type WalletFlow = {
 
 type FlowOptions = {
   baseUrl: string;
-  /** Undefined before the record is verified. */
+  /** Undefined until the record is verified. */
   now: () => PaymentNow | undefined;
-  /** Called when the view changes. */
+  /** Called after each change of the view. */
   change: () => void;
 };
 
@@ -43,7 +43,7 @@ const lookMs = 1_000;
 
 export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlow {
   let wallets: readonly Wallet[] = [];
-  /** A tab of this browser waits for the wallet. */
+  /** Returns whether a tab of this browser waits for the wallet. */
   let isOpen = false;
   const requests = openRequests(now, change);
   const watcher = watchStoredPayment({ now, change, isOpen: () => isOpen });
@@ -59,8 +59,8 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
       isOpen = requests.isOpen() || (await isOpenInATab(address));
       if (wasOpen !== isOpen) change();
     } else if (!stored.isArrived && (await arrivals.hasArrived(payment, stored, watcher.fate()))) {
-      // A payment that was found on the chain before the wallet responded stays stored, because the
-      // request may still be open in the wallet.
+      // If the payment was found on the chain before the wallet responded, it stays stored, because
+      // the wallet's request may still be open.
       if (findStoredPayment(address)?.hash === stored.hash) {
         if (stored.isFound) storePayment(address, { ...stored, isArrived: true });
         else forgetStoredPayment(address);
@@ -105,14 +105,14 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
     stop() {
       clearInterval(timer);
       watcher.stop();
-      // An open wallet request continues, and its response is stored for the next page.
+      // An open wallet request continues after this, and the next page reads its stored response.
       if (!requests.isOpen()) requests.cancel();
       for (const stop of stops) stop();
     },
   };
 }
 
-/** Manages this tab's request, and keeps the error that ended the previous request. */
+/** Manages this tab's request, and remembers why the previous request failed. */
 function openRequests(now: FlowOptions["now"], change: () => void) {
   let request: { step: Step; amount: string; stopping: AbortController } | undefined;
   let refused: { refusal: Refusal; amount: string } | undefined;
@@ -180,7 +180,7 @@ function watchStoredPayment({
       const record = now()?.record;
       const stored = record && findStoredPayment(record.address);
       const provider = wallets.find(({ info }) => info.rdns === stored?.rdns)?.provider;
-      // If only the payment's hash changes, the page continues to follow the same payment.
+      // A new hash of the same payment does not restart the search.
       const isRequested = stored?.hash === undefined;
       const key =
         stored && provider ? `${stored.from} ${stored.nonce} ${stored.sinceMs} ${isRequested}` : "";
@@ -201,7 +201,7 @@ function watchStoredPayment({
       fate = isRequested ? { kind: "asking" } : { kind: "pending", isSped: false };
       const target = { token: intent.token, address, stored, isOpen };
       const write = (next: StoredPayment) => {
-        // The wallet may respond after the payer has dismissed this payment.
+        // The payer may have dismissed this payment before the wallet responded.
         if (!signal.aborted && findStoredPayment(address)?.sinceMs === stored.sinceMs)
           storePayment(address, next);
       };
@@ -211,14 +211,14 @@ function watchStoredPayment({
 }
 
 /**
- * The maximum number of requests for a proof after each change of the status. One request is not
- * enough, because the service may read a slightly older block than that of the status.
+ * The maximum number of proof requests after each change of the status. The page retries, because
+ * the service may read a slightly older block than the block of the status.
  */
 const proofsMax = 5;
 
 /**
- * Asks the service, independently of the wallet, whether the stored transaction has reached the
- * address.
+ * Asks the service whether the stored transaction has reached the address, independently of the
+ * wallet.
  */
 function lookForArrival(baseUrl: string) {
   let checked = "";

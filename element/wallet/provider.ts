@@ -1,5 +1,4 @@
-// An EIP-1193 wallet of the browser. The wallet is called without a library, because a page needs
-// only ten methods.
+// A browser wallet (EIP-1193). Uses no library, because a page needs only ten methods.
 
 import { fromQuantity } from "executable-address/status";
 
@@ -8,8 +7,8 @@ export type WalletProvider = {
 };
 
 /**
- * Why no payment was sent. After `failed`, a payment may have been sent nevertheless, because the
- * wallet did not report whether it sent one.
+ * The reason why no payment was sent. For `failed`, it is unknown whether the wallet has sent a
+ * payment.
  */
 export type Refusal =
   | {
@@ -20,11 +19,11 @@ export type Refusal =
         | "unknown_chain"
         | "no_account"
         | "changed"
-        /** Another tab of this browser requests the same payment. */
+        /** Another tab of this browser has an open request for this payment. */
         | "requested_elsewhere"
-        /** The wallet's own node did not respond within {@link nodeMs}. */
+        /** The wallet's own node has not responded within {@link nodeMs}. */
         | "silent"
-        /** The user canceled on the page. */
+        /** The user has canceled on the page. */
         | "canceled";
     }
   | { kind: "poor"; held: string }
@@ -40,7 +39,7 @@ export class PaymentRefused extends Error {
   }
 }
 
-/** Timeout of a wallet's node. */
+/** The timeout for requests to a wallet's node. */
 export const nodeMs = 15_000;
 
 /**
@@ -91,7 +90,8 @@ export async function askQuantity(
 }
 
 /**
- * Codes of EIP-1193 and EIP-1474: the user rejected the request, and an earlier request is open.
+ * Error codes of EIP-1193 and EIP-1474: the user rejected the request, and another request is
+ * already open.
  */
 const rejectedCode = 4001;
 const pending = -32002;
@@ -102,7 +102,7 @@ export function readRefusal(error: unknown): PaymentRefused {
   return new PaymentRefused({ kind: "failed", reason: readReason(error) }, error);
 }
 
-/** Wallets nest error codes at different depths; some wrap the relevant code in `data`. */
+/** Wallets nest error codes at different depths. Some wrap the relevant code in `data`. */
 export function hasCode(error: unknown, code: number): boolean {
   for (let at: unknown = error, depth = 0; at && depth < 8; depth++) {
     const found = at as { code?: unknown; cause?: unknown; data?: { originalError?: unknown } };

@@ -1,5 +1,5 @@
-// Sends a payment with a browser wallet. The wallet signs the transaction. The page first checks
-// that the payment can succeed.
+// Sends a payment with a browser wallet. The wallet signs and sends the transaction. Before that,
+// the page checks that the payment can succeed.
 
 import { type AddressRecord, encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
@@ -30,14 +30,14 @@ export type Order = {
   amount: string;
   chainName: string;
   /**
-   * The data with which a wallet can add the chain, from the server. Without it, a wallet can add
-   * only a chain that service/chains.json lists.
+   * Data from the server with which a wallet can add the chain. Without it, a wallet can add only
+   * the chains of service/chains.json.
    */
   walletChain: WalletChain | undefined;
-  /** Returns the current amount due just before the wallet is asked to sign. */
+  /** Returns the amount due. Called just before the wallet is asked to sign. */
   owedNow: () => string;
   report: (step: Step) => void;
-  /** Aborting cancels the payment, so that other tabs can request it. */
+  /** Aborting it cancels the request, so that other tabs can request the payment. */
   signal?: AbortSignal;
 };
 
@@ -78,19 +78,18 @@ async function sendAlone(provider: WalletProvider, rdns: string, order: Order): 
   const stored: StoredPayment = { ...place, from, chainId, amount, rdns, sinceMs };
   storePayment(address, stored);
   report("sign");
-  // The wallet compares the chain ID with its own network when the user confirms.
+  // The wallet compares the chain ID with its current network.
   const transaction = { from, to: token, data, chainId: toQuantity(chainId) };
   try {
     const hash = await ask<Hex>(provider, "eth_sendTransaction", [transaction]);
     storePayment(address, { ...stored, hash });
     // The user may have chosen another account or nonce in the wallet. If the node does not know
-    // the transaction yet, the account and nonce of the request remain stored.
+    // the transaction yet, the request's account and nonce stay stored.
     const sent = await findSent(provider, hash).catch(() => undefined);
     if (sent && isSame(findStoredPayment(address)?.hash ?? "", hash))
       storePayment(address, { ...stored, ...sent });
   } catch (error) {
-    // Unless the wallet declined the request, it is unknown whether something was sent, so the
-    // payment stays stored.
+    // Unless the wallet declined, the payment stays stored, because the wallet may have sent it.
     const isDeclined = error instanceof PaymentRefused && error.refusal.kind !== "failed";
     if (isDeclined && findStoredPayment(address)?.sinceMs === sinceMs) forgetStoredPayment(address);
     throw error;
@@ -110,7 +109,8 @@ export async function connect(provider: WalletProvider): Promise<Hex> {
 const nameLock = (address: Hex) => `payment:${address}`;
 
 /**
- * Returns whether a tab of this browser waits for a wallet's response to a request for `address`.
+ * Returns whether a tab of this browser waits for a wallet's response to a payment request for
+ * `address`.
  */
 export async function isOpenInATab(address: Hex): Promise<boolean> {
   const { held = [] } = (await navigator.locks?.query().catch(() => undefined)) ?? {};
@@ -148,8 +148,8 @@ async function requireChain(provider: WalletProvider, chainId: number): Promise<
 }
 
 /**
- * Switches the wallet's chain and verifies the switch: a wallet that only claims to switch would
- * pay on the wrong chain.
+ * Switches the wallet to a chain and verifies the switch. A wallet that only claims to have
+ * switched would pay on the wrong chain.
  */
 async function changeChain(
   provider: WalletProvider,
@@ -182,10 +182,10 @@ async function changeChain(
   if (!(await isThere())) throw new PaymentRefused({ kind: "other_chain" });
 }
 
-/** The error code of EIP-3085. */
+/** EIP-3085's error code for an unknown chain. */
 const unknownChain = 4902;
 
-/** A public RPC URL of each chain in service/chains.json, by chain ID. */
+/** A public RPC URL for each chain in service/chains.json, by chain ID. */
 const rpcUrls: Readonly<Record<number, string>> = {
   1: "https://ethereum-rpc.publicnode.com",
   10: "https://mainnet.optimism.io",
@@ -208,7 +208,7 @@ const rpcUrls: Readonly<Record<number, string>> = {
 /** The data with which a wallet can add a chain. */
 type WalletChain = { readonly rpcUrl: string; readonly coin: string };
 
-/** Returns the data of a chain in service/chains.json; undefined for any other chain. */
+/** Returns this data for a chain in service/chains.json, and undefined for any other chain. */
 function findWalletChain(chainId: number): WalletChain | undefined {
   const [rpcUrl, coin] = [rpcUrls[chainId], coins[chainId]];
   return rpcUrl && coin ? { rpcUrl, coin } : undefined;
@@ -217,8 +217,8 @@ function findWalletChain(chainId: number): WalletChain | undefined {
 type Transfer = { from: Hex; token: Hex; amount: string; data: Hex };
 
 /**
- * Checks with the wallet's own node that the account has enough tokens, that the transfer would
- * succeed, and that the account has enough native coin for the fee.
+ * Uses the wallet's own node to check that the transfer would succeed and that the account has
+ * enough tokens, and enough native coin for the fee.
  */
 async function requireMeans(
   provider: WalletProvider,

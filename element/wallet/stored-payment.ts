@@ -1,32 +1,26 @@
 // Stores the payment that this browser requests from a wallet, from just before the request until
-// its fate is final. A reloaded page or a second tab must not offer another payment.
+// the outcome is final. Without it, a reloaded page or a second tab could offer to pay again.
 
 import type { Hex } from "executable-address";
 import { forget, recall, remember } from "../storage.ts";
 
 export type StoredPayment = {
-  /**
-   * Missing while the wallet waits for the user, or if the page was closed before the wallet
-   * responded.
-   */
+  /** Missing until the wallet responds, or if the page was closed before that. */
   hash?: Hex;
   from: Hex;
-  /** The sender's nonce at the time of the request. The wallet may choose a higher nonce. */
+  /** The sender's nonce when the payment was requested. The wallet may use a higher nonce. */
   nonce: number;
   chainId: number;
   /** Decimal, in base units. */
   amount: string;
-  /** The EIP-6963 name (rdns) of the wallet. */
+  /** The wallet's EIP-6963 name (rdns). */
   rdns: string;
   sinceMs: number;
-  /** The newest block at the time of the request. */
+  /** The newest block when the payment was requested. */
   fromBlock: number;
-  /**
-   * True if the wallet did not return the hash, and a transaction of the same account with the same
-   * transfer was found on the chain instead.
-   */
+  /** True if the wallet returned no hash, but the account made the same transfer on the chain. */
   isFound?: boolean;
-  /** True if the transaction with this hash has reached the address. */
+  /** True if this transaction has reached the address. */
   isArrived?: boolean;
 };
 
@@ -43,7 +37,7 @@ export function forgetStoredPayment(address: Hex): void {
   for (const listener of listeners) listener();
 }
 
-/** Calls `listener` when this or another tab stores or forgets a payment. */
+/** Calls `listener` when any tab stores or deletes a payment. */
 export function onStoredPayment(listener: () => void): () => void {
   listeners.add(listener);
   window.addEventListener("storage", listener);
@@ -56,8 +50,8 @@ export function onStoredPayment(listener: () => void): () => void {
 let last: { text: string | undefined; stored: StoredPayment | undefined } | undefined;
 
 /**
- * Returns the stored payment, or undefined if this code did not write the stored text. Returns the
- * same object as long as the stored text is the same.
+ * Returns the stored payment, or undefined if the stored text is invalid. Returns the same object
+ * until the stored text changes.
  */
 export function findStoredPayment(address: Hex): StoredPayment | undefined {
   const text = recall(writeKey(address));

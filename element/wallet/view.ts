@@ -1,5 +1,5 @@
 // The views of a payment by a wallet, with their messages. The payment page and the element show
-// the same views and texts, and differ only in drawing.
+// the same views and texts, but draw them differently.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
@@ -10,7 +10,7 @@ import type { Refusal } from "./provider.ts";
 import type { Order, Step } from "./send.ts";
 import type { StoredPayment } from "./stored-payment.ts";
 
-/** The data of the address that the flow needs. */
+/** The data about the address that the flow needs. */
 export type PaymentNow = {
   readonly record: AddressRecord;
   readonly standing: Standing;
@@ -19,7 +19,7 @@ export type PaymentNow = {
   readonly walletChain: Order["walletChain"];
 };
 
-/** A value of a message, which each page formats in its own way. */
+/** A value in a message. Each page formats values in its own way. */
 export type Value =
   | { is: "amount"; units: string }
   | { is: "coin"; wei: string }
@@ -27,7 +27,7 @@ export type Value =
   | { is: "chain" }
   | { is: "block"; number: number }
   | { is: "time"; ms: number }
-  /** Text of a wallet or a contract, which may be hostile. */
+  /** Text from a wallet or a contract, which may be hostile. */
   | { is: "reason"; text: string };
 
 export type Message = {
@@ -52,29 +52,26 @@ export type WalletView = {
   readonly action?: { readonly word: keyof ElementWords; readonly press: () => void };
 };
 
-/** Returns whether the page must offer no other way to pay. */
+/** Returns whether the page must hide all other ways to pay. */
 export const isInProgress = ({ is }: WalletView): boolean => is !== "offered" && is !== "settled";
 
 type PendingRequest = {
-  /** This tab has requested the payment. */
+  /** This tab has an open request. */
   isOpenHere: boolean;
-  /** Any tab of this browser has requested the payment. */
+  /** Any tab of this browser has an open request. */
   isOpen: boolean;
-  /**
-   * A block already contains the same transfer from the same account, although the wallet has not
-   * responded.
-   */
+  /** The account has made the same transfer on the chain, but the wallet has not responded. */
   isMet: boolean;
   notes: Message[];
   forget: () => void;
 };
 
-/** Returns whether the address needs no more money, according to its last status. */
+/** Returns whether the last status says that the address needs no more money. */
 const isPaid = (standing: Standing) => isOver(standing) || standing.owed === "0";
 
 /**
- * Returns the view of a request to which the wallet has not responded. The page shows the view
- * until the wallet responds or the payer dismisses it.
+ * Returns the view of a request that the wallet has not answered yet. The page shows it until the
+ * wallet responds or the payer dismisses it.
  */
 export function makeRequestView(
   { record, standing }: PaymentNow,
@@ -113,7 +110,7 @@ export function makeRequestView(
   };
 }
 
-/** `unwatched`: the wallet of the request is not available. */
+/** `unwatched`: the wallet that received the request is not available. */
 export type KnownFate = Fate | { kind: "unwatched" };
 
 export function makeSentView(

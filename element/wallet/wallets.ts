@@ -1,5 +1,5 @@
-// Finds the wallets of this browser. Wallets announce themselves by EIP-6963. If no wallet
-// announces itself within 300 ms, the older interface `window.ethereum` is used.
+// Finds the wallets of this browser. Wallets announce themselves by EIP-6963. The older interface
+// `window.ethereum` is used if no wallet announces itself within 300 ms.
 
 import { isName } from "executable-address/payment";
 import type { WalletProvider } from "./provider.ts";
@@ -14,12 +14,12 @@ export type Wallet = {
   readonly provider: WalletProvider;
 };
 
-/** The `rdns` of the wallet `window.ethereum`, which does not report an `rdns`. */
+/** Used as the `rdns` of `window.ethereum`, which reports none. */
 const injectedRdns = "window.ethereum";
 const patienceMs = 300;
 
 /**
- * Calls `report` with all known wallets whenever a wallet is found, until the returned function is
+ * Calls `report` with all known wallets each time a wallet is found, until the returned function is
  * called.
  */
 export function followWallets(report: (wallets: readonly Wallet[]) => void): () => void {
@@ -47,7 +47,7 @@ export function followWallets(report: (wallets: readonly Wallet[]) => void): () 
 const nameMax = 40;
 
 /**
- * Returns the wallet's own name, unless it cannot be shown safely.
+ * Returns the wallet's own name if it is safe to show.
  * @param injected the name to show for `window.ethereum`, which has no name
  */
 export function sayWalletName({ info }: Wallet, injected: string): string {

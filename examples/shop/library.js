@@ -1,5 +1,5 @@
-// Serves the modules of the installed packages. A page finds these modules through an import map. A
-// shop with a bundler does not need this file.
+// Serves the modules of the installed packages. Pages load them through an import map. A shop with
+// a bundler does not need this file.
 
 import { readFileSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
@@ -19,7 +19,10 @@ const folders = {
   uqr: dirname(resolveIn("executable-address-element")("uqr")),
 };
 
-/** A page's import map: every path that the packages export, and the packages' dependencies. */
+/**
+ * The import map of a page. It contains every path that the packages export, and their
+ * dependencies.
+ */
 export const imports = {
   ...Object.fromEntries(Object.entries(packages).flatMap(exportsOf)),
   "@noble/hashes/": "/lib/@noble/hashes/",

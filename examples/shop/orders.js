@@ -1,5 +1,4 @@
-// The shop's tables: the orders and the sent tickets. The kit has its own tables in the same
-// database.
+// The shop's tables: the orders and the sent tickets. The kit's tables are in the same database.
 
 import { DatabaseSync } from "node:sqlite";
 
@@ -23,12 +22,12 @@ export function openOrders(file) {
   return {
     db,
     add: (title) => Number(statement.add.run(title).lastInsertRowid),
-    /** Adds an order that this database has lost and the service still has. */
+    /** Adds an order that this database has lost and that was restored from the service. */
     addAgain: (id, title) => statement.addAgain.run(id, title),
     find: (id) => statement.find.get(id),
     /**
-     * Sends the ticket of an order. The order's number is the primary key, so another call for the
-     * same order sends nothing.
+     * Sends the ticket of an order. The order number is the primary key, so a second call for an
+     * order sends nothing.
      */
     sendTicket(id, transactionHash) {
       const sentAt = new Date().toISOString();

@@ -1,4 +1,4 @@
-// The shop's pages. All external text is escaped.
+// The shop's pages. Escapes all external text.
 
 const entities = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 const escaped = (text) => String(text).replace(/[&<>"']/g, (character) => entities[character]);
@@ -18,7 +18,10 @@ const page = (title, body, head = "") => `<!doctype html>
 </html>
 `;
 
-/** The scripts of a page: the import map, which locates the library, and the page's own program. */
+/**
+ * The scripts of a page: the import map, with which the browser finds the library, and the page's
+ * own script.
+ */
 const program = (path, imports, nonce) =>
   `<script type="importmap" nonce="${nonce}">${JSON.stringify({ imports })}</script>
     <script type="module" src="${path}"></script>`;

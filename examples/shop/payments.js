@@ -1,5 +1,5 @@
-// Opens a shop of the library executable-address-shop with this shop's functions, which send
-// tickets and log refunds.
+// Opens a shop with the library executable-address-shop. The functions of this shop send tickets
+// and record refunds.
 
 import { parseAddress } from "executable-address";
 import { openShop, sqliteStore } from "executable-address-shop";
@@ -15,7 +15,7 @@ export function openPayments({ orders, service, settings, ticket, token }) {
   const shop = openShop({
     ...{ store, service, secrets, referenceKeys, rpcs, confirmations, reconcileMs },
     isOurs: (reference) => idOf(reference) > 0,
-    // The database has lost the order, but its reference contains its number.
+    // The database has lost the order, but the reference contains its number.
     onRestored: ({ reference }) => orders.addAgain(idOf(reference), ticket.title),
     deliver({ reference }, { transactionHash }) {
       const id = idOf(reference);
@@ -46,7 +46,7 @@ export function openPayments({ orders, service, settings, ticket, token }) {
       });
       return id;
     },
-    /** Returns the payment of an order, or undefined if its address was not created yet. */
+    /** Returns the payment of an order, or undefined if the order has no address yet. */
     find: (id) => store.findByReference(referenceOf(id)),
     /** Returns the number of tickets sent for the order that is paid at `address`. */
     ticketsOf: (address) => orders.ticketsOf(idOf(store.findByAddress(address)?.reference ?? "")),

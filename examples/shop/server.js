@@ -1,4 +1,4 @@
-// npm start: runs the shop, with pages for customers and one path for the service's webhooks.
+// npm start: runs the shop, with pages for customers and a path for the service's webhooks.
 
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -51,7 +51,8 @@ async function answer(request, response) {
   if (requestLine === "GET /") return start(response);
   if (requestLine === "POST /orders") return order(request, response);
   if (requestLine === "POST /webhooks") {
-    // Responds after the event is stored. Without a response, the service delivers the event again.
+    // Responds only after the event is stored. Without a response, the service delivers the event
+    // again.
     await payments.receive(await bodyOf(request), request.headers);
     return response.writeHead(204).end();
   }
@@ -117,7 +118,7 @@ async function file(path, response) {
     : await readModule(path);
   if (!found) return response.writeHead(404, { "content-type": "text/plain" }).end("not here\n");
   const module = path.endsWith(".json") ? "application/json" : "text/javascript";
-  // The browser loads each of the library's modules, and caches them for the customer's next page.
+  // The browser loads each module of the library separately, and caches it for the next page.
   const headers = { "content-type": type ?? module, "cache-control": "max-age=60" };
   response.writeHead(200, headers).end(found);
 }

@@ -1,5 +1,5 @@
-// Tests that the chains that we ship have the IDs, tokens, and decimals that other maintainers'
-// packages state.
+// Tests that the IDs, tokens, and decimals of the shipped chains agree with other maintainers'
+// packages.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -16,8 +16,8 @@ const { tokens, chains } = packageFacts;
 const circle = chains.filter(({ from }) => from === "@circle-fin/bridge-kit");
 
 /**
- * Returns a sentence for each token address that no package contains, or whose decimals differ from
- * a package's.
+ * Returns a message for each token address that no package contains, or whose decimals differ from
+ * the package's.
  */
 function differencesOf(listed: readonly Chain[]): string[] {
   return listed.flatMap(({ chainId, ...chain }) =>

@@ -1,25 +1,23 @@
-// The chains and tokens that service/chains.json lists, with values that no package contains:
-// amounts that are worth a transaction, gas prices, and depths. Addresses and decimals come from
-// packages.json.
+// The chains and tokens for service/chains.json, with the values that no package contains: minimum
+// amounts, gas prices, and confirmations. Addresses and decimals come from packages.json.
 
-/**
- * A token, identified by the symbol that the packages give it. `as` and `name` replace the symbol
- * and the name in the file.
- */
+/** A token, by the symbol in the packages. `as` and `name` override its symbol and name. */
 type Named = { symbol: string; as?: string; name?: string; looksLike: string };
 
 export type Choice = {
   chainId: number;
-  /** The URLs of two different providers. The URLs come from packages. */
+  /** The URLs of two providers, as contained in packages. */
   rpcUrls: [string, string];
   /**
-   * The number of blocks after which an execution is final, for endpoints that do not support the
-   * `finalized` tag.
+   * The number of blocks after which an execution counts as final, if an endpoint does not support
+   * the `finalized` tag.
    */
   confirmations: number;
   maxFeePerGas: string;
   maxPriorityFeePerGas?: string;
-  /** The smallest surplus that is worth the gas of its return, in whole tokens, such as "0.1". */
+  /**
+   * The smallest surplus that is worth the gas for returning it, in whole tokens, such as "0.1".
+   */
   recoverMin: string;
   tokens: string[];
   lookalikes: Named[];
@@ -33,8 +31,8 @@ const bridged = (symbol: string, as = symbol): Named[] => [
 
 const ethereum = { confirmations: 65, maxFeePerGas: "60000000000", recoverMin: "5" };
 /**
- * The values for OP Stack and Arbitrum chains, which reorganize only if Ethereum reorganizes or the
- * sequencer fails.
+ * For OP Stack and Arbitrum chains, which reorganize only if Ethereum reorganizes or the sequencer
+ * fails.
  */
 const rollup = { confirmations: 30, maxFeePerGas: "2000000000", recoverMin: "0.1" };
 const testing = { confirmations: 12, recoverMin: "0.01", lookalikes: [], tokens: ["USDC"] };
@@ -169,8 +167,8 @@ const unknownFork =
 const coinIsUsdc = "USDC is its native coin as well, so money at an address would count twice";
 
 /**
- * The chains that service/chains.json does not list although Circle's package has USDC on them,
- * each with the reason, by chain ID.
+ * Chains in Circle's package that service/chains.json does not list, by chain ID, each with the
+ * reason.
  */
 export const unlisted: Readonly<Record<number, string>> = {
   25: unknownFork,

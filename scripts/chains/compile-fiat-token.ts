@@ -1,10 +1,9 @@
 // Compiles Circle's USDC contracts for tests, and writes contracts/testing/fiat-token/code.json:
 // `npm run fiat-token -w contracts [-- /path/to/clone]`.
 //
-// By default, the script reads the sources from a package of Offchain Labs, which contains the
-// Solidity files of Circle's release. If you name a clone of Circle's repository, the script reads
-// the release's files from the clone. In both cases, the result must be equal to the code that
-// Offchain Labs compiled.
+// By default, reads the sources from a package of Offchain Labs, which contains the Solidity files
+// of Circle's release. If you pass the path of a clone of Circle's repository, reads the release's
+// files from the clone. In both cases, the result must equal the code that Offchain Labs compiled.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -18,7 +17,7 @@ const release = {
   tag: "release-2024-06-21T005221",
   commit: "f64f01f93ea4e4b3a88be1de716fc0ada88f798c",
 };
-/** The settings of `hardhat.config.ts` in Circle's release. */
+/** The compiler settings of `hardhat.config.ts` in Circle's release. */
 const settings = { optimizer: { enabled: true, runs: 10_000_000 } };
 const files = {
   SignatureChecker: "contracts/util/SignatureChecker.sol",
@@ -58,7 +57,7 @@ function readSource(path: string): string {
   return execFileSync("git", args, { encoding: "utf8" });
 }
 
-/** Returns the sources of `paths` and of all files that they import, directly or indirectly. */
+/** Returns the sources of `paths` and of all its direct and indirect imports. */
 function readSources(paths: readonly string[]): Record<string, { content: string }> {
   const sources: Record<string, { content: string }> = {};
   const add = (path: string) => {
@@ -80,7 +79,7 @@ type Output = {
   errors?: { severity: string; formattedMessage: string }[];
 };
 
-// This project's own solc package can run the compiler of the older package.
+// This project's solc package can run the older package's compiler.
 const load = createRequire(join(root, "contracts/package.json"));
 const compiler = load("solc/wrapper")(load(join(unpack("solc"), "soljson.js")));
 const input = {

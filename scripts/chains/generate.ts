@@ -1,6 +1,7 @@
-// Builds the values of service/chains.json from choices.ts, packages.json, and viem, and records
-// the package and version that each value comes from. `node scripts/run.js
-// scripts/chains/generate.ts` writes service/chains.json and sources.json.
+// Builds service/chains.json from choices.ts, packages.json, and viem, and records the package and
+// version of each value in sources.json. Run it with
+// `node scripts/run.js scripts/chains/generate.ts`.
+// `node scripts/run.js scripts/chains/generate.ts` writes service/chains.json and sources.json.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -21,7 +22,6 @@ const viemSource = `viem@${viemVersion}`;
 const sourceOf = ({ from }: { from: keyof PackageFacts["packages"] }) =>
   `${from}@${facts.packages[from].version}`;
 
-/** @throws if no package has the token, or if two packages state different values for it */
 function findToken(chainId: number, symbol: string): PackageToken {
   const found = facts.tokens.filter(
     (token) => token.chainId === chainId && token.symbol === symbol,
@@ -36,7 +36,7 @@ function findToken(chainId: number, symbol: string): PackageToken {
   return first;
 }
 
-/** Ignores viem's "Preconf" entries, which repeat some chains to show unconfirmed blocks. */
+/** Ignores viem's "Preconf" entries. They repeat chains in order to show unconfirmed blocks. */
 function findViemChain(chainId: number) {
   const found = Object.entries(viemChains)
     .filter(([key, { id }]) => id === chainId && !key.endsWith("Preconf"))
@@ -88,7 +88,7 @@ function entryOf(choice: Choice) {
   };
 }
 
-/** The package and version of each value, by chain ID. */
+/** The package and version from which each value comes, by chain ID. */
 function sourcesOf({ chainId, rpcUrls, tokens, lookalikes }: Choice) {
   const symbols = [...tokens, ...lookalikes.map(({ symbol }) => symbol)];
   return {
@@ -100,14 +100,14 @@ function sourcesOf({ chainId, rpcUrls, tokens, lookalikes }: Choice) {
   };
 }
 
-/** The value of service/chains.json. */
+/** The content of service/chains.json. */
 export const generateChains = () => chosen.map(entryOf);
-/** The value of sources.json. */
+/** The content of sources.json. */
 export const generateSources = () =>
   Object.fromEntries(chosen.map((choice) => [choice.chainId, sourcesOf(choice)]));
 export const packageFacts = facts;
 
-// If this file is run, scripts/run.js imports it, so `import.meta.main` is false.
+// scripts/run.js imports the program, so `import.meta.main` is false.
 if (resolve(process.argv[1] ?? "") === import.meta.filename) {
   const files = {
     "service/chains.json": generateChains(),

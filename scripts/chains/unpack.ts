@@ -1,16 +1,16 @@
-// Fetches packages that a script reads and this project does not install.
+// Downloads packages that a script reads but that this project does not install.
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** `integrity`: of the package's archive, as `npm view NAME dist.integrity` shows it. */
+/** `integrity` of the package's archive, as shown by `npm view NAME dist.integrity`. */
 export type PackageVersion = { version: string; integrity: string };
 
 /**
- * Downloads the archive of a package with `npm pack`, and unpacks it below `directory`. Runs no
- * script of the package, and fetches none of its dependencies.
+ * Downloads a package's archive with `npm pack`, and unpacks it below `directory`. Runs none of its
+ * scripts and downloads none of its dependencies.
  *
  * @returns the folder with the package's files
  * @throws if the archive differs from the reviewed archive

@@ -1,4 +1,5 @@
-// The page of an order: the element shows the payment, and then the shop shows the order's state.
+// The script of an order's page: the element shows the payment, and then the page shows the order's
+// state.
 
 import "executable-address-element";
 
@@ -14,8 +15,8 @@ payment?.addEventListener("expired", () => {
 });
 
 /**
- * Waits until the shop's server reports the ticket. The element's events are not enough, because
- * the server must verify the payment.
+ * Waits until the shop's server reports that the ticket was sent. The element's events are not
+ * sufficient, because the server must verify the payment.
  */
 async function waitForGoods() {
   for (;;) {

@@ -1,4 +1,4 @@
-// The script of the shop's first page. The script lets the customer's wallet fill in the address to
-// which money is returned.
+// The script of the shop's first page. It lets customers take the address for refunds from their
+// wallet.
 
 import "executable-address-element/recovery";
