@@ -31,7 +31,7 @@ const price = 25_000_000n;
 const wallet: Hex = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65";
 
 /**
- * The amounts that a customer pays before the expiry ( `paid` ) and after it ( `late` ). `back` is
+ * The amounts that a customer pays before the expiry (`paid`) and after it (`late`). `back` is
  * the total that the customer must get back.
  */
 const customers = [

@@ -45,7 +45,7 @@ export class ExecutableAddressElement extends Base {
   #wallets: WalletFlow | undefined;
   #panel: typeof import("./drawing/draw-wallet.ts") | undefined;
   /**
-   * The state and balance for which the element last requested a simulation. If one of them
+   * The state and balance for which the element last requested a simulation. If either
    * changes, the element requests another simulation.
    */
   #simulated = "";

@@ -67,8 +67,7 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   const take = (update: StreamMessage) => {
     if (update.kind === "unavailable") return hush();
     const timestamp = update.kind === "status" ? update.status.block.timestamp : update.timestamp;
-    // A status without a block does not count as an update, because the server could not read the
-    // chain.
+    // A status without a block is not an update, because the server could not read the chain.
     if (timestamp === undefined) return;
     updatedAt = clocks();
     if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, at: updatedAt };
@@ -124,7 +123,7 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
  * Detects when the device has woken up or is online again, or when the page is unfrozen.
  *
  * @param wake called with true if messages were probably lost, and with false if they may only be
- * late
+ *   late
  * @param onTick called every second while the page runs
  * @returns a function that stops watching
  */

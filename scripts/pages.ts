@@ -11,7 +11,7 @@ const built = join(web, "dist/index.html");
 
 /**
  * Builds `web/dist` if it is missing or older than a source. Does nothing if the sources or the
- * build tools ( `--omit=optional` ) are not installed. Without any pages, the service serves only
+ * build tools (`--omit=optional`) are not installed. Without any pages, the service serves only
  * the API.
  *
  * @throws {Error} if the build fails

@@ -68,7 +68,7 @@ async function runHere() {
 
 /**
  * @param {string} node the program to run. The program gets its own session, so that it receives
- * each terminal signal only once, from this process.
+ *   each terminal signal only once, from this process.
  */
 function runChild(node) {
   // Runs before the program starts. Later, npm may already have been killed, and the shell would

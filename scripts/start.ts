@@ -233,7 +233,7 @@ function prepareDataDir(): void {
 
 /**
  * @throws {Sentence} if another process uses the folder. Throws before it changes anything in the
- * folder.
+ *   folder.
  */
 function lockDataDir(): Stop {
   try {

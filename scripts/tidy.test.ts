@@ -130,7 +130,7 @@ const roomOf = (path: string) => {
 type Import = { room: string | undefined; file?: string };
 
 /**
- * Returns the files and rooms (folders of `mayImport` ) that a source file imports, as paths from
+ * Returns the files and rooms (folders of `mayImport`) that a source file imports, as paths from
  * the root.
  */
 const importsOf = (path: string): Import[] =>

@@ -1,4 +1,4 @@
-// The repository's files and their imports, for the layout tests.
+// The repository's files and their imports, for the tests of the layout.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";

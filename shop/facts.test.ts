@@ -1,5 +1,5 @@
-// Tests that a fact is rejected if its order changed while the fact was being proved. shop.test.ts
-// tests facts from a real chain.
+// Tests that a fact is rejected if its order changes during the proof. For facts from a real chain,
+// see shop.test.ts.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -17,7 +17,7 @@ const executed: Extract<ProvedEvent, { fact: "executed" }> = {
   ...{ held: "1000000", left: "0", depth: 0 },
 };
 
-/** Creates a store with an open order, and the functions of a shop that records its deliveries. */
+/** Creates a store with an open order, and functions that record the shop's deliveries. */
 async function open() {
   const store = sqliteStore(new DatabaseSync(":memory:"));
   const order = (await store.saveOrder(newOrder("order-1", makeRecord(sample), "open")))!;

@@ -1,15 +1,15 @@
-// Applies a proved fact to its order: goods are delivered once, and refunds are booked once. The
-// order is read before the fact is proved, and the order's new state is stored only if the order
-// has not changed since then, so an old fact never replaces a newer fact. After that, a delivery or
-// refund is recorded in the latest version of the order.
+// Applies a proved fact to its order. Goods are delivered once, and refunds are recorded once. An
+// old fact never replaces a newer fact: the order is loaded before the fact is proved, and the new
+// state is stored only if the order has not changed since. Then a delivery or refund is recorded in
+// the newest version of the order.
 
 import type { ProvedEvent } from "executable-address/webhook";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
 
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
-/** `held` is money whose transfer emitted no log, so only the current balance is known. */
+/** `held` is money whose transfer emitted no log, so only the balance is known. */
 export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
-/** Money on a chain other than the order's, which does not affect the order. */
+/** Money on another chain than the order's. It does not affect the order. */
 export type Elsewhere = Extract<ProvedEvent, { fact: "paidElsewhere" | "returnedElsewhere" }>;
 export type Recovered = Extract<ProvedEvent, { fact: "recovered" }>;
 
@@ -23,8 +23,8 @@ export type FactParts = {
 };
 
 /**
- * Applies a fact. The function can be called again with the same fact, because it does not repeat a
- * recorded delivery or refund.
+ * Applies a fact. It is safe to call this function again with the same fact, because recorded
+ * deliveries and refunds are not repeated.
  *
  * @param order the order as read before the fact was proved
  * @throws {Error} if the order has changed since then. Prove the event again.
@@ -63,7 +63,7 @@ export async function applyFact(
     warn(`${reference}: a reorganization reverted a payment whose goods were delivered`);
 }
 
-/** Records a delivery or refund in the latest version of the order. */
+/** Records a delivery or a refund in the newest version of the order. */
 async function recordDone(
   order: ShopOrder,
   store: ShopStore,
@@ -76,7 +76,10 @@ async function recordDone(
   throw new Error(`${order.reference}: expected an order in the store, found none`);
 }
 
-/** Returns the next state of an order. An executed order stays executed when money is returned. */
+/**
+ * Returns the state of an order after a fact. If an order was executed, a later return of money
+ * does not change its state.
+ */
 function nextState(state: OrderState, fact: ProvedEvent): OrderState {
   switch (fact.fact) {
     case "reverted":

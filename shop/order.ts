@@ -1,7 +1,6 @@
-// Creates the address of an order. The order is stored before anything is sent, and the salt binds
-// the order's intent to its reference. So the order's address stays the same after a crash, a
-// double click, or the loss of the database, and a stranger cannot create an address that is
-// accepted as the order's address.
+// Creates the address of an order. The order is stored first, and the salt binds the order's intent
+// to its reference. The address therefore stays the same after a crash, a double click, or a loss
+// of the database, and strangers cannot create an address that is accepted for the order.
 
 import {
   type AddressRecord,
@@ -20,9 +19,7 @@ import type { ShopOrder, ShopStore } from "./store.ts";
 
 const noSalt: Hex = `0x${"00".repeat(32)}`;
 
-/**
- * The intent of an order without the salt. The salt is derived from the intent and the reference.
- */
+/** An order's intent without the salt. The salt depends on this intent and the reference. */
 export type OrderIntent = Omit<NewIntent, "salt">;
 
 type CheckoutParts = Pick<ProveEventOptions, "factory"> & {
@@ -69,14 +66,13 @@ export function openCheckout(parts: CheckoutParts) {
       const address = error.issues[0]?.message as Hex;
       return assertSame(await parts.adopt(reference, address), record);
     }
-    // By the time that the service responds, another server may have saved the order as paid or
-    // delivered.
+    // Another server may already have saved the order as paid or delivered.
     return (await store.saveOrder({ ...order, state: "open" })) ?? requireStored(store, reference);
   }
 
   return {
     order,
-    /** Creates the missing addresses of stored orders, except expired orders. */
+    /** Creates the missing addresses of stored orders that have not expired. */
     async resume(): Promise<void> {
       for (const made of await store.findMade()) {
         if (made.record.intent.expirationTimestamp * 1000 < Date.now()) continue;
@@ -95,16 +91,14 @@ export function newOrder(
   return { reference, record, state, ...nothingYet };
 }
 
-/** Returns the stored order, which another server saved in the meantime. */
+/** Returns the order that another server has stored in the meantime. */
 export async function requireStored(store: ShopStore, reference: string): Promise<ShopOrder> {
   const stored = await store.findByReference(reference);
   if (stored) return stored;
   throw new Error(`${reference}: expected an order in the store, found none`);
 }
 
-/**
- * Returns whether two intents are for the same order. Such intents may expire at different times.
- */
+/** Returns whether two intents are for the same order. Their expiration times may differ. */
 export function sameOrder(a: Intent, b: Intent): boolean {
   const texts = [a, b].map(({ expirationTimestamp: _, salt: __, ...rest }) =>
     JSON.stringify(Object.entries(rest).sort()),

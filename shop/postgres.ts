@@ -1,23 +1,20 @@
-// A shop's store in PostgreSQL. Any number of servers can store and process its events. A server
-// claims an address by inserting a row, so only one server at a time processes the address's
-// events. All times are from the database's clock, because the servers' clocks may differ by more
-// than the time of a claim.
+// A shop's store in PostgreSQL. Any number of servers can store and process events. A server
+// inserts a row to claim an address, so only one server at a time processes events for the address.
+// All times come from the database, because the servers' clocks may differ by more than a claim
+// lasts.
 
 import { addressKey, type ShopOrder, type ShopStore, type StoredEvent } from "./store.ts";
 
 /**
- * The methods of a pool that the store uses, as in `new Pool(…)` of `pg`. Each query is a
- * transaction.
+ * The methods of a pool that the store uses, as in `new Pool(…)` of `pg`. Every query runs in its
+ * own transaction.
  */
 export type PostgresPool = {
   // biome-ignore lint/suspicious/noExplicitAny: the query determines the columns of a row
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 };
 
-/**
- * Creates the tables. The lock prevents two servers that start simultaneously from creating the
- * tables at the same time.
- */
+/** Creates the tables. The lock prevents two servers from creating the tables simultaneously. */
 const tables = `
   select pg_advisory_xact_lock(hashtext('shop_orders'));
   create table if not exists shop_orders (
@@ -50,13 +47,13 @@ const saveEvents = `
   from unnest($1::text[], $2::text[], $3::text[]) with ordinality as e (id, address, body, nth)
   order by nth on conflict do nothing`;
 
-/** Unix milliseconds at the start of a statement. */
+/** Unix milliseconds when the statement started. */
 const nowMs = "(extract(epoch from now()) * 1000)::bigint";
 
 /**
- * Claims an event. If two servers find two events of the same address, only one server can insert
- * the row that claims the address. The event's row is locked, so that a server does not claim an
- * event that another server has just ended.
+ * Claims an event. If two servers try to claim events of the same address, only one can
+ * insert the address's row. The event's row is locked, so that a server cannot claim an event that
+ * another server has just completed.
  */
 const claimEvent = `
   with due as (
@@ -74,7 +71,7 @@ const claimEvent = `
   select body, attempts, exists (select from claimed) as "isMine" from due`;
 
 /**
- * Ends a claim. If another server has taken over the claim, this claim's row is missing, and the
+ * Ends a claim. If another server has taken over the address, this claim no longer exists, and the
  * statement changes nothing.
  */
 const settle = (fields: string) => `

@@ -1,7 +1,8 @@
-// Restores orders that the service has and the store has lost. The service is not trusted: an order
-// is adopted only if its salt proves that the owner of the reference key requested exactly this
-// intent under this reference. A stranger can create a cheap address with the reference and the
-// salt of an expensive order, but cannot compute the valid salt of the cheap intent.
+// Restores, from the service, orders that the store has lost. The service is not trusted. An order
+// is accepted only if its salt proves that the owner of the reference key requested this intent
+// under this reference. A stranger can create a cheap address with the reference and salt of an
+// expensive order. Only the owner of the key can compute the salt that makes the cheap intent
+// valid.
 
 import { factoryAddress, type Hex, InvalidError } from "executable-address";
 import type { Client, ListedAddress } from "executable-address/client";
@@ -19,7 +20,7 @@ type RestoreParts = Pick<ProveEventOptions, "factory"> & {
   warn(message: string): void;
 };
 
-/** The fields that identify an order, in an event or in the service's list of addresses. */
+/** The fields of an event or of a list item that identify an order. */
 export type NamedAddress = Pick<ListedAddress, "address" | "reference" | "createdBy">;
 
 export function openRestore(parts: RestoreParts) {
@@ -28,7 +29,8 @@ export function openRestore(parts: RestoreParts) {
   let newest: Promise<unknown> | undefined;
 
   /**
-   * @param isNewestOnly whether to stop after a page that contains known orders but no lost orders
+   * @param isNewestOnly whether to stop at the first page that contains a known order and no lost
+   *   order
    */
   async function readBack(isNewestOnly: boolean): Promise<ShopOrder[]> {
     const found: ShopOrder[] = [];
@@ -49,9 +51,9 @@ export function openRestore(parts: RestoreParts) {
   }
 
   /**
-   * Restores the orders that are newer than the store's newest order. The function does this once,
-   * and usually finds no order. It restores all orders if the store is empty, and the orders since
-   * the backup if the store is an old backup.
+   * Restores the orders that are newer than the store's newest order. It runs only once, and
+   * usually finds nothing. If the store is empty, it restores all orders. If the store is an old
+   * backup, it restores the orders since the backup.
    */
   function restoreNewest(): Promise<unknown> {
     newest ??= readBack(true).catch((error) => {
@@ -65,15 +67,16 @@ export function openRestore(parts: RestoreParts) {
     adopt,
     restoreNewest,
     /**
-     * Returns the order to which an event's address belongs, and restores it if the store lacks it.
-     * First restores the newest orders, so that the event cannot decide which address an order has.
+     * Returns the order of an event's address, and restores the order if the store does not have
+     * it. Restores the newest orders first, so that a forged event cannot choose the address of an
+     * order.
      */
     async restoreOne(named: NamedAddress): Promise<ShopOrder | undefined> {
       await restoreNewest();
       return (await store.findByAddress(named.address)) ?? adoptNamed(named);
     },
     /**
-     * Restores every order that the store has lost, regardless of its age.
+     * Restores all orders that the store has lost, regardless of their age.
      *
      * @returns the restored orders
      */
@@ -81,14 +84,14 @@ export function openRestore(parts: RestoreParts) {
   };
 }
 
-/** Returns the functions that verify and adopt orders that the service has. */
+/** Returns the functions that verify and restore orders from the service. */
 function openAdoption(parts: RestoreParts) {
   const { store, service, referenceKeys, warn } = parts;
   const trust = { factory: parts.factory ?? factoryAddress };
 
   /**
-   * Stores the order of an address that the service has, if the salt proves that the shop requested
-   * it. Replaces a stored order only if that order has no address yet.
+   * Stores the order of an address if the salt proves that the shop requested the address. Replaces
+   * a stored order only if it has no address yet.
    *
    * @returns the stored order of the reference, which may have a different address
    * @throws {InvalidError} if the record is not this order's
@@ -130,7 +133,7 @@ async function* ownAddresses(service: Client) {
   let cursor: string | undefined;
   do {
     const query = cursor === undefined ? {} : { cursor };
-    // Skips addresses that were created with the client ID, because strangers can create many.
+    // Skips addresses created with the client ID, because strangers can create many.
     const ours = { createdBy: "api_key", order: "newest", limit: 100 } as const;
     const page = await service.addresses({ ...ours, ...query });
     yield page.items;

@@ -1,4 +1,4 @@
-// Tests how strangers and crashes affect a shop, with each of the kit's stores, on a real chain
+// Tests how a shop reacts to strangers and crashes, with each store of the kit, on a real chain
 // with the real service.
 
 import assert from "node:assert/strict";
@@ -226,7 +226,7 @@ describeOnEach("receive", () => {
 });
 
 /**
- * Creates, pays, and executes a cheap address that has the reference and the public salt of an
+ * Creates, pays, and executes a cheap address with the reference and the public salt of an
  * expensive order.
  */
 async function forgeOrder({ record, reference }: ShopOrder) {
@@ -241,7 +241,8 @@ async function forgeOrder({ record, reference }: ShopOrder) {
 
 describeOnEach("a shop without its newest orders", () => {
   /**
-   * Opens shops whose stores lack today's data. Yesterday's backup contains an order and a cursor.
+   * Opens shops whose databases lack today's orders. One is yesterday's backup, which has
+   * an order and a cursor.
    */
   const backups = {
     "an empty database": newShop,

@@ -1,6 +1,6 @@
-// `executable-address-shop`: handles orders from their creation to their delivery. The shop stores
-// an order before anybody can pay its address, stores an event before it acknowledges the event,
-// and delivers goods only after its own nodes prove the payment.
+// `executable-address-shop`: handles orders from creation to delivery. The shop stores an order
+// before customers can pay, stores an event before it acknowledges the event, and delivers goods
+// only after its own nodes have proved the payment.
 
 import { type Client, type ClientOptions, createClient } from "executable-address/client";
 import { refuseUnknown } from "executable-address/client/parts";
@@ -21,11 +21,11 @@ export { type SqliteDatabase, sqliteStore } from "./sqlite.ts";
 export type { OrderState, ShopOrder, ShopStore, StoredEvent } from "./store.ts";
 
 export type ShopOptions = ProveEventOptions & {
-  /** {@link sqliteStore}, {@link postgresStore}, or your own store. */
+  /** {@link sqliteStore}, {@link postgresStore}, or your own implementation. */
   readonly store: ShopStore;
   /** A client of the service with an API key, or the options to create one. */
   readonly service: Client | ClientOptions;
-  /** The account's reference keys, the newest first. */
+  /** The account's reference keys, newest first. */
   readonly referenceKeys: readonly string[];
   /**
    * The endpoint's secret (`whsec_…`), or both secrets during a rotation. Without a secret, the
@@ -33,50 +33,49 @@ export type ShopOptions = ProveEventOptions & {
    */
   readonly secrets?: readonly string[];
   /**
-   * Delivers the goods of an order whose payment is proved. The shop calls `deliver` until it
-   * succeeds. The shop may call `deliver` again for the same order, for example after a crash or
-   * while an earlier call takes longer than `patienceMs`, so use the order's address as an
+   * Delivers the goods of an order. Called only after the payment is proved. The shop repeats the
+   * call until `deliver` succeeds. It may call `deliver` more than once for an order, for example
+   * after a crash or if a call takes longer than `patienceMs`. Use the order's address as an
    * idempotency key.
    */
   deliver(order: ShopOrder, fact: Executed): unknown;
   /**
-   * Books the amounts that one transaction returned to the customer. The shop calls `refund` until
-   * it succeeds, like `deliver`. Use the address and the transaction hash as an idempotency key.
+   * Records a refund: the amounts that one transaction returned to the customer. The shop repeats
+   * the call until `refund` succeeds. Use the address and the transaction hash as an idempotency
+   * key.
    */
   refund(order: ShopOrder, fact: Recovered): unknown;
   /**
-   * Books a payment: the total that one transaction paid in one token. The payment can be in any
-   * token, so check `fact.token`. Do not deliver goods here, because `deliver` does this. Use the
-   * transaction hash and the token as an idempotency key, because the shop calls `onPayment` at
-   * least once per event, and two payments in one transaction have the same fact.
+   * Records a payment: the total amount that one transaction paid in one token. The token can be
+   * any token, so check `fact.token`. Do not deliver goods here. `deliver` does this. Use the
+   * transaction hash and the token as an idempotency key, because the shop may call `onPayment`
+   * more than once. If a transaction contains two payments, both events report the same total.
    */
   onPayment?(order: ShopOrder, fact: Paid): unknown;
   /**
-   * Called if money arrives at the order's address on another chain, or is returned on that chain,
-   * so that you can inform the customer. The order is not affected. The shop can prove such an
-   * event only if `rpcs` contains nodes of that chain. The function may be called again for the
-   * same transaction.
+   * Called if money for the order arrives on another chain or is returned there, so that you can
+   * inform the customer. The order is not affected. The shop can prove such events only if `rpcs`
+   * contains nodes of the other chain. The function may be called again for the same transaction.
    */
   onElsewhere?(order: ShopOrder, fact: Elsewhere): unknown;
-  /** Receives messages that a person should read. Default `console.error`. */
+  /** Receives messages for the shop's operators. Default `console.error`. */
   warn?(message: string): void;
   /**
-   * If several programs use the account, returns whether an order that the store lacks belongs to
-   * this shop. By default, every order that the reference keys prove belongs to this shop.
+   * If several programs share the account, returns whether an order that the store lacks belongs to
+   * this shop. By default, all orders with a salt from the reference keys belong to this shop.
    */
   isOurs?(reference: string): boolean;
   /**
-   * Called for each order that was restored from the service after a loss of the database, so that
-   * you can restore your own tables. After a crash, the function may be called again for the same
-   * order.
+   * Called for each order that was restored from the service after a loss of the database. Use it
+   * to restore your own tables. It may be called again for the same order after a crash.
    */
   onRestored?(order: ShopOrder): unknown;
   /**
-   * The time limit for processing one event. An event that takes longer is retried later, and the
-   * shop continues with other events. Default 60,000.
+   * The time limit for processing one event. If an event takes longer, the shop continues with
+   * other events and retries it later. Default 60,000.
    */
   readonly patienceMs?: number;
-  /** The interval for polling events, in addition to webhooks. Default 10,000. */
+  /** The interval at which the shop polls for events, in addition to webhooks. Default 10,000. */
   readonly reconcileMs?: number;
 };
 
@@ -102,7 +101,7 @@ export function openShop(options: ShopOptions) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;
 
-  /** Fetches and stores all events since the last call. */
+  /** Fetches the events since the last call, and stores them. */
   async function reconcile(): Promise<void> {
     for (;;) {
       const cursor = await store.cursor();
@@ -125,12 +124,13 @@ export function openShop(options: ShopOptions) {
     /** Creates an order and its address: {@link openCheckout}. */
     order: checkout.order,
     /**
-     * Restores from the service every order that the store has lost. `start` restores only the
-     * newest.
+     * Restores, from the service, all orders that the store has lost. `start` restores only the
+     * newest orders.
      */
     restore,
     /**
-     * Stores a webhook's event, and processes it later. Answer 2xx as soon as the promise resolves.
+     * Stores the event of a webhook. The event is processed later. Answer 2xx as soon as the
+     * promise resolves.
      *
      * @param body the unchanged bytes or text of the request
      * @throws {WebhookError} if the signature is invalid. If another error is thrown, answer 5xx,
@@ -144,7 +144,7 @@ export function openShop(options: ShopOptions) {
       setTimeout(() => void work.run().catch(warnAbout("work")), 0);
     },
     /**
-     * Restores lost orders and resumes interrupted orders. Then fetches and processes events until
+     * Restores lost orders and continues interrupted ones. Then fetches and processes events until
      * the shop is stopped.
      */
     start,

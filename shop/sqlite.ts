@@ -1,12 +1,11 @@
-// The store of a shop in SQLite: `new DatabaseSync(file)` of Node, or `new Database(file)` of
-// better-sqlite3 or Bun. The database can contain the shop's other tables too. Only one server can
-// use the database, because claims are in the server's memory. A crash ends all claims.
+// A shop's store in SQLite: `new DatabaseSync(file)` of Node, or `new Database(file)` of
+// better-sqlite3 or Bun. The database can also contain the shop's own tables. Only one server can
+// use it, because claims exist only in the server's memory. A crash therefore ends all claims.
 
 import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 
 /**
- * The database methods that the store uses. Databases of Node, better-sqlite3, and Bun have these
- * methods.
+ * The database methods that the store uses. Databases of Node, better-sqlite3, and Bun have them.
  */
 export type SqliteDatabase = {
   exec(sql: string): unknown;
@@ -30,18 +29,16 @@ const tables = `
 `;
 
 /**
- * Opens a store in SQLite. Creates the store's three tables if they are missing, and makes each
- * commit durable on disk.
+ * Opens a store in SQLite. Creates the three tables if they are missing, and makes each commit
+ * durable.
  */
 export function sqliteStore(db: SqliteDatabase): ShopStore {
   db.exec("pragma journal_mode = wal; pragma synchronous = full;");
   db.exec(tables);
   const statement = prepareIn(db);
-  /**
-   * For each claimed address: the ID of the event, the ID of the claim, and the end of the claim.
-   */
+  /** For each claimed address: the event's ID, the claim's ID, and when the claim ends. */
   const claims = new Map<string, { id: string; claim: string; untilMs: number }>();
-  /** @returns the claim's event, unless a later claim of the same address exists */
+  /** @returns the claim's event, unless the address has a newer claim */
   const unclaim = (claim: string): string | undefined => {
     for (const [address, held] of claims) {
       if (held.claim !== claim) continue;
@@ -98,7 +95,7 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
   };
 }
 
-/** Prepares every statement on the three tables. */
+/** Prepares all statements. */
 function prepareIn(db: SqliteDatabase) {
   const orderBy = (field: string) => db.prepare(`select body from shop_orders where ${field} = ?`);
   return {

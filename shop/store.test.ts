@@ -1,5 +1,5 @@
-// Tests the guarantees of `ShopStore` for each of the kit's stores. A shop can run these tests with
-// its own store.
+// Tests that each store of the kit keeps the guarantees of `ShopStore`. You can run these tests
+// with your own store.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -15,7 +15,7 @@ import { postgresStore, type ShopOrder, type ShopStore, sqliteStore } from "./sh
 
 const newAddress = (): Hex => `0x${randomBytes(20).toString("hex").toUpperCase()}`;
 
-/** Returns an event with only the fields that a store reads. */
+/** Returns an event with only the fields that a store uses. */
 const eventAt = (address: Hex): ServiceEvent =>
   ({ id: `evt_${randomBytes(8).toString("hex")}`, data: { address } }) as ServiceEvent;
 
@@ -33,7 +33,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     let database: string;
     let store: ShopStore;
 
-    /** Opens the store like a separate process. */
+    /** Opens the store as a separate process would. */
     const open = async () =>
       dialect === "postgres"
         ? postgresStore(postgres.newPool(database))
@@ -184,8 +184,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(0), event.id);
       const next = await open();
       assert.equal(await claimedId(hourMs, next), event.id);
-      // On PostgreSQL, a claim is a row that remains after its process has ended. On SQLite, a
-      // claim ends with its process.
+      // On PostgreSQL, a claim is a row, which remains when the process exits. On SQLite, a claim
+      // ends with the process.
       const last = await claimedId(hourMs, await open());
       assert.equal(last, dialect === "postgres" ? undefined : event.id);
     });

@@ -1,11 +1,11 @@
-// The interface of a shop's store: in SQLite, in PostgreSQL, or your own. Every implementation
-// passes store.test.ts.
+// The interface of a shop's store. It is implemented for SQLite and PostgreSQL, and you can
+// implement your own. Every implementation must pass store.test.ts.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceEvent } from "executable-address/webhook";
 
 /**
- * `made`: stored, but the service may not have its address yet. `open`: waiting for its payment.
+ * `made`: stored, but the address may not exist in the service yet. `open`: the payment is pending.
  */
 export type OrderState = "made" | "open" | "funded" | "executed" | "expired" | "recovered";
 
@@ -15,18 +15,17 @@ export type ShopOrder = {
   readonly record: AddressRecord;
   readonly state: OrderState;
   /**
-   * The amounts that were returned to `recovery`, in base units of the intent's token, by
-   * transaction hash.
+   * The amounts returned to `recovery` by transaction hash, in base units of the intent's token.
    */
   readonly returned: Readonly<Record<Hex, string>>;
-  /** The transaction that paid for the goods. Null until `deliver` succeeds. */
+  /** The transaction that paid for the delivered goods. Null until `deliver` has succeeded. */
   readonly deliveredFor: Hex | null;
   /**
-   * True if the order was restored from the service after a loss. The order's goods may already
-   * have been delivered.
+   * True if the order was restored from the service after a loss of the database. Its goods may
+   * already have been delivered.
    */
   readonly isRestored: boolean;
-  /** How often the store has saved the order; 0 for a new order. */
+  /** The number of times that this order has been saved. 0 for a new order. */
   readonly version: number;
 };
 
@@ -40,11 +39,11 @@ export type StoredEvent = {
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** Each change is durable when the promise resolves. */
+/** When a promise resolves, the change is durable. */
 export type ShopStore = {
   /**
-   * Saves an order if the stored order with the same reference has the same `version`. Saves a new
-   * order if its `version` is 0 and no order with its reference is stored.
+   * Saves an order if its `version` equals that of the stored order with the same reference. Saves
+   * a new order if its `version` is 0 and no stored order has its reference.
    *
    * @returns the order with its next version, or undefined if another save came first
    */
@@ -55,28 +54,28 @@ export type ShopStore = {
   /** The orders whose state is `made`. */
   findMade(): MaybePromise<readonly ShopOrder[]>;
   /**
-   * Stores events and the cursor after these events in one transaction. The events are due
-   * immediately. Ignores an event whose ID is stored, even if the event has ended.
+   * Stores events and the cursor that follows them, in one transaction. The events can be processed
+   * immediately. Ignores an event whose ID is stored, even if the event is already completed.
    */
   saveEvents(events: readonly ServiceEvent[], cursor?: string): MaybePromise<void>;
   cursor(): MaybePromise<string | undefined>;
   /**
-   * Claims the event that has been due the longest. Skips the events of an address that already has
-   * a claimed event. A claim ends after `forMs`, or when its event is delayed or ended. All servers
-   * use one clock.
+   * Claims the event that has waited longest since it became due. Skips an address that already has
+   * a claimed event. A claim ends after `forMs`, or when its event is delayed or completed. All
+   * servers must use the same clock.
    */
   claimEvent(forMs: number): MaybePromise<StoredEvent | undefined>;
   /**
-   * Ends the claim and makes the event due again after `afterMs`. Does nothing if a later claim has
-   * replaced this claim.
+   * Ends the claim. The event becomes due again after `afterMs`. Does nothing if a newer claim
+   * exists.
    */
   delayEvent(claim: string, attempts: number, afterMs: number): MaybePromise<void>;
   /**
-   * Ends the claim and the event. Only the event's ID stays stored. Does nothing if a later claim
-   * has replaced this claim.
+   * Ends the claim and completes the event. Only the event's ID remains. Does nothing if a later
+   * claim has replaced this claim.
    */
   endEvent(claim: string): MaybePromise<void>;
 };
 
-/** Returns the address in lower case, which is the form in which stores compare addresses. */
+/** Returns the address in lower case. Stores compare addresses in this form. */
 export const addressKey = (address: Hex): string => address.toLowerCase();

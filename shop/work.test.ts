@@ -1,5 +1,5 @@
-// Tests events that fail, and two servers of one shop: no event blocks another event, and goods are
-// delivered once.
+// Tests events that fail, and a shop with two servers. No event may block another event, and goods
+// are delivered once.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -21,7 +21,10 @@ import {
   until,
 } from "./test/kit.ts";
 
-/** store.test.ts and shop.test.ts run on both databases. */
+/**
+ * On PostgreSQL, these tests run only in the long form, because store.test.ts and shop.test.ts
+ * already run on both databases.
+ */
 const onPostgres = { skip: process.env.TESTS !== "long" && "on PostgreSQL: npm run test:long" };
 
 describeOnEach(
@@ -40,7 +43,7 @@ describeOnEach(
         delivered.push(reference);
       };
 
-    /** Each function returns an event that cannot be processed yet, or can never be processed. */
+    /** Each function returns an event that can never be processed, or not yet. */
     const poisons: Record<string, (shop: ReturnType<typeof openShop>) => Promise<ServiceEvent>> = {
       async "whose goods cannot be delivered"(shop) {
         const order = await paidOrder(shop);
@@ -69,10 +72,10 @@ describeOnEach(
     };
 
     /**
-     * A simple loop, as shops write it without the kit. The loop processes events in order. A round
-     * ends at an event that cannot be processed yet, and the next round starts with that event.
+     * A simple loop that a shop might write without the kit. It processes events in order and stops
+     * at an event that cannot be processed yet. The next of three attempts starts there.
      *
-     * @returns the number of events processed after three rounds, and the goods delivered
+     * @returns the number of events processed after three attempts, and the goods delivered
      */
     async function takeInOrder(store: ShopStore, events: readonly ServiceEvent[]) {
       const delivered: string[] = [];

@@ -1,6 +1,5 @@
-// Processes the stored events. Each event is proved when it is processed, so an old event cannot
-// move an order back to an older fact. An event that fails is retried later, and does not delay
-// other events.
+// Processes the stored events. An event is proved when it is processed, so an old event cannot
+// reset an order to an older state. A failing event is retried later and delays no other event.
 
 import { within } from "executable-address/client/parts";
 import {
@@ -20,14 +19,14 @@ type WorkParts = ProveEventOptions &
   };
 
 /**
- * The maximum number of events that are processed simultaneously, each of a different address. With
- * several events at a time, an event that waits for a slow node does not delay all others.
+ * The maximum number of events that are processed simultaneously. Each event belongs to a different
+ * address. If one event waits for a slow node, the others continue.
  */
 const eventsAtOnce = 8;
-/** How much longer a claim lasts than the time limit for processing its event. */
+/** A claim lasts this much longer than the time limit for its event. */
 const claimMsMore = 5_000;
 
-/** The delay doubles from 1 s to ten minutes, so fifty attempts take about seven hours. */
+/** The delay doubles from 1 s up to ten minutes, so fifty attempts take about seven hours. */
 const attemptsMax = 50;
 const delayMs = (attempts: number) => Math.min(1000 * 2 ** attempts, 600_000);
 
@@ -38,7 +37,7 @@ export function openWork(parts: WorkParts) {
   let isRequested = false;
   let isStopped = false;
 
-  /** Processes events until no event is due. */
+  /** Processes events until none is due. */
   async function run(): Promise<void> {
     isRequested = true;
     if (isRunning) return;
@@ -101,13 +100,13 @@ export function openWork(parts: WorkParts) {
 }
 
 /**
- * Proves and applies an event.
+ * Proves an event and applies its fact.
  * @returns whether the event is done
  */
 async function processEvent(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
   const { address } = event.data;
   const order = (await parts.store.findByAddress(address)) ?? (await parts.restoreOne(event.data));
-  // Without an order, another program of the same account created the address.
+  // If there is no order, another program of the same account created the address.
   if (!order) return true;
   const { rpcs, quorum, confirmations, factory, keccak } = parts;
   const fact = await proveEvent(event, order.record, {

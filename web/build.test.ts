@@ -1,4 +1,5 @@
-// Tests the sizes of the built pages and the origins of their assets, and that no code is inline.
+// Tests the built pages: the sizes of their scripts, the origins of their assets, and that no code
+// is inline.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -12,8 +13,7 @@ const dist = mkdtempSync(join(tmpdir(), "web-build-"));
 const textOf = (path: string) => readFileSync(join(dist, path), "utf8");
 
 /**
- * Returns the scripts that a page loads before any interaction: its own scripts and everything that
- * they import.
+ * Returns the scripts that a page loads at first: its own scripts and everything that they import.
  */
 function scriptsOf(page: string): string[] {
   const found = new Set<string>();
@@ -83,5 +83,5 @@ describe("the web build", () => {
   });
 });
 
-/** The gzipped size of each page's scripts in bytes. The test allows a difference of 300 bytes. */
+/** The gzipped size of each page's scripts in bytes. A difference of 300 bytes is allowed. */
 const pinned = { dashboard: 78_800, page: 66_860, receipt: 42_270 };

@@ -1,5 +1,5 @@
-// npm run build -w web: builds the pages into dist/ or a given folder. The pages share only ui/, so
-// payers never download the dashboard.
+// npm run build -w web: builds the pages into dist/, or into the folder given as an argument. The
+// pages share only ui/, so a payer never downloads code of the dashboard.
 
 import { join, resolve } from "node:path";
 import tailwindcss from "@tailwindcss/vite";
@@ -9,7 +9,7 @@ import { writeDocs } from "./docs/write.ts";
 const root = import.meta.dirname;
 const outDir = resolve(process.argv[2] ?? join(root, "dist"));
 
-// The pages are written for React and run on Preact, which needs fewer bytes.
+// The pages use React's API, but run on Preact, which is smaller.
 const resolveReact = {
   alias: {
     "react/jsx-runtime": "preact/jsx-runtime",
@@ -28,27 +28,28 @@ await build({
     outDir,
     emptyOutDir: true,
     target: "es2024",
-    // Each page lists all its scripts. If a script were named only in another script, loading it
-    // would cost a phone one more round trip.
+    // The HTML of each page lists all scripts of the page. Otherwise, a phone would need another
+    // round trip to find scripts that are named only in other scripts.
     modulePreload: { polyfill: false },
     // A data: URL would need `img-src data:` in the pages' Content-Security-Policy.
     assetsInlineLimit: 0,
     rolldownOptions: {
       input: ["index.html", "pay.html"],
-      // Silences warnings about "use client", which has no effect in this build.
+      // Disables the warnings about "use client", which has no effect here.
       checks: { moduleLevelDirective: false },
     },
   },
 });
 
-// Receipts use one classic script without imports, because a saved receipt contains a copy.
+// A receipt uses a single classic script without imports, because a saved receipt contains a copy
+// of the script.
 await build({
   root,
   configFile: false,
   logLevel: "error",
   publicDir: false,
   resolve: resolveReact,
-  // Vite does not replace `process.env.NODE_ENV` in a library build, and a browser has no
+  // Vite does not replace `process.env.NODE_ENV` in a library build, and browsers do not have
   // `process`.
   define: { "process.env.NODE_ENV": '"production"' },
   build: {

@@ -1,4 +1,4 @@
-// Runs two executors that observe the chain and deliver events. Kills one or both of them
+// Runs two executors that observe the chain and deliver events. Kills one or both
 // repeatedly, and sometimes stops their PostgreSQL. Tests that every event is delivered, that
 // repeated deliveries have the same webhook-id, and that an address's events arrive in order.
 // TESTS=long runs 200 rounds.

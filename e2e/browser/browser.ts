@@ -155,7 +155,7 @@ export async function assertSound(page: Page, name: string): Promise<void> {
   await assertFits(page, name);
   const viewport = page.viewportSize();
   if (viewport?.width !== 1280) return;
-  // A width between those of a phone and a desktop.
+  // A width between a phone and a desktop.
   await page.setViewportSize({ ...viewport, width: 768 });
   await assertFits(page, `${name} at 768 px`);
   await page.setViewportSize(viewport);

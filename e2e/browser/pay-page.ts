@@ -184,7 +184,7 @@ async function createOrders(service: Running) {
  *
  * @param names the operator's labels of contracts
  * @returns helpers, and the `page` that most tests share, because another load in it takes half as
- * long as a load in a new context
+ *   long as a load in a new context
  */
 export async function servePayPage(names: Record<Hex, string> = { [shopAddress]: "Demo Shop" }) {
   const folder = mkdtempSync(join(tmpdir(), "labels-"));

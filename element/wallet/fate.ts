@@ -49,7 +49,7 @@ type Block = { transactions: Transaction[] };
 /**
  * Reports each change of a payment's fate until the fate is final or `signal` aborts.
  * @param onFound called with the payment that replaces the stored payment, possibly with a
- * different hash
+ *   different hash
  */
 export async function watchPayment(
   provider: WalletProvider,
@@ -88,10 +88,7 @@ export async function watchPayment(
   const isTheSame = ({ to, input }: Transaction) =>
     isSame(to ?? "", token) && input === encodeTransfer(address, BigInt(stored.amount));
 
-  /**
-   * Searches for the sender's transaction that matches `wanted`, which is the payment or its
-   * replacement.
-   */
+  /** Searches for the sender's transaction that matches `wanted`. */
   const search = async (wanted: (transaction: Transaction) => boolean): Promise<Fate> => {
     const { found, isEnd } = await searchBlocks(provider, stored, progress, wanted);
     if (!found) {

@@ -13,7 +13,7 @@ export const settings = {
   /** The service's base URL, which ends in `/v1`. */
   baseUrl: env.BASE || demo?.baseUrl || missing("BASE"),
   apiKey: env.API_KEY || demo?.apiKey || missing("API_KEY"),
-  /** Comma-separated URLs of nodes from independent operators. A majority of them must agree. */
+  /** Comma-separated URLs of nodes from independent operators. A majority must agree. */
   rpcs: (env.RPC_URL || demo?.rpcUrl || missing("RPC_URL")).split(","),
   /** The number of confirmations that a payment needs. The default of 0 is for the local chain. */
   confirmations: Number(env.CONFIRMATIONS || 0),

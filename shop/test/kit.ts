@@ -1,5 +1,5 @@
-// A shop for tests that uses the kit on a real chain with the real service, with each of the kit's
-// stores.
+// A shop for tests that uses the kit, with each of its stores, on a real chain with the real
+// service.
 
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
@@ -31,7 +31,7 @@ const secret = `whsec_${randomBytes(32).toString("base64")}`;
 export let served: Awaited<ReturnType<typeof serveWorld>>;
 export let service: { baseUrl: string; apiKey: string };
 export let referenceKey: string;
-/** Creates an address like a stranger who has read the client ID in the shop's page. */
+/** Creates an address as a stranger who has found the client ID in the shop's page. */
 export let createAsPage: (intent: object, reference: string) => Promise<number>;
 export let postgres: TestPostgres;
 /** Opens an empty store of the tested kind. */
@@ -93,7 +93,7 @@ export async function newShop(given: Partial<ShopOptions> = {}) {
   const refunded: string[] = [];
   const warnings: string[] = [];
   const inner = given.store ?? (await newStore());
-  /** The number of events that are stored but not completed. */
+  /** The number of stored events that are not completed. */
   let due = 0;
   const store: ShopStore = {
     ...inner,

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// The program `executable-address-shop` in a clone. The program starts through scripts/run.js,
-// because the running Node may be too old for the sources. The published package contains cli.js
-// instead of this file.
+// `executable-address-shop` in a clone of the repository. It starts the program through
+// scripts/run.js, because the current Node may be too old for the sources. The published package
+// contains cli.js instead.
 
 import { fileURLToPath } from "node:url";
 

@@ -1,6 +1,6 @@
-// A chain in memory for trials of receivers. The blocks have real headers, account proofs, and
-// receipts, so a receiver proves facts as on any chain. The chain can be slow or silent, and it can
-// reorganize.
+// A simulated chain in memory for testing webhook receivers. Its blocks have real headers, account
+// proofs, and receipts, so a receiver can prove facts as on a real chain. The chain can be slow,
+// stop responding, or reorganize.
 
 import {
   type AddressRecord,
@@ -34,7 +34,7 @@ import {
 import type { Payment } from "executable-address/webhook";
 
 type Account = { readonly code: Uint8Array; readonly balance: bigint };
-/** The state after a block, by address in lowercase. */
+/** The state after a block, by lowercase address. */
 type State = ReadonlyMap<string, Account>;
 type Block = {
   readonly json: Json & { hash: Hex };
@@ -55,7 +55,7 @@ export function openTryChain(chainId: number) {
   let forks = 0;
   const trouble = { heldUntil: Promise.resolve(), isSilent: false };
 
-  /** @param transaction the block's only transaction, if any */
+  /** @param transaction the only transaction of the block, if any */
   function mine(state = blocks.at(-1)!.state, transaction?: Transaction, notBefore = 0): void {
     const place = { number: blocks.length, fork: forks, parent: blocks.at(-1) };
     blocks.push(makeBlock({ ...place, state, transaction, notBefore }));
@@ -84,7 +84,7 @@ export function openTryChain(chainId: number) {
       mine(change(record, { code, balance: left }), { input, log });
     },
     /**
-     * Mines a transaction after the expiry that returns the balance to `recovery` without running
+     * Mines a transaction that returns the balance to `recovery` after the expiry, without running
      * the calls.
      */
     recover(record: AddressRecord): void {
@@ -101,14 +101,14 @@ export function openTryChain(chainId: number) {
       mine(change(record, { code, balance: 0n }), { input, log }, afterExpiry);
     },
     /**
-     * Discards the newest `count` blocks, as in a reorganization. The blocks that replace them have
-     * other hashes.
+     * Simulates a reorganization: removes the newest `count` blocks. The new blocks have other
+     * hashes.
      */
     takeBack(count: number): void {
       blocks.splice(-count);
       forks += 1;
     },
-    /** Responds to the JSON-RPC methods that receivers use. */
+    /** Responds to the JSON-RPC methods that webhook receivers use. */
     call: (async (method, params) => {
       await trouble.heldUntil;
       if (trouble.isSilent) throw new RpcError(-32000, "the node is unavailable");
@@ -119,10 +119,7 @@ export function openTryChain(chainId: number) {
   };
 }
 
-/**
- * Returns the newest transfer to the record's address. Returns undefined if it is not a transfer of
- * the intent's token.
- */
+/** Returns the latest transfer to the record's address, or undefined if it was in another token. */
 function findPayment(
   blocks: readonly Block[],
   { address, intent }: AddressRecord,
@@ -139,8 +136,7 @@ function findPayment(
 }
 
 /**
- * The calldata and the only log of a transaction. The sender is omitted, because no receiver reads
- * it.
+ * A transaction's calldata and its only log. The sender is missing, because no receiver needs it.
  */
 type Transaction = { input: string; log: { address: Hex; topics: string[]; data: string } };
 type Content = {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program `executable-address-shop`: the command `try-receiver`.
+// The program `executable-address-shop`, which runs the command `try-receiver`.
 
 import { parseArgs } from "node:util";
 import { tryReceiver } from "./try-receiver.ts";

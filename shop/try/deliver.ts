@@ -1,4 +1,4 @@
-// Sends deliveries, either as the service would send them or as an attacker would.
+// Sends webhook deliveries as the service would, or as an attacker would.
 
 import { createHmac } from "node:crypto";
 import type { ServiceEvent } from "executable-address/webhook";
@@ -7,24 +7,24 @@ export type Spoiled = {
   /** A secret that the receiver does not have. */
   readonly secret?: string;
   readonly secondsAgo?: number;
-  /** Returns the header to send instead of the valid signature. */
+  /** Returns the signature header to send instead of the valid one. */
   readonly signature?: (right: string) => string;
-  /** Returns the body to sign and send for the event; default `JSON.stringify`. */
+  /** Returns the body that is signed and sent for the event. Default: `JSON.stringify`. */
   readonly write?: (event: ServiceEvent) => string;
   /** The `webhook-id` to send instead of the event's ID. */
   readonly id?: string;
-  /** The body to send instead of the body that is signed. */
+  /** A body to send that differs from the signed body. */
   readonly body?: string;
 };
 
-/** The receiver's response. `status` is 0 if there was no response. */
+/** The receiver's response. `status` is 0 if the receiver did not respond. */
 export type Taken = { readonly status: number; readonly ms: number };
 
 export const isTaken = ({ status }: Taken) => status >= 200 && status < 300;
 
 const patienceMs = 5000;
 
-/** @returns the response of the receiver and its latency */
+/** @returns the receiver's response and latency */
 export async function deliver(
   url: string,
   secret: string,

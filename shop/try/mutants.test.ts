@@ -1,6 +1,6 @@
-// Tests try-receiver with receivers that have one flaw each. Each flaw makes a shop lose money,
-// goods, or orders. Each receiver must fail the check for its flaw, and must pass the plain
-// delivery unless the flaw prevents it.
+// Tests try-receiver with receivers that have one flaw each. Each flaw would make a shop lose
+// money, goods, or orders. A receiver must fail the check for its flaw. It must also pass the plain
+// delivery, unless the flaw prevents this.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -20,14 +20,14 @@ import { tryReceiver } from "./try-receiver.ts";
 
 type Order = { readonly reference: string; readonly record: AddressRecord };
 
-/** The code of each step of a receiver. */
+/** The replaceable steps of a receiver. */
 type Steps = {
   verify(body: string, headers: Headers): Promise<ServiceEvent>;
-  /** Called before the response, which is 400 if the function throws. */
+  /** Called before the response. If this function throws, the response is 400. */
   accept(event: ServiceEvent): unknown;
   find(event: ServiceEvent): Order | undefined;
   prove(event: ServiceEvent, order: Order): Promise<ProvedEvent>;
-  /** Returns whether the receiver delivers the goods because of the proved fact. */
+  /** Returns whether the proved fact means that the goods must be delivered. */
   isPaid(fact: ProvedEvent, event: ServiceEvent): boolean;
   deliver(order: Order, fact: ProvedEvent, event: ServiceEvent): unknown;
 };
@@ -37,17 +37,17 @@ type Tools = {
   readonly secret: string;
   readonly proof: { readonly rpcs: readonly string[]; readonly confirmations: number };
   readonly client: ReturnType<typeof createClient>;
-  /** Counts a delivery of goods without checking whether they were already delivered. */
+  /** Delivers goods, even if they were already delivered. */
   send(order: Order): void;
-  /** Returns true only in the first call with this `key`. */
+  /** Returns true only for the first call with this `key`. */
   isNew(key: string): boolean;
-  /** Processes an event. Throws if the event must be processed again later. */
+  /** Processes an event. Throws if the event must be retried later. */
   handle(event: ServiceEvent): Promise<void>;
 };
 
 const wait = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
-/** A correct receiver in memory, with some steps replaced by the steps in `flaw`. */
+/** A correct receiver in memory. `flaw` replaces some of its steps. */
 function openReceiver(settings: Record<string, string>, flaw: Flaw): Receiver {
   const { BASE: baseUrl = "", API_KEY: apiKey = "", WEBHOOK_SECRET: secret = "" } = settings;
   const orders: Order[] = [];
@@ -109,8 +109,8 @@ const isReferenceOf =
     order.reference === (data.reference ?? data.claimedReference);
 
 /**
- * The receivers by the name of their flaw. `fails` is the check that finds the flaw. `failsPlain`
- * is true if the receiver also fails the check of the plain delivery.
+ * Receivers with one flaw each, by the name of the flaw. `fails` is the check that must find the
+ * flaw. `failsPlain` is true if the flaw also makes the plain delivery fail.
  */
 const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> = {
   "trusts every signed event": {
@@ -365,9 +365,7 @@ describe("try-receiver", { concurrency: true }, () => {
   });
 });
 
-/**
- * Opens a receiver that runs the code in docs/webhooks.md, and adds a timer and a table of goods.
- */
+/** Opens a receiver with the code from docs/webhooks.md, a timer, and a table of goods. */
 function openDocumented(settings: Record<string, string>): Receiver {
   const page = readFileSync(new URL("../../docs/webhooks.md", import.meta.url), "utf8");
   const [, code = ""] = /```js\n(import \{ proveEvent[\s\S]*?)```/.exec(page) ?? [];

@@ -1,5 +1,5 @@
-// A service in memory for testing receivers. The service creates addresses, has no history, and
-// also acts as the chain's node.
+// A simulated service in memory for testing webhook receivers. It creates addresses and also acts
+// as the chain's node, but keeps no history.
 
 import {
   type AddressRecord,
@@ -20,11 +20,11 @@ export type TryAnswer = { readonly status: number; readonly body: unknown };
 export type Made = {
   readonly record: AddressRecord;
   readonly reference: string | null;
-  /** Whether a stranger created the address with the client ID from the shop's page. */
+  /** True if a stranger created the address with the client ID from the shop's page. */
   readonly isStrange?: boolean;
 };
 
-/** @param made called for each address that is created for the first time */
+/** @param made called once for each new address */
 export function openTryService(chain: TryChain, given: Given, made: (order: Made) => void) {
   const records = new Map<string, AddressRecord>();
 
@@ -51,7 +51,7 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
     return { status: 200, body: answer };
   }
 
-  /** Adds a record that the shop did not create, which the real service may also have. */
+  /** Adds a record that the shop did not create, as other users of the real service do. */
   const know = (record: AddressRecord) => records.set(record.address.toLowerCase(), record);
 
   async function answer({ method, url, body }: TryRequest): Promise<TryAnswer> {
@@ -77,7 +77,7 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
 
 type Call = { id: unknown; method: string; params?: readonly unknown[] };
 
-/** The one chain and token of this service. */
+/** The only chain and token of this service. */
 export type Given = { readonly chainId: number; readonly token: Hex; readonly symbol: string };
 
 const listChains = ({ chainId, token, symbol }: Given) => ({

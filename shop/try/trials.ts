@@ -1,33 +1,36 @@
-// The trials of a receiver: genuine events, forged events, repetitions, other orders, and
-// reorganizations. The name of each trial says what a correct receiver does.
+// The trials of a receiver: genuine, forged, and repeated events, other orders, and
+// reorganizations. The name of each trial is the expected behavior.
 
 import type { ServiceEvent } from "executable-address/webhook";
 import type { TryChain } from "./chain.ts";
 import { isTaken, type Spoiled, type Taken } from "./deliver.ts";
 import type { Made } from "./service.ts";
 
-/** The functions that a trial uses. */
+/** The functions that trials use. */
 export type Hands = {
   readonly chain: TryChain;
   /** Makes the shop create an order. */
   order(): Promise<Made>;
   /**
-   * Creates an address as a stranger would. A `reference` that is not null is the reference of one
-   * of the shop's orders. The service stores the address like any other.
+   * Creates an address as a stranger would. If `reference` is not null, the address has the
+   * reference of one of the shop's orders. The service stores it like any other address.
    */
   strange(reference: string | null): Made;
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
-  /** Makes one delivery attempt. */
+  /** Attempts one delivery. */
   send(event: ServiceEvent, spoiled?: Spoiled): Promise<Taken>;
-  /** Sends the event until the receiver acknowledges it, like the service. */
+  /** Retries the delivery until the receiver acknowledges it, as the service does. */
   deliver(event: ServiceEvent, spoiled?: Spoiled): Promise<void>;
-  /** Waits up to `withinMs`, and returns whether the order was delivered exactly `count` times. */
+  /**
+   * Waits for at most `withinMs`, and returns whether the order was delivered exactly `count`
+   * times.
+   */
   goodsAre(made: Made, count: number, withinMs?: number): Promise<boolean>;
 };
 
 export type Trial = {
   readonly name: string;
-  /** Whether the trial must create orders in the shop and count their deliveries. */
+  /** True if the trial must create orders in the shop and count their deliveries. */
   readonly needsGoods: boolean;
   run(hands: Hands): Promise<boolean>;
 };
@@ -39,7 +42,7 @@ async function paid({ chain, order }: Hands): Promise<Made> {
   return made;
 }
 
-/** Returns a false event, which reports the execution of `other` as the execution of `made`. */
+/** Returns a forged event. It reports an execution of `made`, but contains the data of `other`. */
 async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<ServiceEvent> {
   const event = structuredClone(await eventOf(other, "address.executed"));
   const { address } = made.record;
@@ -48,8 +51,8 @@ async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<Se
 }
 
 /**
- * Returns a genuine event about a stranger's paid and executed address that has the reference of
- * `made`.
+ * Returns a genuine event about an address that a stranger created, paid, and executed. Its
+ * reference is that of `made`.
  */
 async function strangeEvent({ chain, strange, eventOf }: Hands, made: Made): Promise<ServiceEvent> {
   const other = strange(made.reference);
@@ -92,8 +95,8 @@ const rejects = (name: string, spoiled: Spoiled): Trial => ({
 const withGoods = (name: string, run: Trial["run"]): Trial => ({ name, needsGoods: true, run });
 
 /**
- * Trials of deliveries: a receiver rejects a delivery that is not from the service, and
- * acknowledges any delivery from the service, regardless of the event's type.
+ * A receiver must reject deliveries that are not from the service. It must acknowledge all others,
+ * regardless of the event's type.
  */
 const ofDeliveries: readonly Trial[] = [
   rejects("a delivery without a valid signature", { signature: () => "v1,AAAA" }),
@@ -112,10 +115,7 @@ const ofDeliveries: readonly Trial[] = [
   },
 ];
 
-/**
- * Trials of genuine events, which arrive more than once and in any order. Each order is delivered
- * once.
- */
+/** Genuine events may arrive more than once and in any order. Each order must be delivered once. */
 const ofTruths: readonly Trial[] = [
   withGoods("delivers for a body with spaces, whose exact bytes are signed", async (hands) => {
     const made = await paid(hands);
@@ -179,7 +179,7 @@ const ofTruths: readonly Trial[] = [
   }),
 ];
 
-/** Trials of events that contradict the chain or themselves. */
+/** These events contradict the chain or themselves. */
 const ofLies: readonly Trial[] = [
   withGoods("delivers nothing for an order that is only funded", async (hands) => {
     const made = await hands.order();
@@ -193,7 +193,8 @@ const ofLies: readonly Trial[] = [
     hands.chain.recover(made.record);
     await hands.deliver(await hands.eventOf(made, "address.recovered"));
     const isRight = await hands.goodsAre(made, 0);
-    // The chain's clock stays before the expiry, because later orders would otherwise be expired.
+    // The chain's time stays before the expiry, because orders created later would otherwise
+    // already be expired.
     hands.chain.takeBack(1);
     return isRight;
   }),
@@ -284,7 +285,7 @@ const ofLies: readonly Trial[] = [
   }),
 ];
 
-/** Trials in which the chain removes blocks, or the chain's node does not respond. */
+/** In these trials, the chain removes blocks or its node does not respond. */
 const ofChains: readonly Trial[] = [
   withGoods("delivers nothing for a payment that a reorganization removed", async (hands) => {
     const made = await paid(hands);
@@ -313,7 +314,7 @@ const ofChains: readonly Trial[] = [
     hands.chain.trouble.isSilent = true;
     const taken = await hands.send(event);
     hands.chain.trouble.isSilent = false;
-    // The service does not repeat events that were acknowledged with 2xx.
+    // The service does not resend an event after a 2xx response.
     if (!isTaken(taken)) await hands.deliver(event);
     return hands.goodsAre(made, 1, 30_000);
   }),

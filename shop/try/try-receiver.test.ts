@@ -1,5 +1,5 @@
-// Tests the command as a shop's engineer runs it. mutants.test.ts tests which flaws the command
-// finds, and e2e/shop.test.ts tests that the example shop passes.
+// Tests the command as a user runs it. For the flaws that it finds, see mutants.test.ts.
+// e2e/shop.test.ts runs it with the example shop.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -1,5 +1,5 @@
-// `try-receiver URL`: acts as the service and as a chain's node, makes the receiver's shop create
-// orders, and checks how the receiver reacts to events.
+// `try-receiver URL`: simulates the service and a chain's node, lets the receiver's shop create
+// orders, and checks how the receiver handles events.
 
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
@@ -14,12 +14,12 @@ import { type Hands, trials } from "./trials.ts";
 export type TryOptions = {
   readonly url: string;
   readonly port: number;
-  /** The URL to which a POST of `form` creates an order of the shop. */
+  /** The URL that creates an order of the shop if `form` is sent by POST. */
   readonly order: string | undefined;
   readonly form: string;
-  /** The URL that returns how often the order of `{address}` was delivered. */
+  /** The URL that returns how often the order of `{address}` has been delivered. */
   readonly goods: string | undefined;
-  /** The names of the checks to run; all by default. */
+  /** The names of the checks to run. Default: all. */
   readonly only?: readonly string[];
   say(line: string): void;
 };
@@ -30,10 +30,10 @@ const token = formatAddress(fromHex(`0x${"70".repeat(20)}`));
 const given = { chainId: 31_337, token, symbol: "DUSD" };
 const wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 const patienceMs = 10_000;
-/** How long a trial waits for the receiver to make a mistake. */
+/** How long a trial waits before it concludes that the receiver makes no mistake. */
 const settleMs = 1500;
 
-/** The settings with which the receiver must be started. The settings are not secret. */
+/** The settings for the receiver. They are not secret. */
 export const settingsAt = (port: number): Readonly<Record<string, string>> => ({
   BASE: `http://127.0.0.1:${port}/v1`,
   RPC_URL: `http://127.0.0.1:${port}/rpc`,
@@ -42,7 +42,7 @@ export const settingsAt = (port: number): Readonly<Record<string, string>> => ({
   WEBHOOK_SECRET: `whsec_${btoa("known to everybody, for trials.")}`,
 });
 
-/** @throws {Error} if no receiver answers */
+/** @throws {Error} if the receiver does not respond */
 export async function tryReceiver(options: TryOptions): Promise<Score> {
   const { url, port, say } = options;
   const chain = openTryChain(given.chainId);
@@ -147,7 +147,7 @@ async function eventOf(
   const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
   const settled = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
   const transactionHash = (payment ?? settled)?.transactionHash ?? null;
-  // A stranger, who needs only the client ID from the shop's page, can claim any reference.
+  // A stranger needs only the client ID from the shop's page to use any reference.
   const names = isStrange
     ? { reference: null, claimedReference: reference, createdBy: "client_id" as const }
     : { reference, claimedReference: null, createdBy: "api_key" as const };
@@ -166,8 +166,8 @@ async function eventOf(
 }
 
 /**
- * Returns an address that pays its creator. Anyone can create such an address with the reference of
- * the shop's order.
+ * Returns an address that pays its own creator. Anyone can create such an address with the
+ * reference of a shop's order.
  */
 function strangeOrder(reference: string | null): Made {
   const stranger = formatAddress(fromHex(`0x${"66".repeat(20)}`));
@@ -209,7 +209,7 @@ async function awaitReceiver(url: string): Promise<void> {
   if (!(await until(60_000, isThere))) throw new Error(`no response from ${url}`);
 }
 
-/** Waits until the condition is true. Returns false if it is not true within `limitMs`. */
+/** Waits until the condition is true. Returns false if it does not become true within `limitMs`. */
 async function until(limitMs: number, isTrue: () => boolean | Promise<boolean>): Promise<boolean> {
   for (const endMs = Date.now() + limitMs; Date.now() < endMs; await wait(100))
     if (await isTrue()) return true;

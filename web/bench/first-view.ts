@@ -1,13 +1,13 @@
-// Measures how long a payer waits for the QR code, from the start of the navigation until the QR
-// code is in the document. Opens a payment page in Chromium, each time with a new browser profile,
-// for an address on a real chain. Also prints the requests of the page that took longest to open.
+// Measures the time from the start of the navigation until the payer sees the QR code. Opens the
+// payment page of an address on a real chain in Chromium, each time with a new browser profile.
+// Also prints the requests of the slowest page load.
 
 import { launchBrowser } from "../../e2e/browser/browser.ts";
 import { createOrder } from "../../e2e/browser/pay-page.ts";
 import { startService } from "../../e2e/service.ts";
 
 const opens = Number(process.env.BENCH_OPENS ?? 20);
-/** JavaScript that sets a performance mark when the QR code is in the document. */
+/** JavaScript that sets a performance mark when the QR code is added to the document. */
 const watch = `new MutationObserver((_, watcher) => {
   if (!document.querySelector(".qr")) return;
   watcher.disconnect();

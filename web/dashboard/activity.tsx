@@ -1,4 +1,4 @@
-// The page that lists the account's audit log.
+// The page with the account's audit log.
 
 import { Button } from "../ui/button.tsx";
 import { Empty } from "../ui/states.tsx";
@@ -59,7 +59,7 @@ export function ActivityPage() {
 
 const Nothing = () => <span className="text-soft">–</span>;
 
-/** Shows the code of an event that has no text. */
+/** If an event has no text, shows its code. */
 const sayEvent = (event: string, say: Say) => {
   const key = `event_${event}`;
   return key in en ? say(key as Key) : event;

@@ -1,17 +1,18 @@
-// Requests to the account routes of the dashboard API, which is in service/http/dashboard.
+// Requests to the account routes of the dashboard API (service/http/dashboard).
 
 import type * as Answers from "../../service/http/answers.ts";
 import { request } from "./request.ts";
 
 export type * from "../../service/http/answers.ts";
 
-/** By default, the service names the key, grants every scope, and sets no expiry. */
+/** By default, the service chooses the name, grants every scope, and sets no expiry. */
 export type NewApiKey = { name?: string; scopes?: Answers.Scope[]; expiresAt?: string | null };
 
 const dashboard = "/dashboard/api";
 
 /**
- * Requests to paths below `/dashboard`: the API, and the sign-in routes below `/dashboard/auth`.
+ * Requests to paths below `/dashboard`: the dashboard API, and the sign-in routes below
+ * `/dashboard/auth`.
  */
 export const api = {
   config: () => request<Answers.Config>("GET", `${dashboard}/config`),
@@ -19,7 +20,8 @@ export const api = {
   account: () => request<Answers.SpendingAccount>("GET", `${dashboard}/account`),
   credentials: () => request<Answers.Credentials>("GET", `${dashboard}/credentials`),
   /**
-   * `prefix` is the key that the page shows, so that only one of two concurrent rotations succeeds.
+   * `prefix` identifies the key that the page shows. If two users rotate it simultaneously, only
+   * one rotation succeeds.
    */
   rotateApiKey: (prefix: string) =>
     request<Answers.Made<"apiKey">>("POST", `${dashboard}/credentials/api-key/rotate`, { prefix }),
@@ -70,7 +72,7 @@ export const api = {
     request<unknown>("POST", "/auth/reset-password", { token, newPassword }),
 };
 
-/** Builds a query string without empty values. */
+/** Builds a query string from all non-empty values. */
 export const search = (values: Record<string, string | null>) =>
   new URLSearchParams(
     Object.entries(values).filter((pair): pair is [string, string] => Boolean(pair[1])),

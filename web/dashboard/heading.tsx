@@ -1,4 +1,4 @@
-// The headings of pages, and the page of an unknown path.
+// Page headings, and the page for unknown paths.
 
 import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { Link } from "wouter";
@@ -6,18 +6,21 @@ import { useSpeech } from "./words/speech.ts";
 
 type HeadingProps = { title: string; children?: ReactNode };
 
-/** The title of the current page. Undefined before the first page. */
+/**
+ * The title of the current page. Moves the focus to the heading after navigation, so that screen
+ * readers continue there.
+ */
 let current: string | undefined;
 
 /**
- * Moves the focus to the heading when another page opens, so that screen readers start there. The
- * first page keeps the focus, because the skip link comes first.
+ * Does not do this on the first page, where the skip link must come first. The first page keeps the
+ * focus, because the skip link comes first.
  */
 export function Heading({ title, children }: HeadingProps) {
   const { say } = useSpeech();
   const heading = useRef<HTMLHeadingElement>(null);
-  // Runs after the heading is rendered, because screen readers announce the title and continue from
-  // the focus.
+  // Runs after the heading is rendered, because screen readers announce the title and then continue
+  // from the focused element.
   useLayoutEffect(() => {
     document.title = `${title} · ${say("brand")}`;
     const replacesAnother = current !== undefined && current !== title;

@@ -1,4 +1,4 @@
-// Starts the dashboard: its routes, the session, and the code that each page loads.
+// Starts the dashboard: its routes and session. Loads the code of each page.
 
 import "../ui/style.css";
 import { QueryClientProvider } from "@tanstack/react-query";
@@ -20,10 +20,7 @@ import { Failed } from "./query-state.tsx";
 import { Shell } from "./shell.tsx";
 import { Reset, SignIn, SignUp } from "./sign-in.tsx";
 
-/**
- * Loads the code of these pages separately, because no other page needs it and the sign-in form
- * must not wait for it.
- */
+/** Loads the code of these pages separately, so that the sign-in form does not wait for it. */
 const AddressPage = lazy(async () => ({
   default: (await import("./addresses/detail.tsx")).AddressPage,
 }));
@@ -51,7 +48,8 @@ const isPage = (path: string) =>
   ["/", "/sign-in", "/sign-up", ...paths].includes(path) || /^\/addresses\/[^/]+$/.test(path);
 
 /**
- * Without a session, every page shows the sign-in form. After sign-in, the requested page appears.
+ * Without a session, every page shows the sign-in form instead. After signing in, the user sees the
+ * requested page.
  */
 function Pages() {
   const [path] = useLocation();

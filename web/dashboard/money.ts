@@ -1,4 +1,4 @@
-// Formats amounts with the tokens that this server lists, and parses them from a form.
+// Formats amounts of the tokens that this server lists, and parses amounts from forms.
 
 import type { Intent } from "executable-address";
 import { coinDecimals, coins, formatUnits, isSame } from "executable-address-element/page";
@@ -7,7 +7,7 @@ import { nativeCoin } from "../shown/simulation.ts";
 import type { Chain } from "./api.ts";
 import type { Say } from "./words/words.ts";
 
-/** The chain and the token of an amount, which are fields of intents and of totals. */
+/** The chain and the token of an amount. Intents and totals have these fields. */
 export type TokenOnChain = Pick<Intent, "chainId" | "token">;
 
 export const findChain = (
@@ -15,7 +15,7 @@ export const findChain = (
   chains: readonly Chain[],
 ): Chain | undefined => chains.find((chain) => chain.chainId === chainId);
 
-/** Returns "25 USDC", or base units for a token that is not listed. */
+/** Returns text such as "25 USDC". For an unlisted token, returns base units. */
 export function sayAmount(
   units: string,
   place: TokenOnChain,
@@ -28,13 +28,13 @@ export function sayAmount(
   return say("baseUnits", { amount: sayCount(units) });
 }
 
-/** Formats an amount of the native coin, with the coin's name if it is known. */
+/** Formats an amount of the native coin, with the coin's symbol if it is known. */
 const sayCoin = (wei: string, { chainId }: Pick<TokenOnChain, "chainId">, say: Say): string =>
   `${formatUnits(wei, coinDecimals)} ${coins[chainId] ?? say("nativeCoin")}`;
 
 /**
- * Returns "USDC on Base". If the server does not list the token or the chain, the text contains the
- * token's address or the chain's ID instead.
+ * Returns text such as "USDC on Base". If the server does not list the token or the chain, the text
+ * contains the token's address or the chain ID instead.
  */
 export const sayToken = (place: TokenOnChain, chains: readonly Chain[], say: Say): string =>
   say("tokenOn", {
@@ -48,11 +48,11 @@ export const sayChain = (
   say: Say,
 ) => findChain(place, chains)?.name ?? say("chainNumber", { id: place.chainId });
 
-/** Formats a number like an amount. */
+/** Formats a number in the same way as an amount. */
 export const sayCount = (count: number | string): string => formatUnits(`${count}`, 0);
 
 /**
- * Converts an amount as people type it to base units: `12.5` with 6 decimals is `12500000`.
+ * Converts a typed amount to base units: with 6 decimals, `12.5` becomes `12500000`.
  *
  * @returns undefined if the text is zero, not a plain decimal number, or more precise than
  *   `decimals`

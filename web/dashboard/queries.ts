@@ -1,4 +1,4 @@
-// Reads and changes the pages' data. One cache stores all data, with one key for each kind of data.
+// Loads and changes the data of the pages. All data is in one cache, with one key per kind of data.
 
 import {
   keepPreviousData,
@@ -19,7 +19,7 @@ const isUnauthorized = (error: unknown) => error instanceof Problem && error.sta
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
-    // If the session ends while a page is open, shows the sign-in form instead of a broken page.
+    // If the session ends while a page is open, shows the sign-in form.
     onError: (error) => {
       const isLeaving = queryClient.isMutating({ mutationKey: signOutKey }) > 0;
       if (isUnauthorized(error) && isSignedIn() && !isLeaving) endSession("ended");
@@ -31,8 +31,8 @@ export const queryClient = new QueryClient({
       retry: (count, error) => count < 1 && error instanceof Problem && error.status >= 500,
     },
     mutations: {
-      // The cache drops the request and the response when the form closes, because they may contain
-      // a password or a key.
+      // Removes the request and the response from the cache when the form closes, because they may
+      // contain a password or a key.
       gcTime: 0,
       onError: (error) => {
         if (isUnauthorized(error) && isSignedIn()) endSession("ended");
@@ -43,7 +43,10 @@ export const queryClient = new QueryClient({
 
 const isSignedIn = () => Boolean(queryClient.getQueryData(["session"]));
 
-/** Clears all data of the account, so that the next user of this browser cannot see it. */
+/**
+ * Removes all data of the account from the cache, so that the next user of this browser cannot see
+ * it.
+ */
 function endSession(why: "ended" | "left") {
   queryClient.removeQueries({ predicate: ({ queryKey }) => !isPublic(queryKey[0]) });
   queryClient.setQueryData(["session-ended"], why === "ended");
@@ -53,8 +56,7 @@ function endSession(why: "ended" | "left") {
 const isPublic = (key: unknown) => ["session", "config", "session-ended"].includes(String(key));
 
 /**
- * Signs out. If the server rejects another request during the sign-out, the page does not report an
- * ended session.
+ * Signs out. Requests that the server rejects during the sign-out do not count as an ended session.
  */
 export const useSignOut = () =>
   useMutation({
@@ -63,7 +65,7 @@ export const useSignOut = () =>
     onSuccess: () => endSession("left"),
   });
 
-/** The signed-in account, or null. */
+/** The signed-in account. Null if there is none. */
 export const useSession = () =>
   useQuery<Account | null>({
     queryKey: ["session"],
@@ -71,7 +73,7 @@ export const useSession = () =>
     staleTime: 60_000,
   });
 
-/** Whether the session ended without the user signing out. */
+/** True if the session ended although the user did not sign out. */
 export const useSessionEnded = () =>
   useQuery({ queryKey: ["session-ended"], queryFn: () => false, staleTime: Infinity }).data ===
   true;
@@ -84,9 +86,9 @@ export const useCredentials = () =>
 
 export const useOrigins = () => useQuery({ queryKey: ["origins"], queryFn: api.origins });
 
-/** The number of days whose payments are shown. */
+/** The number of days for which payments are shown. */
 export const moneyDays = 30;
-/** The interval between requests while the server is still counting. */
+/** The interval between requests while the server has not finished counting. */
 const countingMs = 500;
 
 export const useMoney = () =>
@@ -111,7 +113,7 @@ export const useActivity = () =>
     getNextPageParam: (page) => page.next,
   });
 
-/** A failed rotation also refreshes the list, to show the current credential. */
+/** Reloads the list after each rotation. After a failed one, this shows the current credential. */
 export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Answer>) {
   const client = useQueryClient();
   return useMutation({
@@ -121,7 +123,8 @@ export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Ans
 }
 
 /**
- * Adds or removes an origin. Both changes return the whole list, which replaces the cached list.
+ * Adds or removes an origin. The server returns the whole list in both cases. It replaces the
+ * cached list.
  */
 export function useOriginChange(change: (origin: string) => Promise<Origins>) {
   const client = useQueryClient();
@@ -134,7 +137,9 @@ export function useOriginChange(change: (origin: string) => Promise<Origins>) {
   });
 }
 
-/** Returns the server's verdict on `text`. While the user types, returns the previous verdict. */
+/**
+ * Returns the server's decision about `text`. While the user types, returns the previous result.
+ */
 export function useVerdict<Answer>(
   of: "entry" | "origin",
   text: string,
@@ -150,9 +155,7 @@ export function useVerdict<Answer>(
   return text.trim() === "" ? undefined : data;
 }
 
-/**
- * Returns `value` after it has not changed for `ms`, so that typing a text causes only one request.
- */
+/** Returns `value` once it has been unchanged for `ms`, so that typing causes only one request. */
 export function useSettled<Value>(value: Value, ms = 150): Value {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

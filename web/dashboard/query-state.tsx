@@ -1,4 +1,4 @@
-// What a card shows while its query loads, and after the query failed.
+// Shown in place of data that is loading or could not be loaded.
 
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
@@ -14,8 +14,8 @@ type Query = {
 };
 
 /**
- * Shows a placeholder while a query loads, or its error with a retry button. Shows nothing after
- * success. `lines` sets the height of the placeholder, and `inCard` draws a card around it.
+ * Shows a placeholder while a query is loading, or its error with a retry button. Shows nothing
+ * after success. `lines` sets the placeholder's height, and `inCard` puts it in a card.
  */
 export function QueryState({ query, lines, inCard = false }: QueryStateProps) {
   const loading = <Loading lines={lines} />;

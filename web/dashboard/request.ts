@@ -1,8 +1,8 @@
-// Sends requests to the server. Every error is a {@link Problem}.
+// Sends requests to the server. All errors are of type {@link Problem}.
 
 export type Issue = { path: (string | number)[]; code: string; message: string };
 
-/** An error that the server returned, or `unreachable` (status 0) if there was no response. */
+/** An error from the server, or `unreachable` (status 0) if there was no response. */
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;

@@ -9,15 +9,15 @@ export type SimplePayment = {
   token: Hex;
   /** In base units. */
   amount: string;
-  /** The least amount that is accepted, in base units, if it is less than `amount`. */
+  /** The smallest amount that is accepted, in base units, if it is less than `amount`. */
   least?: string | undefined;
   receiver: string;
-  /** Receives late and excess payments. */
+  /** The address that receives late and excess payments. */
   recovery: string;
   expirationTimestamp: number;
 };
 
-/** Returns the body of a create request. The service chooses the salt. */
+/** Returns the body of a create request. It has no salt, so the service chooses one. */
 export const makeIntent = ({ chainId, recovery, expirationTimestamp, ...paid }: SimplePayment) => ({
   chainId,
   ...partsOf(paid),
@@ -25,7 +25,10 @@ export const makeIntent = ({ chainId, recovery, expirationTimestamp, ...paid }: 
   recovery,
 });
 
-/** Returns a transfer or, if less is accepted, the calls that forward the received amount. */
+/**
+ * Returns a transfer. If a smaller amount is accepted, returns the calls that forward the received
+ * amount.
+ */
 function partsOf({
   token,
   amount,
@@ -49,13 +52,13 @@ type SampleInput = {
   intent: ReturnType<typeof makeIntent>;
   clientId: string | undefined;
   /**
-   * The API key, if the page is showing it. Otherwise, the sample reads the key from a shell
-   * variable.
+   * The API key, if the page is currently showing it. Otherwise, the example reads the key from a
+   * shell variable.
    */
   apiKey?: string;
 };
 
-/** Formats JSON over several lines, with each list of plain strings on one line. */
+/** Formats JSON with line breaks, except within lists of plain strings. */
 const toText = (value: object) =>
   JSON.stringify(value, null, 2).replace(/\[\s+("[^"]*"),\s+("[^"]*")\s+\]/g, "[$1, $2]");
 

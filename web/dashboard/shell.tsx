@@ -122,7 +122,7 @@ function PageLink(props: { path: string; name: string; icon: IconName; present: 
   );
 }
 
-/** Links for developers: the documentation, and the API description for machines. */
+/** Links for developers: the documentation and the machine-readable API description. */
 function Docs() {
   const { say } = useSpeech();
   const docsUrl = useConfig().data?.docsUrl ?? "/docs";
@@ -161,7 +161,7 @@ function Foot({ email }: { email: string }) {
   );
 }
 
-/** Queries pause while the browser is offline, so the page may be out of date. */
+/** Warns that the page may be outdated, because queries pause while the browser is offline. */
 function Offline() {
   const { say } = useSpeech();
   const online = useSyncExternalStore(
@@ -180,8 +180,8 @@ type Target = { path: string; name: string };
 const isMac = /^(Mac|iP)/.test(navigator.platform);
 
 /**
- * Opens with Ctrl-K (Command-K on a Mac). Finds pages by name, and addresses by their beginning or
- * their reference.
+ * A command palette. Ctrl-K (Command-K on a Mac) opens it. It finds pages by name, and addresses by
+ * their first characters or their reference.
  */
 function Palette({ pages }: { pages: readonly Target[] }) {
   const { say } = useSpeech();
@@ -226,7 +226,7 @@ function findTargets(text: string, pages: readonly Target[], say: Say): Target[]
 
 type ChoiceProps = { pages: readonly Target[]; onGo: (path: string) => void };
 
-/** A combobox (WAI-ARIA): the focus stays in the field, and the arrow keys select an option. */
+/** A combobox (WAI-ARIA): the focus stays in the input, and the arrow keys select an option. */
 function Choice({ pages, onGo }: ChoiceProps) {
   const { say } = useSpeech();
   const id = useId();

@@ -1,4 +1,4 @@
-// The forms that need no session: sign in, sign up, and reset a password.
+// The forms that need no session: sign in, sign up, and reset the password.
 
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
@@ -118,7 +118,8 @@ function EmailForm({ action, send, autoComplete, hint }: EmailFormProps) {
 }
 
 /**
- * Returns the one-time token of a reset link. The token is after `#`, so that no server logs it.
+ * Returns the one-time token of a password reset link. The token follows `#`, so that no server
+ * logs it.
  */
 const tokenOfLink = () => new URLSearchParams(window.location.hash.slice(1)).get("token");
 
@@ -127,7 +128,7 @@ export function Reset() {
   const [token] = useState(tokenOfLink);
   const sending = useMutation({
     mutationFn: (form: FormData) => api.resetPassword(token ?? "", String(form.get("password"))),
-    // The token was used, so it is removed from the browser's history.
+    // Removes the used token from the browser's history.
     onSuccess: () => window.history.replaceState(null, "", "/reset"),
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {

@@ -133,8 +133,8 @@ ${inputs.join("")}${body}<button>Send</button>
 }
 
 /**
- * Lists the fields of an object, one per row. A field whose type is another schema links to that
- * schema.
+ * Lists the fields of an object, one per row. A field links to another schema if its type is
+ * defined there.
  */
 function fieldsOf({
   properties = {},

@@ -1,5 +1,5 @@
-// Builds the documentation as pages that also open without a server: plain HTML with one style
-// sheet, one script, and relative links. The Markdown in docs/ remains the source.
+// Builds the documentation pages. They also work without a server: plain HTML with one style sheet,
+// one script, and relative links. The source is the Markdown in docs/.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
@@ -7,7 +7,7 @@ import { Marked, type Tokens } from "marked";
 import { writeReference } from "./reference.ts";
 
 /**
- * The pages in the order of the menu, with paths from the project's root. The first is the start
+ * The pages in the order of the menu, as paths from the project's root. The first page is the start
  * page.
  */
 const sources = [
@@ -39,8 +39,8 @@ type Page = { file: string; title: string; text: string };
 type Heading = { page: string; title: string; heading: string; id: string; text: string };
 
 /**
- * Writes the pages to `out`/docs, and all pages as one machine-readable text to
- * `out`/llms-full.txt.
+ * Writes the pages to `out` /docs. Also writes all pages as one machine-readable text to `out`
+ * /llms-full.txt.
  */
 export function writeDocs(root: string, out: string): void {
   const pages = sources
@@ -109,7 +109,8 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
         if (last?.page === page.file) last.text = `${last.text} ${plain(text)}`.slice(0, 600);
         return `<p>${this.parser.parseInline(tokens)}</p>\n`;
       },
-      // A link to a file that is not a page becomes plain text, because the file is not served.
+      // A link to a file that is not a page becomes plain text, because the server does not serve
+      // the file.
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);
         const [path = "", heading] = href.split("#");
@@ -126,7 +127,7 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
           `<${tag}>${this.parser.parseInline(each.tokens)}</${tag}>`;
         const rows = token.rows.map((row) => `<tr>${row.map(cell("td")).join("")}</tr>`);
         // A column without a name gets no header cell, because screen readers would announce an
-        // empty one.
+        // empty cell.
         const names = token.header.map((each) => cell(each.text === "" ? "td" : "th")(each));
         const head = `<thead><tr>${names.join("")}</tr></thead>`;
         const body = `<tbody>${rows.join("")}</tbody>`;
@@ -138,7 +139,7 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
   return marked.parse(page.text, { async: false });
 }
 
-/** Creates the same anchors as GitHub, because links in the Markdown depend on GitHub's anchors. */
+/** Creates the same anchors as GitHub, because links in the Markdown use them. */
 const slugOf = (text: string): string =>
   text
     .toLowerCase()

@@ -1,6 +1,6 @@
-// Shows how to pay. The default QR code contains only the address, because money sent to the
-// address by mistake can be returned. A payment link also contains the token contract, and the
-// contract would keep money that a wallet sends there by mistake.
+// Shows how to pay. By default, the QR code contains only the address, because money that is sent
+// there by mistake can be returned. A payment link also contains the token contract. A wallet could
+// send money to this contract by mistake, and the money would then be lost.
 
 import { isSame, paymentLink, shortAddress } from "executable-address-element/page";
 import { type ReactNode, useState } from "react";
@@ -102,7 +102,7 @@ function Ways({ chosen, onChoose }: WaysProps) {
   );
 }
 
-/** Shows the return address, unless it is an account of a wallet in this browser. */
+/** Shows the return address, unless a wallet in this browser owns it. */
 function GoesElse() {
   const { intent } = useAbout();
   const accounts = useAccounts();
@@ -115,8 +115,8 @@ function GoesElse() {
 }
 
 /**
- * Shows the values that a payer enters at an exchange. The copied texts have the form that
- * exchanges accept.
+ * Shows the values that a payer enters at an exchange. Copied text has the format that exchanges
+ * accept.
  */
 function FromAnExchange({ owed }: { owed: string }) {
   const { intent, chainName, sayAmount } = useAbout();

@@ -1,4 +1,4 @@
-// The details beside the payment: money flow, calls, simulation, evidence, and returns.
+// The details of the payment: money flow, calls, simulation, evidence, and returns.
 
 import type { Hazard, News, Standing } from "executable-address-element/page";
 import { memo, type ReactNode, Suspense, useState } from "react";
@@ -23,22 +23,22 @@ type DetailsProps = {
 };
 
 /**
- * These components are memoized, because they depend only on the record, but the page is drawn
- * every second.
+ * Memoized, because these components depend only on the record, but the page is rendered every
+ * second.
  */
 const StillCalls = memo(Calls);
 const StillOtherwise = memo(Otherwise);
 const StillEvidence = memo(Evidence);
 
 /**
- * On wide screens, the details are open beside the card; on narrow screens, they are folded below
- * the card.
+ * On wide screens, the details are expanded beside the card. On narrow screens, they are collapsed
+ * below it.
  */
 const besideFrom = "(width >= 72rem)";
 
 /**
- * Shows everything except the payment options. The details are unfolded on a wide screen, or if
- * they contain a warning or the outcome.
+ * Shows everything except the payment options. The details are expanded on wide screens, or if they
+ * contain a warning or the outcome.
  */
 export function Details(props: DetailsProps) {
   const { say } = useSpeech();
@@ -47,7 +47,7 @@ export function Details(props: DetailsProps) {
   const isNeeded =
     hazards.length > 0 || simulation?.outcome === "fails" || standing.state === "executed";
   const isOpen = isNeeded || window.matchMedia(besideFrom).matches;
-  // On a phone, drawing the folded details would take half of the drawing time before the QR code.
+  // On a phone, collapsed details would take up half of the rendering time before the QR code.
   const [wasOpened, setOpened] = useState(false);
   return (
     <details
@@ -95,8 +95,8 @@ export function Details(props: DetailsProps) {
 const returnsId = "returns";
 
 /**
- * Shows in a folded card where the money goes after each mistake of a payer. The card is useful
- * even after the outcome, for example if a payer pays again.
+ * Explains, for each mistake that a payer can make, where the money goes. Collapsed at first. This
+ * is useful even after the outcome, for example if a payer pays again.
  */
 export function ReturnsCard({ isHidden }: { isHidden: boolean }) {
   const { say } = useSpeech();
@@ -117,7 +117,7 @@ export function ReturnsCard({ isHidden }: { isHidden: boolean }) {
 }
 
 /**
- * Opens the card of returns. This is not a link, because a link would change the URL's fragment,
+ * Expands the card about returns. This is a button, because a link would change the URL's fragment,
  * which can contain the terms.
  */
 function ReturnsButton() {
@@ -161,7 +161,7 @@ function Otherwise() {
   );
 }
 
-/** Lists the inputs from which the address was derived. */
+/** Lists the inputs from which the address is derived. */
 function Evidence() {
   const { record, intent } = useAbout();
   const { say } = useSpeech();

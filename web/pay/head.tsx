@@ -28,8 +28,8 @@ type HeadProps = {
   standing: Standing;
   news: News;
   /**
-   * True until the first response arrives. Until then, the page does not show the time left,
-   * because it would depend on this device's clock.
+   * True until the first response arrives. Until then, the page shows no time left, because it
+   * would depend on this device's clock.
    */
   isWaiting: boolean;
 };
@@ -87,10 +87,12 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
   );
 }
 
-/** The maximum number of shares that the head lists. The details list every share. */
+/** The maximum number of recipients in the head. The details list all recipients. */
 const sharesMax = 4;
 
-/** Shows what the payment does in one sentence, and the shares of a payment to a few recipients. */
+/**
+ * Summarizes the payment in one sentence. If it goes to a few recipients, also lists their shares.
+ */
 function Effect() {
   const { chains, intent, token } = useAbout();
   const { say } = useSpeech();
@@ -128,8 +130,8 @@ const tones: Readonly<Record<Standing["state"], "plain" | "good" | "warn">> = {
 };
 
 /**
- * Shows the state and the time left, and the time of the last update if updates are missing.
- * Changes of the state are announced.
+ * Shows the state and the time left. If updates are missing, also shows the time of the last
+ * update. Screen readers announce changes of the state.
  */
 function StateLine({ standing, news, isWaiting }: HeadProps) {
   const { intent } = useAbout();
@@ -176,9 +178,7 @@ const steps: readonly Key[] = ["stepRequested", "stepSent", "stepReceived", "sta
 
 type RailProps = { standing: Standing; isSent: boolean };
 
-/**
- * Shows the progress of the payment, with the seconds between the steps that this page observed.
- */
+/** Shows the progress of the payment, with the seconds between steps if this page observed both. */
 export function Rail({ standing: { state }, isSent }: RailProps) {
   const { say } = useSpeech();
   const reached =
@@ -224,9 +224,9 @@ const patienceMs = 5_000;
 const bytesMax = 65_536;
 
 /**
- * Reads the shop and order that a link names (`?shop=…&order=…&signature=…`). The page shows the
- * shop and order after the shop's own origin has confirmed them, and warns if the shop denies them.
- * If the shop does not respond, the page shows nothing.
+ * Reads the shop and the order from a link (`?shop=…&order=…&signature=…`). The page shows them
+ * only if the shop's own origin confirms them, and warns if it denies them. If the shop does not
+ * respond, the page shows neither.
  */
 function useShop(): ShopHere {
   const { record, intent } = useAbout();
@@ -282,9 +282,7 @@ async function readBlob(url: string, signal: AbortSignal): Promise<Blob> {
   }
 }
 
-/**
- * Reads a picture as a data URL, because the page's policy permits no pictures from other origins.
- */
+/** Loads a picture as a data URL, because the page's policy forbids pictures from other origins. */
 const readPicture = (blob: Blob): Promise<string | undefined> =>
   new Promise((resolve) => {
     const reader = new FileReader();
@@ -293,7 +291,7 @@ const readPicture = (blob: Blob): Promise<string | undefined> =>
     reader.readAsDataURL(blob);
   });
 
-/** Shows the shop's domain before its name, because only the domain cannot be forged. */
+/** Shows the shop's domain before its name, because the name can be forged. */
 function ShopLine({ here }: { here: ShopHere }) {
   if (here.is === "refuted") {
     return (

@@ -1,12 +1,12 @@
-// Loads code that is not needed to pay: the calls, charts, simulations, and receipts.
+// Loads code that is not needed in order to pay: the calls, charts, simulations, and receipts.
 
 import { type ComponentType, lazy, Suspense } from "react";
 import { useSpeech } from "../shown/words/say.tsx";
 import { Button } from "../ui/button.tsx";
 
 /**
- * Starts to load a part immediately, because the server may have newer files by the time the part
- * is needed. If a part cannot be loaded, the page works without it and offers to load it again.
+ * Starts to load a part immediately, because the server may have replaced its files by the time the
+ * part is needed. If it cannot be loaded, the page works without it and offers to retry.
  */
 function loadLater<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   const first = load().catch(() => undefined);
@@ -15,7 +15,7 @@ function loadLater<Props extends object>(load: () => Promise<ComponentType<Props
   }));
 }
 
-/** Like {@link loadLater}, with a placeholder until the part is loaded. */
+/** Like {@link loadLater}, but shows a placeholder while the part is loading. */
 function later<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   const Loaded = loadLater(load) as ComponentType<Props>;
   return (props: Props) => (
@@ -38,7 +38,7 @@ const receipts = () => import("./receipt.tsx");
 export const Receipt = later(async () => (await receipts()).Receipt);
 export const OtherMoney = later(async () => (await receipts()).OtherMoney);
 export const Returns = later(async () => (await import("./returns.tsx")).Returns);
-// The details appear when all three parts are loaded, so that the content below does not move.
+// These three parts appear together, so that the content below them does not move repeatedly.
 export const WouldHappen = loadLater(
   async () => (await import("./simulation-card.tsx")).WouldHappen,
 );

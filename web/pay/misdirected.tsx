@@ -1,5 +1,5 @@
-// Notices about money that the intent did not request: other tokens, look-alikes of the requested
-// token, and money on other chains.
+// Notices about money that was not requested: other tokens, similar tokens, and money on other
+// chains.
 
 import type { Elsewhere, ServiceStatus, TokenAmount } from "executable-address/status";
 import {
@@ -30,7 +30,7 @@ export function Misdirected({ standing, status }: MisdirectedProps) {
 
 type StraysProps = { strays: readonly TokenAmount[] | null | undefined; owed: string };
 
-/** Warns of received money that does not count: another token, or native coin. */
+/** Warns about money that does not count, because it is another token or native coin. */
 function Strays({ strays, owed }: StraysProps) {
   const { intent, sayAmount, sayHeld } = useAbout();
   const { say, language } = useSpeech();
@@ -51,7 +51,7 @@ function Strays({ strays, owed }: StraysProps) {
   );
 }
 
-/** Names the look-alikes of the requested token at the address, and says where they go. */
+/** Names similar tokens that arrived instead of the requested token, and says where they go. */
 function WrongTokens({ found }: { found: readonly WrongTokenNews[] }) {
   const { intent, token: requested } = useAbout();
   const { say, language } = useSpeech();
@@ -77,9 +77,7 @@ function WrongTokens({ found }: { found: readonly WrongTokenNews[] }) {
   ));
 }
 
-/**
- * Shows the money that arrived at the address on other chains, and whether it was returned there.
- */
+/** Shows money that arrived at the address on other chains, and whether it was returned. */
 function OtherChains({ found }: { found: readonly Elsewhere[] }) {
   const { intent, chains, chainName, sayHeld } = useAbout();
   const { say } = useSpeech();

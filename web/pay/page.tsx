@@ -1,4 +1,4 @@
-// The payment page, /a/{address} or #terms=0x….
+// The payment page: /a/{address} or #terms=0x….
 
 import {
   type AddressRecord,
@@ -149,7 +149,10 @@ export type PageRecord =
   | { kind: "wrong"; faults: string[] }
   | { kind: "malformed" | "missing" | "unreachable" };
 
-/** Reads `/a/{address}` or `#terms=0x…`. The terms take precedence, because they need no server. */
+/**
+ * Reads `/a/{address}` or `#terms=0x…` from the URL. The terms take precedence, because they need
+ * no server.
+ */
 function readSource({ pathname, hash }: { pathname: string; hash: string }): Source {
   const terms = new URLSearchParams(hash.slice(1)).get("terms");
   if (terms !== null) return { terms };
@@ -157,8 +160,8 @@ function readSource({ pathname, hash }: { pathname: string; hash: string }): Sou
 }
 
 /**
- * Never throws. Verifies the record against the factory that is built into this page, not the
- * factory in the response.
+ * Never throws. Verifies the record against the factory address in this page, not the one in the
+ * response.
  */
 async function findPageRecord(source: Source, signal: AbortSignal): Promise<PageRecord> {
   if ("terms" in source) {
@@ -170,7 +173,7 @@ async function findPageRecord(source: Source, signal: AbortSignal): Promise<Page
   }
   let address: Hex;
   try {
-    // Accepts any letter case, because somebody may have typed the link.
+    // Accepts upper and lower case, because somebody may have typed the link.
     address = parseAddress(source.address.toLowerCase());
   } catch {
     return { kind: "malformed" };

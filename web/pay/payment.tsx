@@ -1,4 +1,4 @@
-// The payment page of a verified record: payment options, doubts, and the outcome.
+// The payment page of a verified record: payment options, warnings, and the outcome.
 
 import {
   coversPayment,
@@ -31,8 +31,8 @@ import { WalletButtons, WalletNotice } from "./wallet/panel.tsx";
 import { useWalletFlow } from "./wallet/wallets.ts";
 
 /**
- * How long the QR code waits for the first status. Without this wait, a payer could scan a QR code
- * that disappears a moment later.
+ * How long the QR code waits for the first status. Otherwise, a payer could scan a QR code that
+ * disappears a moment later.
  */
 const patienceMs = 3_000;
 const tickMs = 1_000;
@@ -98,7 +98,7 @@ export function Payment() {
             <OtherMoney status={news.status} />
           </section>
         )}
-        {/* Hidden at first, because the card would move when the payment is drawn above. */}
+        {/* Hidden at first, because it would move when the payment above it appears. */}
         <ReturnsCard isHidden={isWaiting} />
       </div>
       <Details {...{ standing, news, simulated, hazards, isFinal }} onRetry={again} />
@@ -114,8 +114,8 @@ type BodyProps = {
 };
 
 /**
- * Shows the receipt if the calls can no longer run. Otherwise shows what happened to a received
- * payment, and the payment options with their warnings.
+ * If the calls can no longer run, shows the receipt. Otherwise, shows the received payment and the
+ * payment options with their warnings.
  */
 function Body({ standing, hazards, receipt, children }: BodyProps) {
   const { intent } = useAbout();
@@ -148,7 +148,7 @@ function Body({ standing, hazards, receipt, children }: BodyProps) {
         </div>
       )}
       {receipt}
-      {/* Money for an address that is over can only go to `recovery`. */}
+      {/* New money for this address can only go to `recovery`. */}
       {!isOver(standing) && (
         <Doubts standing={standing} hazards={hazards}>
           {children}
@@ -168,7 +168,8 @@ function usePatience(): boolean {
 }
 
 /**
- * Reads `?return_to=https://…`, the shop's page. Returns undefined for anything but plain https.
+ * Reads `?return_to=https://…`, the URL of the shop's page. Returns undefined unless the URL is a
+ * plain https URL.
  */
 function readReturnTo(search: string): URL | undefined {
   const text = new URLSearchParams(search).get("return_to");
@@ -178,7 +179,7 @@ function readReturnTo(search: string): URL | undefined {
 }
 
 /**
- * Links to the shop's page. Anyone can write such a link, so the page shows its host and never
+ * Links to the shop's page. Anyone can create such a link, so the page shows its host and never
  * opens it automatically.
  */
 function ReturnTo({ isFinal }: { isFinal: boolean }) {
@@ -203,8 +204,8 @@ function ReturnTo({ isFinal }: { isFinal: boolean }) {
 }
 
 /**
- * The doubts that the page shows as warnings. An executed or expired address needs no warning,
- * because it has no payment options.
+ * The reasons for warnings on the page. Executed and expired addresses need no warning, because
+ * they have no payment options.
  */
 type ShownDoubt = Exclude<Doubt, "executed" | "expired">;
 
@@ -218,7 +219,7 @@ const texts: Record<ShownDoubt, Key> = {
 
 type DoubtsProps = { standing: Standing; hazards: readonly Hazard[]; children: ReactNode };
 
-/** Explains why payment is not recommended, with a button that shows the payment options anyway. */
+/** Explains why the user should not pay, with a button that shows the payment options anyway. */
 function Doubts({ standing, hazards, children }: DoubtsProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
@@ -226,8 +227,8 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
   const { secondsLeft } = standing;
   const doubts = standing.doubts.filter((doubt) => doubt in texts) as ShownDoubt[];
   const isHazardous = hazards.some(coversPayment);
-  // Another doubt hides the payment options again, because the user has accepted only the earlier
-  // doubts.
+  // A new warning hides the payment options again, because the user has accepted only the earlier
+  // warnings.
   const present = [...doubts, isHazardous].join();
   if (doubts.length === 0 && !isHazardous) return children;
   const isShown = shown === present;
@@ -260,7 +261,7 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
   );
 }
 
-/** Shows the text of a contract or a server as inert text, with the failing call. */
+/** Shows untrusted text of a contract or a server, and the failing call. */
 function Reason({ standing: { reason, failedCall } }: { standing: Standing }) {
   const { say } = useSpeech();
   return (

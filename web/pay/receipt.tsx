@@ -1,4 +1,4 @@
-// Shows the outcome instead of the payment options, after the calls have run or can no longer run.
+// Shows the outcome instead of the payment options, once the calls have run or can no longer run.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ProvedReceipt } from "executable-address/proof";
@@ -128,7 +128,7 @@ function Lines({ status, proved }: LinesProps) {
 
 type WhenProps = { event: { blockNumber: number }; settledAt: number | null | undefined };
 
-/** Shows the block, and its time if the status contains it. */
+/** Shows the block and, if the status contains it, the block's time. */
 function When({ event, settledAt }: WhenProps) {
   const { language } = useSpeech();
   return (
@@ -198,7 +198,9 @@ function Keep() {
   );
 }
 
-/** Lists excess, late, and other money: its returns with their transactions, or where it can go. */
+/**
+ * Lists excess, late, and other money. Shows the transactions that returned it, or where it can go.
+ */
 export function OtherMoney({ status }: { status: ServiceStatus }) {
   const { intent, sayHeld } = useAbout();
   const { say } = useSpeech();
@@ -231,14 +233,15 @@ export function OtherMoney({ status }: { status: ServiceStatus }) {
 type Verdict = { is: "unknown" } | { is: "contradicted" } | { is: "confirmed"; block: number };
 
 /**
- * The delay before a contradiction is checked again, because a reorganization may have caused it.
+ * How long the page waits before it checks a contradiction again. A reorganization may have caused
+ * it.
  */
 const againMs = 5_000;
 
 /**
- * Shows whether the payer's wallet confirms a final state, as a witness besides the service. The
- * wallet's node reports the hash of a block, and the service's proof must show the outcome in that
- * block. Shows nothing if no connected wallet can check the outcome.
+ * Shows whether the payer's wallet confirms a final state. The wallet is a source independent of
+ * the service. The wallet's node provides the hash of a block, and the service's proof must show
+ * the outcome in this block. Shows nothing if no connected wallet can check the outcome.
  */
 export function Witness({ state }: { state: Standing["state"] }) {
   const { say } = useSpeech();
@@ -286,7 +289,8 @@ function useVerdict(state: Standing["state"]): Verdict {
 }
 
 /**
- * @returns undefined if the wallet is not connected, is on a different chain, or lacks the block
+ * @returns undefined if the wallet is not connected, is on another chain, or does not have the
+ *   block
  */
 async function requestVerdict(
   provider: Wallet["provider"],

@@ -1,8 +1,8 @@
-// Explains where the money goes after each mistake of a payer, and lets a payer look up a token or
-// a transaction that they sent by mistake. The page computes these explanations from the verified
-// record, although the API also returns them. The page trusts the server only to report whether an
-// executor exists, and which tokens arrived. A token's name can be any text, so the page shows the
-// name in quotes next to the contract's address.
+// Explains where the money goes after each mistake that a payer can make. Payers can also look up a
+// token or a transaction that they sent by mistake. The page computes these explanations from the
+// verified record instead of using those in the API. It trusts the server only for two facts:
+// whether an executor exists, and which tokens arrived. A token's name can be any text. The page
+// therefore shows it in quotes, next to the contract's address.
 
 import type { Hex } from "executable-address";
 import type { SentMoney, SentToken } from "executable-address/client";
@@ -76,7 +76,7 @@ export function Returns() {
   );
 }
 
-/** Says how much comes back, where, when, and who triggers it. */
+/** Describes a return: how much, where, when, and who triggers it. */
 function sayRow(
   { returned, chainId, when, by }: MoneyReturn,
   { executor }: PaymentReturns,
@@ -93,7 +93,7 @@ function sayRow(
   ].join(" · ");
 }
 
-/** Returns the texts in the language, or in English if that language cannot be loaded. */
+/** Returns the texts in this language. If they cannot be loaded, returns English texts. */
 function useWords(tag: LanguageTag): Words<Key> | undefined {
   const [words, setWords] = useState<Words<Key>>();
   useEffect(() => {
@@ -109,8 +109,8 @@ function useWords(tag: LanguageTag): Words<Key> | undefined {
 }
 
 /**
- * Returns undefined until the server responds, and null if the server has no executor or does not
- * respond.
+ * Returns undefined until the server has responded. Returns null if the server has no executor or
+ * does not respond.
  */
 function useExecutor(address: string): ReturnPolicy | null | undefined {
   const [executor, setExecutor] = useState<ReturnPolicy | null>();

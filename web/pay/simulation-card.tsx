@@ -15,7 +15,7 @@ import { Loading } from "../ui/states.tsx";
 
 type WouldProps = { simulated: Simulated; onRetry: () => void };
 
-/** Shows the simulated result, which the address does not guarantee. */
+/** Shows the result of the simulation, which can differ from the real outcome. */
 export function WouldHappen({ simulated, onRetry }: WouldProps) {
   const { say } = useSpeech();
   if (simulated.kind === "loading") return <Loading lines={3} />;

@@ -1,4 +1,4 @@
-// The data about the page's address, shared by all components that show it.
+// The data about the page's address, for all components that show it.
 
 import type { AddressRecord, Intent } from "executable-address";
 import type { TokenAmount } from "executable-address/status";
@@ -15,7 +15,7 @@ import { findToken, sayAmount, sayParty } from "./reading.ts";
 import { nativeCoin } from "./simulation.ts";
 import { useSpeech } from "./words/say.tsx";
 
-/** The page's verified record, and the server's unverified data about it. */
+/** The page's verified record, and unverified data from the server. */
 export type About = {
   readonly record: AddressRecord;
   readonly chains: readonly Chain[];
@@ -24,7 +24,7 @@ export type About = {
 
 export const AboutContext = createContext<About | undefined>(undefined);
 
-/** Returns the data of the page, with functions that format it. */
+/** Returns the page's data and functions that format it. */
 export function useAbout() {
   const about = useContext(AboutContext)!;
   const { say } = useSpeech();
@@ -46,11 +46,11 @@ export function useAbout() {
     token,
     coin,
     chainName: chain?.name ?? say("chainNumber", { id: intent.chainId }),
-    /** Formats an amount of the intent's token, or of another token. */
+    /** Formats an amount of a token, by default the intent's token. */
     sayAmount: (amount: string, of: Token | undefined = token) => sayAmount(amount, of, say),
     /**
-     * Formats a token amount of a status, by default on the intent's chain. If the token is not
-     * listed, the text includes the token's address.
+     * Formats a token amount from a status. The default chain is the intent's chain. For an
+     * unlisted token, the text includes the token's address.
      */
     sayHeld: ({ token, amount, chainId }: TokenAmount & { chainId?: number }) => {
       const place = { ...intent, chainId: chainId ?? intent.chainId };
@@ -60,7 +60,7 @@ export function useAbout() {
       const said = sayAmount(amount, known, say);
       return known ? said : `${said} ${say("ofToken", { address: token })}`;
     },
-    /** Formats an amount of the native coin in wei. */
+    /** Formats an amount in wei of the native coin. */
     sayCoin: (wei: string) => sayAmount(wei, coin, say),
     sayParty: (address: string) => sayParty(address, record, facts.labels, say),
   };

@@ -1,4 +1,4 @@
-// Addresses and hex as text: grouped, in full, or with a name.
+// Shows addresses and hex as text: in groups, in full, or with a name.
 
 import { addressGroups, isSame, shortAddress } from "executable-address-element/page";
 import type { ReactNode } from "react";
@@ -8,8 +8,7 @@ import type { Sentence } from "./reading.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /**
- * Shows the 40 characters in groups of four. Copied text, and the text for screen readers, has no
- * gaps.
+ * Shows the 40 characters in groups of four. Copied text and screen readers get them without gaps.
  */
 export function GroupedAddress({ address }: { address: string }) {
   return (
@@ -36,7 +35,7 @@ export const WholeAddress = ({ address }: { address: string }) => (
   </>
 );
 
-/** Shows a full address, with its role or name if it is known. */
+/** Shows a full address and, if known, its role or name. */
 export function Party({ address }: { address: string }) {
   const { sayParty, intent } = useAbout();
   const { say } = useSpeech();
@@ -51,7 +50,7 @@ export function Party({ address }: { address: string }) {
 }
 
 /**
- * Shows the name of an address. Without a name, shows the shortened address, because the full
+ * Shows the name of an address. If the address has no name, shows it shortened, because the full
  * address is nearby.
  */
 export function ShortParty({ address }: { address: string }) {
@@ -66,7 +65,7 @@ export function ShortParty({ address }: { address: string }) {
 
 type SentenceProps = { sentence: Sentence; address: (props: { address: string }) => ReactNode };
 
-/** Shows a sentence in which `address` draws the addresses. */
+/** Shows a sentence. `address` draws the addresses in it. */
 export function SentenceText({ sentence: { as, values }, address: Address }: SentenceProps) {
   const places: Record<string, ReactNode> = {};
   for (const [name, value] of Object.entries(values)) {

@@ -1,4 +1,4 @@
-// The calls of an intent, in words and decoded.
+// The calls of an intent, decoded and described in words.
 
 import { type Call, collectionOf, type Hex, requirementOf, tipOf } from "executable-address";
 import { findHazards, isSame, splitFunction, type Token } from "executable-address-element/page";
@@ -11,8 +11,8 @@ import { fieldsOf, itemsOf } from "./value.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /**
- * More calls than this are folded, because nobody reads 32 calls before paying. If one of these
- * calls is hazardous, they are not folded.
+ * If there are more calls than this, the rest is collapsed, because nobody reads 32 calls before
+ * paying. If one of the collapsed calls is a hazard, they are expanded.
  */
 const shownMax = 3;
 
@@ -50,7 +50,7 @@ function CallList({ calls, from }: { calls: readonly Call[]; from: number }) {
   );
 }
 
-/** Describes a call in words if its function is known, and always shows the decoded call. */
+/** Describes a call in words if its function is known. Always shows the decoded call. */
 function CallCard({ call, number }: { call: Call; number: number }) {
   const { record, chains, facts } = useAbout();
   const { say } = useSpeech();
@@ -112,7 +112,7 @@ function CallCard({ call, number }: { call: Call; number: number }) {
   );
 }
 
-/** Returns whether an argument of a token's own function is an amount of that token. */
+/** Returns whether an argument of a token's function is an amount of this token. */
 const isAmountOf = (call: Call, index: number): boolean => {
   const at: Record<string, number> = { transfer: 1, approve: 1, transferFrom: 2 };
   const { name, parameters } = splitFunction(call.function);
@@ -173,7 +173,7 @@ export function Argument({ type, text, token }: ArgumentProps): ReactNode {
   );
 }
 
-/** Shows an array: tuples as rows of a table, other items as a list. */
+/** Shows an array: tuples as table rows, other items as a list. */
 function Items({ type, items }: { type: string; items: readonly string[] }) {
   if (items.length === 0) return "[]";
   const rows = items.map((item) => fieldsOf(type, item));

@@ -1,16 +1,15 @@
-// This function has its own file, because the dashboard loads it without the code that subscribes
-// to a status.
+// In its own file, so that the dashboard can load it without the code that follows a status.
 
 /**
- * The delay before another request. The server may have read a slightly older block than that of
- * the status.
+ * The delay before another request. The server may have used a slightly older block than the block
+ * of the status.
  */
 const behindMs = 500;
 const triesMax = 4;
 
 /**
- * Sends a request until its response is at least as new as the status that caused the request, but
- * at most four times.
+ * Sends a request until the response is at least as new as the status that caused the request.
+ * Makes at most four attempts.
  */
 export async function askUntilCaughtUp<T>(
   ask: () => Promise<T>,

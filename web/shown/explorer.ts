@@ -1,8 +1,8 @@
-// Links to the chain's block explorer. The server provides the URL, so only URLs that are certainly
-// harmless become links.
+// Links to the chain's block explorer. The server provides the URL, so it becomes a link only if it
+// is certainly harmless.
 
 /**
- * Returns a link by EIP-3091, or undefined if the URL is not safe to open.
+ * Returns a link to a block explorer (EIP-3091), or undefined if the URL is not safe to open.
  * @param base the unverified value of a status
  */
 export function explorerLink(

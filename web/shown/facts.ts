@@ -1,20 +1,20 @@
-// Reads the operator's data about an address for the page: names, and chain data for wallets.
-// Without a server, the data is missing, and the page shows less.
+// Reads the operator's data about an address: names, and chain data for wallets. Without a server,
+// the page works but shows less.
 
 import { isName } from "executable-address-element/page";
 import type { Labels } from "./reading.ts";
 
 export type Facts = {
-  /** The name of the account that created the address, if the operator has confirmed it. */
+  /** The name of the account that created the address, if the operator has confirmed the name. */
   readonly requester: string | undefined;
   readonly labels: Labels;
-  /** The public RPC URL and the coin, for wallets that do not have the address's chain. */
+  /** The public RPC URL and the coin, for wallets that lack the address's chain. */
   readonly walletChain: { readonly rpcUrl: string; readonly coin: string } | undefined;
 };
 
 const labelsMax = 200;
 
-/** Never throws. Omits values that cannot be shown safely. */
+/** Never throws. Omits values that are not safe to show. */
 export function readFacts(text: string | null | undefined): Facts {
   const found = parsed(text);
   const labels = Object.entries((found.labels ?? {}) as Record<string, unknown>)

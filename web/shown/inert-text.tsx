@@ -1,7 +1,7 @@
 import { inertPieces } from "executable-address-element/page";
 import { useSpeech } from "./words/say.tsx";
 
-/** Shows untrusted text without markup, and with hidden characters escaped. */
+/** Shows untrusted text without markup. Hidden characters are escaped. */
 export function InertText({ text, dir }: { text: string; dir?: "ltr" }) {
   const { say } = useSpeech();
   return (

@@ -1,7 +1,7 @@
-// Draws where the money comes from and where it goes. The payers come from the proof. Before an
-// outcome, the recipients come from the simulation. After an outcome, the recipients come from the
-// proof, or from the status if there is no proof. This module is loaded separately, because it is
-// not needed to pay.
+// Draws where the money comes from and where it goes. The payers come from the proof. Before the
+// outcome, the recipients come from the simulation. After it, they come from the proof or, if there
+// is none, from the status. This module is loaded separately, because it is not needed in order to
+// pay.
 
 import { type Hex, type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -26,19 +26,21 @@ export type MoneyProps = {
   simulation: Simulation | undefined;
   proved: Proved;
   /**
-   * True while a simulation is loading. Its space is reserved, so that the content below does not
+   * True while a simulation is loading. Reserves its space, so that the content below does not
    * move.
    */
   isSimulating?: boolean;
   /** Unix time. Undefined if the time must not be shown. */
   createdAt?: number;
-  /** Unix time, by the chain's clock if it is known. */
+  /** Unix time. Based on the chain's clock if it is known. */
   nowSeconds: number;
-  /** True if the transactions of the payments are shown nearby. */
+  /** True if the page already shows the payments' transactions nearby. */
   hasTransactions?: boolean;
 };
 
-/** Like {@link MoneyFlow}, for a page that shows no other part of the proof. */
+/**
+ * Like {@link MoneyFlow}, but requests the proof itself, for pages that use the proof only here.
+ */
 export function ProvedFlow(props: Omit<MoneyProps, "proved">) {
   const proved = useProved(useAbout().record, props.status);
   return <MoneyFlow {...props} proved={proved} />;
@@ -131,7 +133,7 @@ type Known = {
   hasTransactions?: boolean;
 };
 
-/** Lists the known times of an address, by the chain's clock, with labels. */
+/** Lists the known times of an address with labels. Times are from the chain's clock. */
 export function useMoments(known: Known): SaidMoment[] {
   const { status, proved, createdAt, nowSeconds, hasTransactions } = known;
   const { intent, chains, sayAmount } = useAbout();
@@ -153,8 +155,8 @@ export function useMoments(known: Known): SaidMoment[] {
   const settled = settledAt
     ? [{ name: say(execution ? "stateExecuted" : "stateRecovered"), seconds: settledAt }]
     : [];
-  // The status contains only the block number of a later return, so the return's time is
-  // interpolated between two blocks whose times are known.
+  // For later returns, the status contains only the block number. The time is interpolated between
+  // two blocks with known times.
   const first = execution ?? recoveries[0];
   const secondsOf = (number: number) => {
     if (!first || !settledAt || !block || block.number === first.blockNumber) return settledAt;
@@ -184,8 +186,7 @@ export function useMoments(known: Known): SaidMoment[] {
     { name: say("expires"), seconds: end, is: "end" as const },
   ].map((moment) => ({
     said: sayMoment(moment.seconds, language),
-    // After the outcome, a moment is shown without the time from now, because nothing can be late
-    // anymore.
+    // After the outcome, moments are shown without the time from now, because nothing can be late.
     ...(!settledAt && moment.is !== "now" && { away: sayAway(moment.seconds - now, language) }),
     ...moment,
   }));

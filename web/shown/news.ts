@@ -1,4 +1,4 @@
-// The live status of an address, and the clock of the page.
+// The live status of an address, and the page's clock.
 
 import type { Hex } from "executable-address";
 import { followStatus, type News, noNews } from "executable-address-element/page";
@@ -11,7 +11,7 @@ export function useNews(address: Hex): News {
   return news;
 }
 
-/** Draws again every `ms` milliseconds, for content that depends on the time. */
+/** Renders again every `ms` milliseconds, for content that depends on the time. */
 export function useTick(ms: number): void {
   const [, setCount] = useState(0);
   useEffect(() => {

@@ -1,6 +1,5 @@
-// Finds who paid and who received, from the logs of the chain. This browser verifies the proof,
-// which is correct if its blocks belong to the chain. pay/receipt.tsx asks a wallet's node whether
-// the blocks belong to the chain.
+// Finds the payers and recipients in the chain's logs. This browser verifies the proof, which is
+// correct if its blocks belong to the chain. To check this, pay/receipt.tsx uses a wallet's node.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressProof, ProvedReceipt, SavedReceipt } from "executable-address/proof";
@@ -17,11 +16,12 @@ export async function fetchProof(address: Hex): Promise<ServedProof | undefined>
 }
 
 /**
- * All fields are proven except `paymentsOmitted`, the number of payments that the response omits.
+ * All fields are proven except `paymentsOmitted`, which is the number of payments that are missing
+ * in the response.
  */
 type ProvedMoney = ProvedReceipt & { readonly paymentsOmitted: number };
 
-/** `awaited` while the proof is loading; undefined if there is no proof. */
+/** `awaited` while the proof is loading. Undefined if there is no proof. */
 export type Proved = ProvedMoney | "awaited" | undefined;
 
 /** Requests the proof when money arrives, and again when the balance changes. */

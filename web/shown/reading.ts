@@ -1,5 +1,5 @@
-// Describes calls in plain words. Only functions of listed tokens and known contracts are
-// described, because a function of an unknown contract can do anything, regardless of its name.
+// Describes calls in words. Only describes functions of listed tokens and known contracts. A
+// function of an unknown contract can do anything, regardless of its name.
 
 import {
   type AddressRecord,
@@ -39,7 +39,8 @@ export function findToken(
 }
 
 /**
- * Returns "25 USDC" for a listed token. Returns base units, which cannot mislead, for other tokens.
+ * Returns text such as "25 USDC" for a listed token. For other tokens, returns base units, which
+ * cannot mislead.
  */
 export function sayAmount(amount: string, token: Token | undefined, say: Say): string {
   if (BigInt(amount) >= unlimitedFrom) return say("unlimitedAmount");
@@ -51,7 +52,7 @@ export function sayAmount(amount: string, token: Token | undefined, say: Say): s
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * Returns the role or name of an address, from the record or the operator's labels. Returns no role
+ * Returns the role or name of an address, from the record or the operator's labels. Returns none
  * for the recovery address, because the payer should see the address itself.
  */
 export function sayParty(
@@ -70,10 +71,10 @@ export function sayParty(
   return labels[address.toLowerCase()];
 }
 
-/** A text and the values of its placeholders, which are strings or addresses. */
+/** A text and the values of its placeholders. A value is a string or an address. */
 export type Sentence = { as: Key; values: Record<string, string | { address: string }> };
 
-/** Describes the functions that every token has. Returns undefined for all others. */
+/** Describes the functions that every token has. Returns undefined for all other functions. */
 export function sayCall(call: Call, token: Token | undefined, say: Say): Sentence | undefined {
   if (!token) return undefined;
   const [first = "", second = "", third = ""] = call.args;
@@ -110,7 +111,7 @@ export function sayCall(call: Call, token: Token | undefined, say: Say): Sentenc
   }
 }
 
-/** @param token the token of the payment, if it is listed */
+/** @param token the payment's token, if it is listed */
 export const sayCollection = (
   { least, most, recipient }: Collection,
   token: Token | undefined,
@@ -124,13 +125,13 @@ export const sayCollection = (
   },
 });
 
-/** @param token the token of the tip, if it is listed */
+/** @param token the tip's token, if it is listed */
 export const sayTip = ({ amount }: Tip, token: Token | undefined, say: Say): Sentence => ({
   as: "callTips",
   values: { amount: sayAmount(String(amount), token, say) },
 });
 
-/** @param tokenOf returns the token listed at an address */
+/** @param tokenOf returns the listed token at an address */
 export function sayRequirement(
   required: Requirement,
   tokenOf: (address: Hex) => Token | undefined,
@@ -154,7 +155,7 @@ export function sayRequirement(
 }
 
 /**
- * Summarizes an intent in one sentence: the recipient of the money if it is clear, or else the
+ * Summarizes an intent in one sentence: who receives the money if this is clear, otherwise the
  * number of calls.
  */
 export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): Sentence {

@@ -1,5 +1,5 @@
-// Computes how much each payer sent to an address and each recipient received, for charts on pages
-// and receipts.
+// Computes how much each payer sent to an address and how much each recipient received, for charts
+// on pages and receipts.
 
 import type { Hex, Intent } from "executable-address";
 import type { ProvedExecution, ProvedReceipt } from "executable-address/proof";
@@ -15,8 +15,8 @@ export type Share = {
 };
 
 /**
- * The balances before and after the calls, and the transfers that the calls made. `moved` may lack
- * transfers that emit no log, such as transfers of native coin.
+ * The balances before and after the calls, and the transfers during the calls. Transfers without
+ * logs, such as transfers of native coin, may be missing in `moved`.
  */
 type Taken = Pick<ProvedExecution, "held" | "left" | "moved">;
 
@@ -36,8 +36,8 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
   );
   const taken = execution ? BigInt(execution.held) - BigInt(execution.left) : 0n;
   const rest = taken - sumShares(moved.filter(isOwn));
-  // If the transfers exceed the amount that the calls used, the excess was recovered in the same
-  // transaction, so it is a return.
+  // If the transfers exceed the amount that the calls used, the excess was returned in the same
+  // transaction.
   const given = moved.map((share) =>
     rest < 0n && isOwn(share) && isSame(share.who, recovery)
       ? { ...share, units: share.units + rest }
@@ -50,13 +50,10 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
   return [...given, ...others].filter(({ units }) => units > 0n);
 }
 
-/** Maximum number of payers that are listed, because one transaction can contain hundreds. */
+/** The maximum number of listed payers. One transaction can contain hundreds. */
 const payersMax = 6;
 
-/**
- * @param total the total amount received. The part that is not from a listed payer becomes one
- *   share
- */
+/** @param total the total amount received. The amount from all other payers becomes one share */
 export function sharesIn(
   { token }: Intent,
   payments: ProvedReceipt["payments"],
@@ -78,7 +75,7 @@ export function sharesIn(
 export const sumShares = (shares: readonly Share[]): bigint =>
   shares.reduce((sum, { units }) => sum + units, 0n);
 
-/** Returns one share for each account and token, in the order of their first appearance. */
+/** Returns one share per account and token, in the order of first appearance. */
 function merged(shares: readonly Share[]): Share[] {
   const found = new Map<string, Share>();
   for (const share of shares) {

@@ -1,5 +1,5 @@
-// Requests a simulation of the execution from the server's node, and another simulation when the
-// status changes. Pages attribute the result to the server, because a simulation cannot be proven.
+// Requests a simulation of the execution from the server, and another one after each change of the
+// status. Pages name the server as the source, because a simulation cannot be proven.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
@@ -19,15 +19,16 @@ import type { Say } from "./words/languages.ts";
 export type Simulated = { kind: "loading" } | FoundSimulation;
 
 /**
- * Requests the first simulation together with the first status, because the QR code waits for both.
- * Keeps the last simulation until the next arrives. `again` requests a simulation immediately.
+ * Requests the first simulation at the same time as the first status, because the QR code waits for
+ * both. Keeps the last simulation until the next one arrives. `again` requests another simulation
+ * immediately.
  */
 export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
   const [simulated, setSimulated] = useState<Simulated>({ kind: "loading" });
   const [attempt, setAttempt] = useState(0);
   const state = status && `${status.state} ${status.balance}`;
-  // `from` is the block in which the status last changed. A later block with the same status needs
-  // no new request.
+  // `from` is the block in which the status last changed. If a later block has the same status, no
+  // new request is needed.
   const known = useRef({ state, from: 0, changes: 0 });
   if (known.current.state !== state) {
     const from = status?.block.number ?? 0;
@@ -44,8 +45,7 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
     const ask = async () => {
       const find = async () => {
         const next = await findSimulation("/v1", address, stopping.signal);
-        // Until an up-to-date simulation arrives, shows a slightly outdated simulation instead of
-        // none.
+        // Until a current simulation arrives, a slightly outdated one is better than none.
         if (!stopping.signal.aborted)
           setSimulated((last) => (last.kind === "loading" ? next : last));
         return next;
@@ -59,14 +59,14 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
   return { simulated, again: () => setAttempt(attempt + 1) };
 }
 
-/** Returns whether the simulation is of `block` or a later block. */
+/** Returns whether the simulation used `block` or a later block. */
 const isOf = (simulated: Simulated, block: number): boolean =>
   simulated.kind === "done" && simulated.simulation.block.number >= block;
 
-/** The zero address means the native coin in token fields. */
+/** In token fields, the zero address means the native coin. */
 export const nativeCoin: Hex = `0x${"0".repeat(40)}`;
 
-/** Returns "+25 USDC", with the sign of the change. */
+/** Returns text such as "+25 USDC". The sign shows the direction of the change. */
 export function sayChange(
   change: string,
   address: Hex,
@@ -77,7 +77,7 @@ export function sayChange(
   return sign + sayUnits(change.replace("-", ""), address, token, say);
 }
 
-/** Returns "25 USDC". For a token that is not listed, returns base units, which cannot mislead. */
+/** Returns "25 USDC". For an unlisted token, returns base units, which cannot mislead. */
 export function sayUnits(units: string, address: Hex, token: Token | undefined, say: Say): string {
   if (token) return `${formatUnits(units, token.decimals)} ${token.symbol}`;
   if (address === nativeCoin) return `${formatUnits(units, coinDecimals)} ${say("nativeCoin")}`;

@@ -1,4 +1,4 @@
-// Transaction hashes, and links to the operator's explorer.
+// Transaction hashes and links to the operator's explorer.
 
 import type { ReactNode } from "react";
 import { Whole } from "./address-text.tsx";
@@ -7,7 +7,7 @@ import { useSpeech } from "./words/say.tsx";
 
 type TransactionProps = { hash: string; explorer: string | null | undefined };
 
-/** Shows a full transaction hash, as a link if the operator configured an explorer. */
+/** Shows a full transaction hash. If the operator configured an explorer, the hash is a link. */
 export function Transaction({ hash, explorer }: TransactionProps) {
   return (
     <Explored link={explorerLink(explorer, "tx", hash)}>

@@ -1,13 +1,12 @@
-// Splits the text of an array or tuple by its type, for display. verifyRecord has already checked
-// that the text is JSON of the type's shape (spec/terms.md, arguments).
+// Splits the text of an array or tuple for display. verifyRecord has already checked that the text
+// is JSON that matches the type (spec/terms.md, arguments).
 
 import { type Parameter, splitFunction } from "executable-address-element/page";
 
 export type Field = Parameter & { value: string };
 
 /**
- * Returns the items of an array, each as the text of an argument. Returns undefined for other
- * types.
+ * Returns the items of an array, in the text form of arguments. Returns undefined for other types.
  */
 export function itemsOf(
   type: string,

@@ -3,7 +3,9 @@ import { Button } from "./button.tsx";
 import { Notice } from "./notice.tsx";
 import { useUiSpeech } from "./words/speech.tsx";
 
-/** Shows an error message instead of an empty page. React requires a class for this. */
+/**
+ * Shows an error message instead of an empty page. React supports this only in a class component.
+ */
 export class Boundary extends Component<{ children: ReactNode }, { failed: boolean }> {
   override state = { failed: false };
 

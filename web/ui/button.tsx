@@ -4,7 +4,7 @@ export type ButtonProps = ComponentProps<"button"> & {
   look?: "primary" | "quiet" | "danger" | "bare";
   small?: boolean;
   /**
-   * True while the button's action is in progress. The button shows this, keeps its focus, and
+   * True while the button's action is in progress. The button then shows this, keeps its focus, and
    * ignores presses.
    */
   busy?: boolean;
@@ -12,7 +12,7 @@ export type ButtonProps = ComponentProps<"button"> & {
 
 export function Button({ look = "quiet", small, busy = false, ...props }: ButtonProps) {
   const { children, className = "", onClick, type = "button", ...rest } = props;
-  // `disabled` would move the keyboard focus to the page while the request is pending.
+  // `disabled` would move the keyboard focus to the page while the action is in progress.
   const press = (event: MouseEvent<HTMLButtonElement>) => {
     if (busy) event.preventDefault();
     else onClick?.(event);

@@ -4,7 +4,7 @@ type DialogProps = {
   title: string;
   open: boolean;
   onClose: () => void;
-  /** For secrets that are shown once: neither Escape nor a press outside closes the dialog. */
+  /** For secrets that are shown only once: neither Escape nor a press outside closes the dialog. */
   persistent?: boolean;
   children: ReactNode;
 };
@@ -15,8 +15,8 @@ export function Dialog({ title, open, onClose, persistent = false, children }: D
   const titleId = useId();
 
   /**
-   * True after a call of `close()`. The `close` event arrives later, when the dialog may be open
-   * again.
+   * True after `close()` has been called. The `close` event arrives later, and the dialog may then
+   * be open again.
    */
   const hasNotified = useRef(false);
 

@@ -23,7 +23,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A decorative icon. Screen readers skip it, because the text beside it has the same meaning. */
+/** A decorative icon. Screen readers skip the icon, because the text beside it means the same. */
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg

@@ -1,5 +1,5 @@
-// Keeps a value outside of React components. Components that use the value are drawn again when it
-// changes.
+// Stores a value outside of React components. Components that use the value are rendered again when
+// it changes.
 
 import { useSyncExternalStore } from "react";
 

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Icon, type IconName } from "./icon.tsx";
 import { useUiSpeech } from "./words/speech.tsx";
 
-/** An empty state: what is missing, why, and what to do. */
+/** An empty state: names the missing content, the reason, and the next action. */
 export function Empty(props: {
   icon: IconName;
   title: string;

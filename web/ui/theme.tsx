@@ -12,8 +12,8 @@ const chosen = (): Theme =>
   themes.find((theme) => theme === document.documentElement.dataset.theme) ?? "device";
 
 /**
- * A button that switches between the device's color scheme, light, and dark. public/theme.js
- * applies the choice before the first paint.
+ * A button that switches between three color schemes: the device's, light, and dark.
+ * public/theme.js applies the choice before the first paint.
  */
 export function ThemeButton() {
   const { say } = useUiSpeech();

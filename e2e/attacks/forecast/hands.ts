@@ -96,7 +96,7 @@ export const approve = (token: Hex, spender: Hex, amount: bigint): Call => ({
 export const visit = (target: Hex): Call => ({ target, function: "visit()", args: [] });
 
 /**
- * Returns functions that deploy contracts whose owner can move money out of them. `before` returns
+ * Returns functions that deploy contracts whose owner can withdraw money. `before` returns
  * code that accepts calls only until a certain time.
  */
 function contractsOf({ world, movers }: Kit) {

@@ -1,4 +1,4 @@
-// The page of the account: password, sessions, and the gas that the executor spent.
+// The account page: password, sessions, and the gas that the executor has spent.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { formatUnits } from "executable-address-element/page";
@@ -103,8 +103,8 @@ function ChangePassword() {
 const sayWei = (wei: string) => formatUnits(wei, 18);
 
 /**
- * Shows the gas that the executor spent on this account's addresses. The executor's budgets use the
- * same amounts.
+ * Shows the gas that the executor has spent on this account's addresses. The executor compares the
+ * same amounts with its budgets.
  */
 function GasSpent() {
   const { say } = useSpeech();
@@ -143,7 +143,7 @@ function GasSpent() {
 const path = "/dashboard/api/sessions";
 const queryKey = ["sessions"];
 
-/** Lists the account's sessions. After a session is ended, its next request fails. */
+/** Lists the account's sessions. The next request of an ended session fails. */
 function Sessions() {
   const { say } = useSpeech();
   const client = useQueryClient();
@@ -189,7 +189,7 @@ function Sessions() {
 
 type SessionTableProps = {
   sessions: readonly Session[];
-  /** The IDs of the sessions that are being ended. */
+  /** The IDs of the sessions that are currently being ended. */
   ending: readonly string[];
   onEnd: (id: string) => void;
 };
@@ -245,11 +245,14 @@ function SessionTable({ sessions, ending, onEnd }: SessionTableProps) {
 }
 
 const systems = ["Android", "iPhone", "iPad", "Windows", "Mac OS X", "CrOS", "Linux"];
-/** The names are checked in this order, because most browsers also claim to be other browsers. */
+/** The order matters, because most browsers also claim to be other browsers. */
 const browsers = ["Firefox", "Edg", "OPR", "Chrome", "Safari"];
 const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS" };
 
-/** Returns "Firefox on Windows" from a known user agent, or else the shortened user agent. */
+/**
+ * Returns a text such as "Firefox on Windows". If the user agent is unknown, returns its first
+ * part.
+ */
 function sayBrowser(userAgent: string | null, say: Say): string {
   if (!userAgent) return say("unknown");
   const find = (among: string[]) => among.find((name) => userAgent.includes(name));

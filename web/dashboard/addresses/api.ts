@@ -1,5 +1,5 @@
-// Requests to the routes of service/http/dashboard/addresses.ts. Rows have the shape of GET
-// /v1/addresses.
+// Requests to the routes of service/http/dashboard/addresses.ts. Rows have the same fields as in
+// GET /v1/addresses.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressPage } from "executable-address/client";
@@ -12,20 +12,18 @@ import { request } from "../request.ts";
  */
 export type AddressFilter = {
   address: string;
-  /** A part of the reference, in any letter case. */
+  /** A part of the reference, in upper or lower case. */
   referenceContains: string;
   /** The whole reference. */
   reference?: string;
   token: string;
   state: string;
-  /** ISO 8601; `from` is inclusive, `until` exclusive. */
+  /** ISO 8601. `from` is inclusive, and `until` is exclusive. */
   createdFrom: string;
   createdUntil: string;
 };
 
-/**
- * Rows per page. The server returns the statuses of at most this number of addresses per request.
- */
+/** Rows per page. The server returns the statuses of at most this many addresses per request. */
 const pageRows = 20;
 const exportRows = 100;
 

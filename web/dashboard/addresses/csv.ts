@@ -1,4 +1,5 @@
-// Exports the list of addresses as CSV. The browser loads the pages of the list and formats them.
+// Exports the list of addresses as CSV. The browser loads all pages of the list and formats the
+// rows.
 
 import type { AddressPage, ListedAddress } from "executable-address/client";
 import { formatUnits } from "executable-address-element/page";
@@ -8,8 +9,8 @@ import { findChain } from "../money.ts";
 import { type AddressFilter, addresses } from "./api.ts";
 
 /**
- * The maximum number of rows. Spreadsheets open a file of this size easily. Use the API to export
- * more rows.
+ * The maximum number of rows. Spreadsheet programs can open a file of this size easily. Larger
+ * exports must use the API.
  */
 export const csvRowsMax = 10_000;
 
@@ -28,7 +29,7 @@ const columns = [
   ...["amount", "base units", "state last seen", "settled", "transaction"],
 ];
 
-/** @returns the text of the file, and whether more rows exist */
+/** @returns the content of the file, and whether there are more rows */
 export async function exportCsv(
   filter: AddressFilter,
   chains: readonly Chain[],
@@ -43,7 +44,7 @@ export async function exportCsv(
   return { text: formatCsv(rows.slice(0, csvRowsMax), chains), isCut: cursor !== null };
 }
 
-/** Formats rows as RFC 4180 with a header row. */
+/** Formats rows as CSV (RFC 4180) with a header row. */
 export function formatCsv(rows: readonly ListedAddress[], chains: readonly Chain[]): string {
   const lines = rows.map((row) => {
     const token = findToken(row, chains, row.token);
@@ -67,7 +68,7 @@ export function formatCsv(rows: readonly ListedAddress[], chains: readonly Chain
   return [columns, ...lines].map((line) => `${line.map(cell).join(",")}\r\n`).join("");
 }
 
-/** Quotes a cell that a spreadsheet would run as a formula. */
+/** Quotes a cell that a spreadsheet program would run as a formula. */
 function cell(text: string): string {
   const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;

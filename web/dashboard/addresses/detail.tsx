@@ -68,7 +68,7 @@ export function AddressPage({ params: { address } }: { params: { address: string
   );
 }
 
-/** @returns null if the account has not created the address */
+/** @returns null if the address does not belong to the account */
 async function findOne(address: string): Promise<{ row: ListedAddress; intent: Intent } | null> {
   const { items } = await addresses.list(toFilter({ ...untyped, text: address }), null, 1);
   const [row] = items;
@@ -78,7 +78,7 @@ async function findOne(address: string): Promise<{ row: ListedAddress; intent: I
 type AddressProps = { row: ListedAddress; chains: readonly Chain[] };
 const facts = readFacts(undefined);
 
-/** Shows the intent only if it hashes to the address of the row. */
+/** Shows the intent only if the row's address is derived from it. */
 function Address({ row, intent, chains }: AddressProps & { intent: Intent }) {
   const { say } = useSpeech();
   const { address, reference } = row;
@@ -160,7 +160,8 @@ function Sections({ row, chains, record }: SectionsProps) {
 type PresentProps = SectionsProps & { news: News };
 
 /**
- * Shows the address with its status and public pages, and a payment button if the node is local.
+ * Shows the address, its status, and its public pages. If the node is local, also shows a button
+ * that pays.
  */
 function Present({ row, chains, record, news: { status, isSilent } }: PresentProps) {
   const { say } = useSpeech();
@@ -281,7 +282,7 @@ export function PayHere({ record: { address, intent }, localNode, status }: PayH
 
 type UnpaidProps = { error: Error; address: string; localNode: string };
 
-/** Shows the error of the node, or a terminal command if this browser cannot reach the node. */
+/** Shows the node's error or, if this browser cannot reach the node, a command for the terminal. */
 function Unpaid({ error, address, localNode }: UnpaidProps) {
   const { say } = useSpeech();
   const pasted = { name: say("terminal"), text: `npm run --silent pay -- ${address}` };

@@ -1,8 +1,8 @@
-// Converts the filter of the list between the form, the URL of the page, and the request.
+// Converts the list's filter between the form, the URL of the page, and the request.
 
 import type { AddressFilter } from "./api.ts";
 
-/** The filter as the user typed it. Dates are in the browser's time zone. */
+/** The filter as entered by the user. Dates are in the browser's time zone. */
 export type Typed = { text: string; token: string; state: string; from: string; until: string };
 export const untyped: Typed = { text: "", token: "", state: "", from: "", until: "" };
 
@@ -11,17 +11,17 @@ export const readTyped = (query: URLSearchParams): Typed =>
     Object.keys(untyped).map((name) => [name, query.get(name) ?? ""]),
   ) as unknown as Typed;
 
-/** The beginning of an address is enough. */
+/** Matches an address or its first characters. */
 const beginningPattern = /^0x[0-9a-fA-F]{0,40}$/;
 
-/** Whether the text is an address or its beginning. */
+/** Returns whether the text could be the beginning of an address. */
 export const meansAddress = (text: string) => text.startsWith("0x");
 export const isBeginning = (text: string) => beginningPattern.test(text);
 
 /**
- * Returns the filter of a request. If the text is an address or its beginning, the filter contains
- * only the address and the token. Otherwise, the text is a part of a reference, and the filter
- * contains all fields except the address.
+ * Converts the form to the filter of a request. If the text could be the beginning of an address,
+ * the filter contains only the address and the token. Otherwise, the text is a part of a reference,
+ * and the filter contains all fields except the address.
  */
 export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
   const typed = text.trim();

@@ -1,11 +1,12 @@
-// Pays on a local chain. The chain's node signs with its own accounts, so no key is needed here.
+// Makes payments on a local chain. The chain's node signs with its own accounts, so the page needs
+// no key.
 
 import { encodeCall, encodeTransfer, type Hex, type Intent, toHex } from "executable-address";
 import { httpRpc, type Rpc } from "executable-address/status";
 
 const localChainId = 31_337;
 
-/** @throws if the node is on a different chain, before any request that could cost money */
+/** @throws if the node belongs to another chain, before any transaction is sent */
 async function openLocal(url: string): Promise<{ rpc: Rpc; accounts: readonly Hex[] }> {
   const rpc = httpRpc(url);
   const chainId = Number(await rpc("eth_chainId", []));
@@ -15,12 +16,12 @@ async function openLocal(url: string): Promise<{ rpc: Rpc; accounts: readonly He
   return { rpc, accounts: (await rpc("eth_accounts", [])) as Hex[] };
 }
 
-/** The node's first three accounts deploy, pay, and execute (scripts/local-chain.ts). */
+/** The first three accounts of the node deploy, pay, and execute (scripts/local-chain.ts). */
 export const spareAccount = async (url: string): Promise<Hex | null> =>
   (await openLocal(url)).accounts[3] ?? null;
 
 /**
- * Pays the amount of `intent` with freshly minted demo tokens, like `npm run pay`.
+ * Pays the requested amount of `intent` with newly minted demo tokens, as `npm run pay` does.
  * @returns the hash of the mined payment
  * @throws {RpcError} if the node rejects a request
  */

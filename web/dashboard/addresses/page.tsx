@@ -1,4 +1,4 @@
-// The page that searches, lists, and downloads the account's addresses.
+// The page with the account's addresses: search, list, and download.
 
 import {
   keepPreviousData,
@@ -280,8 +280,7 @@ function Amount({ of: row, chains }: { of: ListedAddress; chains: readonly Chain
 }
 
 /**
- * Shows an address shortened in the middle. Screen readers, tooltips, and copies contain the whole
- * address.
+ * Shows a shortened address. Screen readers, tooltips, and copied text contain the full address.
  */
 function ShortHex({ hex }: { hex: string }) {
   return (
@@ -294,13 +293,14 @@ function ShortHex({ hex }: { hex: string }) {
   );
 }
 
-/** The interval at which statuses are requested again, because they change without user action. */
+/** The interval at which statuses are requested again. They can change at any time. */
 const statusesEveryMs = 15_000;
 
 const useAddresses = (filter: AddressFilter) =>
   useInfiniteQuery({
     queryKey: ["addresses", filter],
-    // The server cancels a search when its client disconnects, so outdated searches end early.
+    // When a new search starts, the browser aborts the previous request, and the server then
+    // cancels its search.
     queryFn: ({ pageParam, signal }) => addresses.list(filter, pageParam, undefined, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
@@ -308,8 +308,8 @@ const useAddresses = (filter: AddressFilter) =>
   });
 
 /**
- * Also searches for addresses whose whole reference is the text. This search uses an index, so it
- * finds old addresses quickly.
+ * Also searches for addresses whose full reference equals the text. This search uses an index, so
+ * it finds old addresses quickly.
  */
 function useWhole(filter: AddressFilter): AddressPage[] {
   const { referenceContains: reference } = filter;
@@ -325,8 +325,8 @@ function useWhole(filter: AddressFilter): AddressPage[] {
 type StatusOf = (address: Hex) => FoundStatus | undefined;
 
 /**
- * Requests the statuses of all rows of a page in one request. Returns undefined for a row until its
- * response arrives.
+ * Requests the statuses of all rows of a page in one request. Returns undefined for the rows until
+ * the response arrives.
  */
 function useStatuses(pages: readonly AddressPage[]): StatusOf {
   const found = useQueries({

@@ -1,4 +1,4 @@
-// The state of an address as a badge.
+// A badge with the state of an address.
 
 import type { ListedAddress } from "executable-address/client";
 import type { AddressState } from "executable-address/status";
@@ -18,7 +18,7 @@ export const states: Readonly<Record<AddressState, readonly ["plain" | "good" | 
 
 type StateProps = { of: ListedAddress; now: FoundStatus | undefined };
 
-/** Shows the current state, or the last known state if the chain cannot be read. */
+/** Shows the current state. If the chain cannot be read, shows the last known state. */
 export function State({ of: seen, now }: StateProps) {
   const { say } = useSpeech();
   if (!now) return <span className="skeleton inline-block h-4 w-16" />;

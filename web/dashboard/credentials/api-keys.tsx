@@ -1,5 +1,3 @@
-// The card that lists, creates, rotates, and revokes API keys.
-
 import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Definitions } from "../../ui/definition.tsx";
@@ -24,12 +22,10 @@ import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 import type { Key } from "../words/words.ts";
 
-/** The change for which a dialog is open. */
+/** The action whose dialog is open. */
 type PendingChange = { to: "rotate" | "revoke"; prefix: string } | { to: "add" } | undefined;
 
-/**
- * Lists API keys, and creates, rotates, and revokes them. The page keeps a key only in its dialog.
- */
+/** Lists API keys, and creates, rotates, and revokes them. A new key is kept only in its dialog. */
 export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
   const { say } = useSpeech();
   const { apiKeys, apiKeysMax, clientId } = credentials;
@@ -98,7 +94,7 @@ export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
   );
 }
 
-/** @param hasRoom whether the account can have another key */
+/** @param hasRoom whether the account may have more keys */
 function CardHead({ hasRoom, onAdd }: { hasRoom: boolean; onAdd: () => void }) {
   const { say } = useSpeech();
   return (
@@ -208,7 +204,7 @@ function KeyFacts({ apiKey, onAsk }: { apiKey: ApiKey; onAsk: (pending: PendingC
 
 type NewKeyProps = { apiKey: string | undefined; clientId: ClientId; onDone: () => void };
 
-/** Shows a new key once, with an example to try it. */
+/** Shows a new key once, with an example request. */
 function NewKey({ apiKey, clientId, onDone }: NewKeyProps) {
   const { say } = useSpeech();
   const config = useConfig();
@@ -242,7 +238,7 @@ const scopes = Object.keys(meanings) as Scope[];
 
 type FormProps = { busy: boolean; onAdd: (key: NewApiKey) => void };
 
-/** Asks for the name, scopes, and expiry of another key. */
+/** Asks for the name, scopes, and expiry of a new key. */
 function NewKeyForm({ busy, onAdd }: FormProps) {
   const { say } = useSpeech();
   const [name, setName] = useState("");

@@ -1,4 +1,4 @@
-// The page of the credentials: the client ID with its settings, and the API keys.
+// The page with the client ID, its settings, and the API keys.
 
 import { useState } from "react";
 import { Link } from "wouter";
@@ -36,7 +36,7 @@ export function CredentialsPage() {
   );
 }
 
-/** Shows the client ID in full, because it is public. */
+/** Shows the whole client ID, because it is public. */
 function ClientIdCard({ clientId }: { clientId: ClientId }) {
   const { say } = useSpeech();
   const [asking, setAsking] = useState(false);
@@ -111,8 +111,8 @@ function ClientIdFacts({ clientId }: { clientId: ClientId }) {
 }
 
 /**
- * Shows and changes whether the client ID is bound. The client ID is public; a bound client ID can
- * create only addresses that the shop's server signed.
+ * Shows and changes whether the client ID is bound. A bound client ID can create only addresses
+ * that the shop's server has signed. This matters because the client ID is public.
  */
 function Binding({ isBound }: { isBound: boolean }) {
   const { say } = useSpeech();
@@ -121,7 +121,7 @@ function Binding({ isBound }: { isBound: boolean }) {
   return <Setting text={text} action={action} change={() => api.bindClientId(!isBound)} />;
 }
 
-/** Shows and changes whether pages may claim references for the addresses that they create. */
+/** Shows and changes whether pages may choose the references of the addresses that they create. */
 function Naming({ mayName }: { mayName: boolean }) {
   const { say } = useSpeech();
   const text = say(mayName ? "referencesAllowed" : "referencesRefused");
@@ -148,8 +148,8 @@ function Setting({ text, action, change }: SettingProps) {
 type CardProps = { referenceKey: Credentials["referenceKey"] };
 
 /**
- * Shows the reference key. With this key, a shop's server derives salts from references, and signs
- * the intents that pages may create with a bound client ID.
+ * Shows the reference key. A shop's server uses it to derive salts from references. With a bound
+ * client ID, the server also uses it to sign the intents that pages may create.
  */
 function ReferenceKeyCard({ referenceKey }: CardProps) {
   const { say } = useSpeech();

@@ -1,4 +1,4 @@
-// The form of a simple payment, which converts its fields to the parts of an intent.
+// The form for a simple payment. Converts its fields to the parts of an intent.
 
 import { isAddress } from "executable-address";
 import type { Token } from "executable-address-element/page";
@@ -28,7 +28,7 @@ type Draft = {
   at: string;
   amount: string;
   receiver: string;
-  /** Who receives late and excess payments; empty until the user chooses. */
+  /** Who receives late and excess payments. Empty until the user has chosen. */
   owner: Owner | "";
   recovery: string;
   span: string;
@@ -61,8 +61,8 @@ function makePayment(draft: Draft, choice: Choice | undefined, amount: string | 
 }
 
 /**
- * Returns the least amount that is accepted: one percent less than `amount`, rounded up. Below 100
- * base units, this is `amount` itself.
+ * Returns the smallest amount that is accepted: 1% less than `amount`, rounded up. For amounts
+ * below 100 base units, this is `amount` itself.
  */
 const leastOf = (amount: bigint) => `${amount - amount / 100n}`;
 
@@ -77,7 +77,7 @@ type PaymentFormProps = {
   config: Config;
   busy: boolean;
   onSubmit: (next: { payment: SimplePayment; reference: string }) => void;
-  /** Clears the problems that the last check found. */
+  /** Clears the results of the last check. */
   onChange: () => void;
 };
 
@@ -153,7 +153,7 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
 
 type AmountProps = { value: string; decimals: number; onChange: (event: Typed) => void };
 
-/** Shows an error if the text is not an amount of the token. */
+/** Shows an error if the text is not a valid amount of the token. */
 function AmountField({ value, decimals, onChange }: AmountProps) {
   const { say } = useSpeech();
   const isFault = value.trim() !== "" && !parseUnits(value, decimals);
@@ -202,8 +202,8 @@ type OwnerProps = {
 };
 
 /**
- * Asks who receives late and excess payments. There is no default, because an address's `recovery`
- * can never change.
+ * Asks who receives late and excess payments. There is no default, because the `recovery` of an
+ * address can never change.
  */
 function OwnerField({ draft, change }: OwnerProps) {
   const { say } = useSpeech();
@@ -239,7 +239,7 @@ type NamedSelectProps = Omit<ComponentProps<typeof Select>, "children"> & {
   of: readonly { id: string; name: string }[];
 };
 
-/** The value of an option is its index. */
+/** The value of each option is its index. */
 function NamedSelect({ of, ...props }: NamedSelectProps) {
   return (
     <Select {...props}>

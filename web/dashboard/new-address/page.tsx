@@ -1,4 +1,4 @@
-// The page that creates an address from a form and shows the code for the next one.
+// The page that creates an address from a form, and shows code that creates more addresses.
 
 import { useMutation } from "@tanstack/react-query";
 import {
@@ -30,16 +30,13 @@ import { PaymentForm } from "./form.tsx";
 type NewPayment = { payment: SimplePayment; reference: string };
 
 /**
- * Lets the server check the payment. If the server finds no problem, the page creates the address
- * immediately.
+ * Sends the payment to the server for a check. If the check finds no problem, the address is
+ * created immediately.
  */
 const check = ({ payment }: NewPayment) =>
   request<Check>("POST", "/dashboard/api/check", makeIntent(payment));
 
-/**
- * Creates an address for a simple payment from a form, and shows code that creates the next
- * address.
- */
+/** Creates an address for a simple payment, and shows code that creates more addresses. */
 export function NewAddressPage() {
   const { say } = useSpeech();
   const config = useConfig();
@@ -53,8 +50,8 @@ export function NewAddressPage() {
 }
 
 /**
- * Checks the intent first. If the check finds problems, shows them; a second press creates the
- * address.
+ * First checks the intent. If the check finds problems, the page shows them, and the user must
+ * press the button again to create the address.
  */
 function NewAddress({ config }: { config: Config }) {
   const { say } = useSpeech();
@@ -116,8 +113,8 @@ function NewAddress({ config }: { config: Config }) {
 }
 
 /**
- * Returns whether the check could not run, because the chain is unavailable or a rate limit is
- * reached. The payment itself may still be valid.
+ * Returns whether the check failed to run, because the chain is unavailable or a rate limit is
+ * reached. The payment may still be valid.
  */
 const isUntried = (error: unknown) =>
   error instanceof Problem && (error.status === 503 || error.status === 429);
@@ -159,7 +156,7 @@ const isProved = (record: AddressRecord): boolean => {
   }
 };
 
-/** Shows the new address to share, and code that creates the next address. */
+/** Shows the new address, and code that creates more addresses. */
 export function Made({ record, config, onAgain }: MadeProps) {
   const { say } = useSpeech();
   const clientId = useCredentials().data?.clientId.clientId;
@@ -231,7 +228,7 @@ export function Made({ record, config, onAgain }: MadeProps) {
   );
 }
 
-/** Returns the intent's fields in the usual order, with arguments that a sample can contain. */
+/** Returns the intent's fields in the usual order. */
 const makeSample = ({
   chainId,
   token,

@@ -1,4 +1,4 @@
-// The page of the origins that can use the client ID. Only the server decides which origins are
+// The page with the origins that may use the client ID. Only the server decides which origins are
 // permitted.
 
 import { type FormEvent, useState } from "react";
@@ -87,7 +87,7 @@ function AllowedOrigins({ list }: { list: Origins }) {
 
 type OriginTableProps = {
   origins: Origins["origins"];
-  /** The origin that is being removed. */
+  /** The origin that is currently being removed. */
   removing: string | undefined;
   onRemove: (origin: string) => void;
 };
@@ -126,7 +126,7 @@ function OriginTable({ origins, removing, onRemove }: OriginTableProps) {
   );
 }
 
-/** Asks the server whether its list allows an origin. */
+/** Asks the server whether an origin is allowed. */
 function TryOrigin() {
   const { say } = useSpeech();
   const [origin, setOrigin] = useState("");
@@ -165,9 +165,7 @@ function TryOrigin() {
   );
 }
 
-/**
- * Requests the server's verdict while the user types, so that only the server contains the rules.
- */
+/** Asks the server while the user types, so that only the server needs to know the rules. */
 function AddOrigin({ list }: { list: Origins }) {
   const { say } = useSpeech();
   const [entry, setEntry] = useState("");

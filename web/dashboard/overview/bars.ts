@@ -1,4 +1,4 @@
-// Converts the server's counts by hour and day to the columns of a chart.
+// Converts the server's hourly and daily counts to the columns of a chart.
 
 import { dateFormat } from "../../shown/words/say-when.ts";
 import { english } from "../../ui/words/languages.ts";
@@ -19,7 +19,7 @@ export const sum = (hours: readonly UsageHour[]) => ({
 
 const hourMs = 3_600_000;
 
-/** The server returns only hours with requests; the chart shows all hours. */
+/** The server omits hours without requests. The chart shows all hours. */
 export function makeBars(
   hours: readonly UsageHour[],
   span: { hours: number; hoursPerBar: number },
@@ -48,13 +48,13 @@ export function makeBars(
 }
 
 /**
- * The CSS class of each part of a column, from bottom to top. The parts are the amounts executed;
- * returned; paid, but neither executed nor returned; and requested, but not paid.
+ * The CSS class of each part of a column, from bottom to top. From bottom to top, the parts are
+ * executed, returned, paid but not yet executed or returned, and requested but not paid.
  */
 export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-open"] as const;
 
 /**
- * Returns one column for each of the last `count` days of a token, including days without payments.
+ * Returns one column per day for the last `count` days of a token, including days without payments.
  * @param decimals the token's decimals
  */
 export function makeDayBars(

@@ -1,4 +1,4 @@
-// The examples that create an account's first address.
+// The examples with which users create their first address.
 
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { isAddress } from "executable-address";
@@ -15,13 +15,13 @@ import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 
 /**
- * The placeholder is not an address, so the server rejects an example that is pasted without a
- * change, and nobody can pay it.
+ * The placeholder is not an address. If an example is pasted unchanged, the server therefore
+ * rejects it, and nobody can pay it.
  */
 const placeholder = "YOUR_WALLET";
 const daySeconds = 86_400;
 
-/** The examples with the values of this server and account. */
+/** The examples, filled with the values of this server and account. */
 export function FirstAddress(props: {
   clientId: string | undefined;
   config: Config;
@@ -98,7 +98,7 @@ const useSpareAccount = (localNode: string | null | undefined) =>
     staleTime: Infinity,
   }).data;
 
-/** Creates the example's address, and opens the address's page. */
+/** Creates the example's address and opens its page. */
 function MakeIt({ intent, given }: { intent: object; given: boolean }) {
   const { say } = useSpeech();
   const [, navigate] = useLocation();

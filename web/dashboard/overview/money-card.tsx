@@ -15,7 +15,7 @@ import { useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
 import { makeDayBars, moneyFills } from "./bars.ts";
 
-/** The color of each amount, which is the color of the amount's topmost part in a column. */
+/** The color of each amount. The topmost part of its column has this color. */
 const swatches: Record<MoneyName, string> = {
   requested: "chart-open",
   paid: "chart-waits",
@@ -151,8 +151,8 @@ function MoneyChart({ rows, place, chains }: MoneyChartProps) {
 }
 
 /**
- * Formats a day's amount, which is negative if a reorganization removed a payment that was counted
- * on an earlier day.
+ * Formats the amount of a day. It is negative if a reorganization removed a payment that was
+ * counted on an earlier day.
  */
 const saySigned = (units: string, place: TokenOnChain, chains: readonly Chain[], say: Say) =>
   units.startsWith("-")
@@ -203,8 +203,8 @@ function Step({ name, count, part, children }: StepProps) {
 }
 
 /**
- * Returns a percentage. Returns an empty text if `count` exceeds `of`, which happens if addresses
- * are paid on a later day than they were created.
+ * Returns a percentage. Returns an empty text if `count` is greater than `of`. This can happen
+ * because an address may be paid on a later day than it was created.
  */
 const sayPart = (count: number, of: number) =>
   of > 0 && count <= of ? `${Math.round((count / of) * 100)} %` : "";

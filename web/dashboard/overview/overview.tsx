@@ -1,4 +1,4 @@
-// The first page: the steps before the first address, warnings, and figures.
+// The overview page: the first steps of a new account, warnings, and statistics.
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -27,8 +27,8 @@ export function Overview() {
   const config = useConfig();
   const newest = useNewest();
   const failed = [credentials, origins, config, newest].find((query) => query.isError);
-  // The page waits for the figures too, because figures that arrive later would move the content
-  // below. If they fail to load, their card shows the error.
+  // The page also waits for the statistics, because they would otherwise move the content below
+  // them. If they cannot be loaded, their card shows the error.
   const figures = [useMoney(), useUsage(firstSpan.hours)];
   const hasFigures = figures.every((query) => !query.isPending);
   const ready = credentials.data && origins.data && config.data && newest.data && hasFigures;
@@ -54,7 +54,7 @@ export function Overview() {
 }
 
 /**
- * Requests the newest address at each visit of the page, because a button on the page creates the
+ * Requests the newest address again at each visit, because a button on this page can create the
  * first address.
  */
 const useNewest = () =>
@@ -67,8 +67,8 @@ const useNewest = () =>
 type StepsProps = { credentials: Credentials; origins: Origins; config: Config };
 
 /**
- * Shows the figures first to an active account, and the first steps first to a new account. The
- * order does not change later, so that nothing moves under the pointer.
+ * For an active account, the statistics come first. For a new account, the first steps come first.
+ * The order does not change later, so that nothing moves under the pointer.
  */
 function Sections(props: StepsProps & { hasAddress: boolean }) {
   const { credentials, origins, config } = props;

@@ -1,9 +1,9 @@
-// A chart of stacked columns for keyboard, pointer, and screen readers.
+// A chart of stacked columns that supports keyboards, pointers, and screen readers.
 
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
 import { useSpeech } from "../words/speech.ts";
 
-/** One column: its description (`says`), and the heights of its parts from bottom to top. */
+/** A column: its description (`says`) and the heights of its parts, from bottom to top. */
 export type Bar = { label: string; says: string; parts: readonly number[] };
 
 const width = 720;
@@ -14,13 +14,13 @@ type ChartProps = {
   title: string;
   /** The CSS class of each part, from bottom to top. */
   fills: readonly string[];
-  /** Formats the height of the highest column. */
+  /** Formats the value of the highest column. */
   sayMost: (most: number) => string;
 };
 
 /**
- * A stacked column chart. The arrow keys or the pointer select a column, and the line above the
- * chart describes it.
+ * A chart of stacked columns. The user selects a column with the pointer or the arrow keys, and the
+ * line above the chart describes it.
  */
 export function Chart({ bars, title, fills, sayMost }: ChartProps) {
   const { say } = useSpeech();

@@ -5,7 +5,7 @@ import { useSpeech } from "../words/speech.ts";
 
 type ConfirmProps = {
   title: string;
-  /** The label of the button, such as "Rotate now". */
+  /** The button's label, such as "Rotate now". */
   action: string;
   open: boolean;
   busy: boolean;
@@ -14,7 +14,7 @@ type ConfirmProps = {
   children: ReactNode;
 };
 
-/** Asks for confirmation before something stops working. */
+/** Asks for confirmation of an action that breaks something, such as a key in use. */
 export function Confirm(props: ConfirmProps) {
   const { say } = useSpeech();
   const { title, action, open, busy, onClose, onConfirm, children } = props;

@@ -1,4 +1,4 @@
-// The fields of forms, with hints and errors that screen readers announce.
+// Form fields with hints and errors that screen readers announce.
 
 import {
   type ChangeEvent,
@@ -15,7 +15,7 @@ import type { Say } from "../words/words.ts";
 type Around = { label: string; hint?: ReactNode; error?: string | undefined };
 type FieldProps = ComponentProps<"input"> & Around;
 
-/** A labeled input whose hint and error are announced with it. */
+/** An input with a label. Screen readers announce its hint and error. */
 export function Field({ label, hint, error, className = "", ...input }: FieldProps) {
   const id = useId();
   const { fault, watch } = useFault(error, input.onChange);
@@ -29,9 +29,9 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
 }
 
 /**
- * Shows a field's error below the field instead of in the browser's bubble. One listener both
- * clears the error and calls `onChange`, because between two listeners the page would be drawn with
- * the old value.
+ * Shows a field's error below the field instead of in the browser's own popup. A single listener
+ * clears the error and calls `onChange`, because with two listeners the old value would be rendered
+ * in between.
  */
 function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
   const { say } = useSpeech();
@@ -43,8 +43,7 @@ function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
         event.preventDefault();
         const input = event.currentTarget;
         setRefused(sayFault(input, say));
-        // Looks only for inputs, because a fieldset that contains an invalid input also matches
-        // `:invalid`.
+        // Selects only inputs, because a fieldset with an invalid input also matches `:invalid`.
         if (input.form?.querySelector("input:invalid") === input) input.focus();
       },
       onChange(event: ChangeEvent<HTMLInputElement>) {
@@ -56,8 +55,8 @@ function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
 }
 
 /**
- * Returns the message in the page's language. The browser's own message is in the browser's
- * language.
+ * Returns the message in the language of the page. The browser's message would be in the language
+ * of the browser.
  */
 function sayFault({ validity, type, minLength, min, max }: HTMLInputElement, say: Say): string {
   if (validity.tooShort) return say("atLeastCharacters", { n: minLength });
@@ -104,11 +103,11 @@ type ChoicesProps = {
   value: string;
   onChange: FieldProps["onChange"];
   of: readonly { id: string; name: string; text: string }[];
-  /** Additional fields that are shown for this choice. */
+  /** More fields, which are shown if this option is chosen. */
   children?: ReactNode;
 };
 
-/** A required choice among a few options, each with an explanation. */
+/** A required choice between a few options, each with an explanation. */
 export function Choices({ legend, name, value, onChange, of, children }: ChoicesProps) {
   const id = useId();
   const { fault, watch } = useFault(undefined, onChange);

@@ -1,4 +1,4 @@
-// Writes durations and times in words.
+// Formats durations and times as text.
 
 import { dateFormat, localeOf } from "../../shown/words/say-when.ts";
 import { english } from "../../ui/words/languages.ts";
@@ -10,7 +10,7 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ["minute", 60],
 ];
 
-/** Returns "24 hours", or "24 hr" in short form. */
+/** Returns "24 hours" or, in short form, "24 hr". */
 export const saySpan = (
   count: number,
   unit: "day" | "hour" | "minute" | "second",
@@ -19,7 +19,8 @@ export const saySpan = (
   new Intl.NumberFormat(localeOf(english), { style: "unit", unit, unitDisplay }).format(count);
 
 /**
- * Returns "3 minutes ago" or "in 2 hours". Returns the date if the time is 30 or more days away.
+ * Returns text such as "3 minutes ago" or "in 2 hours". Returns the date if the time is at least 30
+ * days away.
  */
 export function sayTime(at: Date, now: Date, say: Say): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;

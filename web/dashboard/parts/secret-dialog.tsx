@@ -7,9 +7,9 @@ import { useSpeech } from "../words/speech.ts";
 
 type SecretDialogProps = {
   title: string;
-  /** Undefined if the dialog is closed. */
+  /** Undefined while the dialog is closed. */
   secret: string | undefined;
-  /** The name of the secret, such as "API key". */
+  /** The kind of secret, such as "API key". */
   what: string;
   testId: string;
   /** The reason why the user must copy the secret now. */

@@ -13,7 +13,7 @@ type SnippetProps = {
   canCopy?: boolean;
 };
 
-/** Code to copy, with a tab for each language. */
+/** Code that can be copied, with one tab per language. */
 export function Snippet({ samples, label, canCopy = true }: SnippetProps) {
   const { say } = useSpeech();
   const id = useId();

@@ -4,7 +4,7 @@ import { useSpeech } from "../words/speech.ts";
 type Column<Row> = {
   head: string;
   cell: (row: Row) => ReactNode;
-  /** The column is hidden on a narrow screen, where a row has two lines of two cells. */
+  /** Hides the column on narrow screens, where each row has two lines with two cells. */
   isWide?: boolean;
 };
 type TableProps<Row> = {
@@ -15,8 +15,8 @@ type TableProps<Row> = {
 };
 
 /**
- * A table whose rows have two lines on a narrow screen. The roles are explicit because `display:
- * grid` removes a table's implicit roles.
+ * A table. On narrow screens, each row has two lines. The roles are explicit because
+ * `display: grid` removes a table's implicit roles.
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   const { say } = useSpeech();

@@ -3,14 +3,12 @@ import { english } from "../../ui/words/languages.ts";
 import { useSpeech } from "../words/speech.ts";
 import { sayTime } from "./say-time.ts";
 
-/**
- * `nowSeconds` is the current Unix time, for views that use a different clock than the browser's.
- */
+/** `nowSeconds` is the current Unix time. Set it in views that do not use the browser's clock. */
 type TimeProps = { at: string | number | null; none?: string; nowSeconds?: number };
 
 /**
- * Shows a time relative to now, or the date if the time is 30 or more days away. A tooltip shows
- * the exact time.
+ * Shows a time relative to now or, if it is at least 30 days away, the date. A tooltip contains the
+ * exact time.
  */
 export function Time({ at, none, nowSeconds = Date.now() / 1000 }: TimeProps) {
   const { say } = useSpeech();

@@ -1,4 +1,4 @@
-// The form line of the pages that list URLs or origins.
+// The form that adds an entry to a list of URLs or origins.
 
 import type { ComponentProps } from "react";
 import { Button } from "../../ui/button.tsx";
@@ -6,12 +6,12 @@ import { Field } from "./field.tsx";
 
 type UrlEntryProps = Omit<ComponentProps<typeof Field>, "onChange"> & {
   onType: (text: string) => void;
-  /** The label of the button, such as "Add origin". */
+  /** The button's label, such as "Add origin". */
   action: string;
   busy: boolean;
 };
 
-/** A form line for a URL or an origin, with the button that sends it. */
+/** A form with one input, for a URL or an origin, and a button. */
 export function UrlEntry({ onType, action, busy, ...field }: UrlEntryProps) {
   return (
     <div className="flex flex-wrap items-start gap-3">
@@ -33,7 +33,7 @@ export function UrlEntry({ onType, action, busy, ...field }: UrlEntryProps) {
   );
 }
 
-/** The button in an empty list, which moves the focus to the field that adds the first entry. */
+/** A button for empty lists. It moves the focus to the input that adds an entry. */
 export const ToEntry = ({ name, children }: { name: string; children: string }) => (
   <Button onClick={() => document.getElementsByName(name)[0]?.focus()}>{children}</Button>
 );

@@ -1,4 +1,5 @@
-// Requests to service/http/webhooks/webhooks.ts. The responses have the types of /v1/webhooks.
+// Requests to service/http/webhooks/webhooks.ts. The responses have the types of
+// /v1/webhooks.
 
 import type { Delivery, Endpoint } from "executable-address/client";
 import type {

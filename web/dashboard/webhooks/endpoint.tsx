@@ -1,4 +1,4 @@
-// The card of one webhook endpoint: its condition, deliveries, replays, and secret.
+// The card of a webhook endpoint: its condition, deliveries, replays, and secret.
 
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -111,8 +111,8 @@ function ConfirmDeletion({ id, open, onClose }: ConfirmProps) {
 }
 
 /**
- * Shows whether an endpoint is disabled or failing, and whether deliveries are also signed with an
- * old secret.
+ * Shows whether the endpoint is disabled or failing, and whether the previous secret is still used
+ * in addition to the new one.
  */
 function Condition({ endpoint }: { endpoint: Endpoint }) {
   const { say } = useSpeech();
@@ -140,7 +140,7 @@ function Condition({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-/** Lists an endpoint's deliveries and responses, newest first. */
+/** Lists the deliveries to an endpoint and its responses, newest first. */
 function Deliveries({ endpointId }: { endpointId: string }) {
   const { say } = useSpeech();
   const found = useQuery({
@@ -198,7 +198,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
       {
         onSuccess({ replayed, next }) {
           toast(sayMany(say, "eventsSent", replayed));
-          // The form now shows the rest of the range, which was not replayed.
+          // The form then contains the part of the range that was not replayed.
           if (next) setSpan({ ...span, from: toLocalTime(next) });
         },
       },
@@ -229,7 +229,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
   );
 }
 
-/** Formats a time for an input of type datetime-local, in the user's time zone. */
+/** Formats a time for a datetime-local input, in the user's time zone. */
 function toLocalTime(iso: string): string {
   const at = new Date(iso);
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
@@ -237,8 +237,8 @@ function toLocalTime(iso: string): string {
 }
 
 /**
- * Shows the event's type and, if the event is not about the intent's chain, the name of the event's
- * chain.
+ * Shows the event's type. If the event is about another chain than the intent's, also shows the
+ * name of that chain.
  */
 function EventType({ delivery: { type, otherChainId } }: { delivery: Delivery }) {
   const { say } = useSpeech();

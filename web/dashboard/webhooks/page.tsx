@@ -1,4 +1,5 @@
-// The page of the webhook endpoints, and of the confirmations before an event is sent.
+// The page with the webhook endpoints, and with the number of confirmations before an event is
+// sent.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -25,7 +26,7 @@ export function WebhooksPage() {
   const { say } = useSpeech();
   const found = useQuery({
     ...{ queryKey: key, queryFn: webhooks.list },
-    // An endpoint may be disabled while the page is open.
+    // The server may disable an endpoint while the page is open.
     refetchInterval: 5_000,
   });
   const [secret, setSecret] = useState<string>();
@@ -136,7 +137,7 @@ function AddEndpoint({ list, onSecret }: AddProps) {
   );
 }
 
-/** Sets how many confirmations each chain needs before an event is sent. */
+/** Sets, for each chain, how many confirmations a block needs before its events are sent. */
 function Depths({ chains }: { chains: readonly Depth[] }) {
   const { say } = useSpeech();
   return (

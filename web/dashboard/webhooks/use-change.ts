@@ -3,7 +3,7 @@ import { toast } from "../../ui/toast.tsx";
 import { sayProblem } from "../words/problems.ts";
 import { useSpeech } from "../words/speech.ts";
 
-/** Makes a change to the webhooks, and then reloads them. */
+/** Changes the webhooks and then reloads them. */
 export function useChange<Input, Answer>(change: (input: Input) => Promise<Answer>) {
   const { say } = useSpeech();
   const client = useQueryClient();

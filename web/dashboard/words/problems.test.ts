@@ -1,5 +1,5 @@
-// Tests that the dashboard has a text for each of the service's sign-in errors. A test is
-// necessary, because a page cannot import the service's error codes.
+// Tests that the dashboard has a text for every sign-in error of the service. The compiler cannot
+// check this, because a page cannot import the service's error codes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

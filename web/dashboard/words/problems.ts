@@ -1,10 +1,10 @@
-// Returns the text of an error: the dashboard's text for the error's code or, without such a text,
-// the server's message.
+// Finds the text of an error: the dashboard's text for the error code or, if there is none, the
+// server's message.
 
 import { Problem } from "../request.ts";
 import type { Key, Say } from "./words.ts";
 
-/** The service's limits, which a page cannot import; problems.test.ts compares them. */
+/** The service's limits. A page cannot import them, so problems.test.ts compares them. */
 export const passwordCharactersMin = 12;
 const passwordCharactersMax = 128;
 
@@ -28,7 +28,7 @@ const keys: Readonly<Record<string, Key>> = {
   signup_closed: "signupClosedAsk",
 };
 
-/** Returns one sentence: the text of the error code, the first issue, or a generic fallback. */
+/** Returns one sentence: the text of the error code, the first issue, or a general message. */
 export function sayProblem(error: unknown, say: Say): string {
   if (!(error instanceof Problem)) return say("problemReload");
   const key = keys[error.code];

@@ -1,4 +1,4 @@
-// Gives components of the dashboard their texts.
+// Provides texts to the dashboard's components.
 
 import { makeSpeech } from "../../ui/words/speech.tsx";
 import { en } from "./words.ts";

@@ -9,7 +9,10 @@ export const en = { ...uiWords, ...own };
 export type Key = keyof typeof en;
 export type Say = SayIn<Key>;
 
-/** Returns the form of a text for `n` things: `one: {n} call | other: {n} calls`. */
+/**
+ * Returns the singular or plural form of a text for `n` things. The text has the form
+ * `one: {n} call | other: {n} calls`.
+ */
 export function sayMany(say: Say, key: Key, n: number): string {
   const [one = "", other = ""] = say(key, { n: formatUnits(`${n}`, 0) }).split(" | ");
   const form = n === 1 ? one : other;

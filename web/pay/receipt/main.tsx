@@ -1,5 +1,5 @@
-// Shows a receipt and verifies it in the browser. The service's receipt page and saved files run
-// this script. A saved file makes no requests.
+// Shows a receipt and verifies it in the browser. The service's receipt page and every saved file
+// run this script. A saved file makes no requests.
 
 import "./receipt.css";
 import { type Hex, InvalidError } from "executable-address";
@@ -27,7 +27,7 @@ import {
 } from "./saved.ts";
 import { type Key, Said, Speaking, useSpeech } from "./words.ts";
 
-/** A saved file contains its receipt, and a policy that forbids requests. */
+/** A saved file contains its receipt. Its policy forbids requests. */
 const saved = document.querySelector("#receipt")?.textContent ?? undefined;
 
 const mark = saved === undefined ? "/mark.svg" : findMark(saved);
@@ -55,10 +55,7 @@ async function open(read: () => OpenedReceipt | Promise<OpenedReceipt>): Promise
   }
 }
 
-/**
- * Names and decimals are not proven, so they must pass the same checks as a chain list from a
- * server.
- */
+/** Names and decimals are not proven, so they are validated like a chain list from a server. */
 function readNames({ shown }: OpenedReceipt, { record }: ProvedReceipt): Chain | undefined {
   const { chainId, token: address } = record.intent;
   const { chain: name, symbol, decimals } = shown ?? {};
@@ -81,8 +78,8 @@ function Receipt({ first }: { first: View }) {
     const file = input.files?.[0];
     if (!file) return;
     setView(await open(async () => readReceipt(await file.text())));
-    // Resets the input, because a browser otherwise reports no change if the user chooses the same
-    // file again.
+    // Resets the input. Otherwise, the browser reports no change if the user selects the same file
+    // again.
     input.value = "";
   };
   return (
@@ -155,7 +152,7 @@ const Press = ({ onPress, children }: { onPress: () => void; children: ReactNode
   </button>
 );
 
-/** Shows why a receipt is rejected. Shows no part of the receipt. */
+/** Explains why a receipt is invalid, and shows none of its content. */
 function Refusal({ error }: { error: unknown }) {
   const { say } = useSpeech();
   const [sentence, detail] = readRefusal(error);
@@ -188,8 +185,8 @@ type Answer = { readonly as: Key; readonly values?: Readonly<Record<string, numb
 type Result = Answer & { readonly name: string };
 
 /**
- * Checks whether a receipt's blocks belong to the chain. Asks endpoints that the reader enters, and
- * wallets in this browser.
+ * Checks whether the blocks of a receipt belong to the chain. Uses endpoints that the reader enters
+ * and wallets in this browser.
  */
 export function Witnesses({ proved }: { proved: ProvedReceipt }) {
   const { blocks, record } = proved;
@@ -249,7 +246,7 @@ export function Witnesses({ proved }: { proved: ProvedReceipt }) {
 }
 
 /**
- * Requests each block by its number and compares its hash with the hash in the receipt. Never
+ * Requests each block by its number, and compares its hash with the hash in the receipt. Never
  * throws.
  */
 async function requestBlocks(
@@ -271,7 +268,7 @@ async function requestBlocks(
     if (count === blocks.length) return { as: "hasAll" };
     return { as: "hasSome", values: { count, all: blocks.length } };
   } catch {
-    // The error's own text is not shown, because it is not in the page's language.
+    // The error's own text is not shown, because it may be in another language than the page.
     return { as: "noAnswer" };
   }
 }

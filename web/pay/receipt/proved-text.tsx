@@ -1,4 +1,4 @@
-// Shows the proven parts of a receipt, as text and as charts of the money and the time.
+// Shows the proven parts of a receipt as text and as charts.
 
 import { requestedAmount } from "executable-address";
 import type { ProvedReceipt } from "executable-address/proof";
@@ -33,10 +33,10 @@ const Account = ({ address }: { address: string }) => (
   </span>
 );
 
-/** `chain` contains unverified names and decimals, from the service or the file. */
+/** `chain` contains names and decimals from the service or the file. They are not verified. */
 type ProvedProps = { proved: ProvedReceipt; chain: Chain | undefined };
 
-/** Shows a proven receipt. The receipt is valid if its blocks belong to the chain. */
+/** Shows a proven receipt. It is valid if its blocks belong to the chain. */
 export function ProvedText({ proved, chain }: ProvedProps) {
   const { record, outcome, execution, payments } = proved;
   const { intent } = record;
@@ -142,7 +142,7 @@ function AtBlock({ number, timestamp }: { number: number; timestamp: number }) {
   return <Said as="atBlock" number={number} time={sayMoment(timestamp, language)} />;
 }
 
-/** Draws payers and recipients, if a payment or an outcome is proven. */
+/** Draws payers and recipients if a payment or an outcome is proven. */
 function MoneyFlow({ proved, chain }: ProvedProps) {
   const { record, execution, outcome, payments } = proved;
   const { intent } = record;
@@ -151,7 +151,7 @@ function MoneyFlow({ proved, chain }: ProvedProps) {
   const paid = sumShares(sharesIn(intent, payments, 0n));
   const left = BigInt(execution?.left ?? 0);
   const taken = execution ? BigInt(execution.held) - left : 0n;
-  // Money that the calls did not use or that arrived later can only go to `recovery`.
+  // Money that the calls did not use, or that arrived after them, can only go to `recovery`.
   const returned = paid - taken > left ? paid - taken : left;
   const to = outcome === "open" ? [] : sharesOut(intent, execution, returned);
   if (to.length === 0) return null;
@@ -202,7 +202,7 @@ function Moments({ proved, chain }: ProvedProps) {
   return <Timeline label={say("times")} moments={said} dir={language.dir} />;
 }
 
-/** Returns a function that formats an amount of the intent's token or of another token. */
+/** Returns a function that formats an amount of a token, by default the intent's token. */
 function useAmounts({ record }: ProvedReceipt, chain: Chain | undefined) {
   const { intent } = record;
   const { say } = useSpeech();

@@ -1,4 +1,4 @@
-// Fetches, saves, and reads receipts. A saved receipt is JSON, or one page that contains this
+// Fetches, saves, and reads receipts. A saved receipt is either JSON or a page that contains this
 // script, its style, and the receipt.
 
 import type { AddressRecord } from "executable-address";
@@ -23,7 +23,7 @@ export type OpenedReceipt = {
   readonly mark?: string;
 };
 
-/** The service returned no receipt. */
+/** The service did not return a receipt. */
 export class NoAnswer extends Error {
   readonly status: number;
   constructor(status: number) {
@@ -59,7 +59,7 @@ export async function fetchReceipt(address: string): Promise<OpenedReceipt> {
 }
 
 /**
- * Reads a receipt that was saved as JSON or as a page.
+ * Reads a receipt from saved JSON or a saved page.
  *
  * @throws {SyntaxError} if the text is neither
  */
@@ -68,7 +68,7 @@ export function readReceipt(text: string): OpenedReceipt {
   return page ? JSON.parse(page.textContent) : { receipt: JSON.parse(text) };
 }
 
-/** Returns a page that needs no other file. */
+/** Returns a self-contained page. */
 export async function writePage(opened: OpenedReceipt): Promise<string> {
   const [script, style, mark] = await Promise.all(
     ["/receipt.js", "/receipt.css", "/mark.svg"].map(async (path) => (await fetch(path)).text()),
@@ -81,7 +81,7 @@ export async function writePage(opened: OpenedReceipt): Promise<string> {
     ...["default-src 'none'", "img-src data:"],
     ...["script-src 'unsafe-inline'", "style-src 'unsafe-inline'"],
   ].join("; ");
-  // No text in the data may end the script element.
+  // The data must not end the script element.
   const data = JSON.stringify(whole).replaceAll("<", "\\u003c");
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -93,7 +93,7 @@ export async function writePage(opened: OpenedReceipt): Promise<string> {
   ].join("\n");
 }
 
-/** Downloads a text as a file. */
+/** Saves a text as a file, like a download. */
 export function save(name: string, type: string, text: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type }));

@@ -14,8 +14,7 @@ import zh from "./words/zh.json" with { type: "json" };
 type ReceiptKey = keyof typeof en;
 const catalogues: Readonly<Record<LanguageTag, Words<ReceiptKey>>> = { en, es, fr, de, ar, zh };
 
-// The script contains the element's texts only in English, because receipts show none of these
-// texts.
+// The element's texts are included only in English, because receipts do not show them.
 const english = { ...uiWords, ...en };
 export type Key = keyof typeof english;
 

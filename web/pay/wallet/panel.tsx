@@ -1,4 +1,4 @@
-// The buttons of wallets, and the state of a payment by a wallet.
+// The wallet buttons, and the state of a payment by a wallet.
 
 import {
   type Message,
@@ -21,8 +21,8 @@ import { findIcon, walletApps } from "./wallets.ts";
 type ButtonsProps = { wallets: readonly Wallet[]; onPay: (wallet: Wallet) => void };
 
 /**
- * Shows a button for each wallet of this browser or, without wallets, links to apps that open this
- * page.
+ * Shows one button per wallet in this browser. Without wallets, shows links that open this page in
+ * wallet apps.
  */
 export function WalletButtons({ wallets, onPay }: ButtonsProps) {
   const { say } = useSpeech();
@@ -65,7 +65,7 @@ function WalletApps() {
 
 type NoticeProps = { view: WalletView; explorer: string | null | undefined };
 
-/** Shows the state of a payment by a wallet, and the next action of the payer. */
+/** Shows the state of a payment by a wallet, and what the payer can do next. */
 export function WalletNotice({ view, explorer }: NoticeProps) {
   const { say } = useSpeech();
   const { is, title, messages, hash, action } = view;

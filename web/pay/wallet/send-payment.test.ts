@@ -1,5 +1,5 @@
-// Tests the requests to a wallet, and the reasons why nothing is sent. e2e/browser/wallet.test.ts
-// tests tabs, reloads, and drawing.
+// Tests the requests to a wallet and the reasons why no payment is sent. For tabs, reloads, and the
+// page itself, see e2e/browser/wallet.test.ts.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -51,7 +51,7 @@ type Answers = Record<string, (params?: readonly unknown[]) => unknown>;
 
 afterEach(() => forgetStoredPayment(address));
 
-/** A wallet that can pay. `answers` replaces responses of single methods. */
+/** A wallet that can pay. `answers` overrides the responses of single methods. */
 function openWallet(answers: Answers) {
   const methods: string[] = [];
   const able: Answers = {

@@ -1,4 +1,4 @@
-// The wallets of this browser, payments by these wallets, and apps that can open this page.
+// The wallets in this browser, payments by these wallets, and apps that can open this page.
 
 import type { ServiceStatus } from "executable-address/status";
 import {
@@ -14,14 +14,14 @@ import {
 import { useEffect, useReducer, useRef, useState } from "react";
 import { useAbout } from "../../shown/about.tsx";
 
-/** Returns the wallets found so far, each once. */
+/** Returns the wallets found so far, without duplicates. */
 export function useWallets(): readonly Wallet[] {
   const [wallets, setWallets] = useState<readonly Wallet[]>([]);
   useEffect(() => followWallets(setWallets), []);
   return wallets;
 }
 
-/** Returns the accounts that wallets of this browser expose without a prompt. */
+/** Returns the accounts that wallets in this browser reveal without a prompt. */
 export function useAccounts(): readonly string[] {
   const wallets = useWallets();
   const [accounts, setAccounts] = useState<readonly string[]>([]);
@@ -40,7 +40,7 @@ type WalletPayment = {
 
 const offered: WalletView = { is: "offered", messages: [] };
 
-/** Follows a payment by a wallet of this browser while the page is open. */
+/** Follows a payment by a wallet in this browser while the page is open. */
 export function useWalletFlow(
   standing: Standing,
   status: ServiceStatus | undefined,
@@ -67,14 +67,15 @@ export function useWalletFlow(
 }
 
 /**
- * Returns the wallet's icon if it is a data URI, as EIP-6963 requires. A data URI makes no request.
+ * Returns the wallet's icon if it is a data URI, as EIP-6963 requires. A data URI causes no
+ * request.
  */
 export const findIcon = ({ info }: Wallet): string | undefined =>
   /^data:image\/(svg\+xml|png|webp|jpeg|gif)[;,]/.test(info.icon) ? info.icon : undefined;
 
 /**
- * Links that open a page within a wallet app, from each app's documentation (Rainbow: from its
- * source, `src/handlers/deeplinks.ts`). `page` is an absolute URL.
+ * Links that open a page in a wallet app, from each app's documentation (Rainbow: from its source,
+ * `src/handlers/deeplinks.ts`). `page` is an absolute URL.
  */
 export const walletApps: readonly { name: string; link: (page: string) => string }[] = [
   {

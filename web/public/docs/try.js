@@ -1,10 +1,10 @@
-// Sends requests from the API reference's forms, or shows them as commands. The page does not store
-// the API key that a user enters.
+// Sends requests from the forms of the API reference, or shows them as commands. An API key that a
+// user enters is not stored.
 
 const base = new URL("/v1", location.href).href;
 const keyOf = () => document.querySelector("#key").value.trim();
 
-/** Returns the URL of a filled-out form, without empty values. */
+/** Returns the URL of a completed form, without empty values. */
 function urlOf({ dataset, elements }) {
   const url = new URL(base);
   let { path } = dataset;
@@ -23,7 +23,8 @@ function commandOf(form) {
   const body = form.elements.body?.value;
   return [
     `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(urlOf(form))}`,
-    // The command reads the key from the environment, so that the key is not in the shell history.
+    // The command reads the key from an environment variable, so that the shell history does not
+    // contain it.
     ...(isServersKey(keyOf()) ? ['-H "Authorization: Bearer $API_KEY"'] : []),
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(body)}`]),
   ].join(" ");
@@ -39,8 +40,8 @@ function headersOf(hasBody) {
 
 async function send(form) {
   const { method } = form.dataset;
-  // Otherwise, the service would reject the request, and warn the account that its API key was used
-  // in a browser.
+  // Otherwise, the service would reject the request and warn the account's owner that the API key
+  // was used in a browser.
   if (method !== "GET" && isServersKey(keyOf()))
     return "API keys work only on servers. Copy the command, or use a client ID.";
   const body = form.elements.body?.value;

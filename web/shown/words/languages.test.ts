@@ -20,7 +20,7 @@ const read = (folder: string, tag: string): Words =>
 const ofPage = ["the element", "the parts", "the page"] as const;
 const wordsOf = (tag: string): Catalogue =>
   Object.assign({}, ...ofPage.map((name) => read(folders[name], tag)));
-/** Returns the placeholders of all forms of a text. */
+/** Returns the placeholders in all forms of a text. */
 const placesOf = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort();
 
 for (const [name, folder] of Object.entries(folders)) {

@@ -1,5 +1,5 @@
-// The texts of the pages about one address. English is bundled; other languages load before the
-// first paint.
+// The texts of the pages about one address. English is bundled. Other languages are loaded before
+// the first paint.
 
 import type { SayIn } from "../../ui/words/languages.ts";
 import { type Catalogues, makeLoader, uiWords } from "../../ui/words/ui-words.ts";

@@ -30,7 +30,7 @@ export const dateFormat = (language: Language, options: Intl.DateTimeFormatOptio
   new Intl.DateTimeFormat(localeOf(language), options);
 
 /**
- * Returns the local date and time with the name of the time zone.
+ * Returns the local date and time, with the time zone.
  * @param seconds Unix time
  */
 export const sayMoment = (seconds: number, language: Language): string =>
@@ -44,7 +44,8 @@ export const sayMoment = (seconds: number, language: Language): string =>
   }).format(seconds * 1000);
 
 /**
- * Returns "in 3 hours" or "2 minutes ago", rounded down, so that the time left is never overstated.
+ * Returns text such as "in 3 hours" or "2 minutes ago". Rounds down, so that the time left is never
+ * overstated.
  */
 export function sayAway(seconds: number, language: Language): string {
   const units = [

@@ -1,4 +1,4 @@
-// Gives components about one address their texts.
+// Provides texts to components that show one address.
 
 import { makeSpeaking, makeSpeech } from "../../ui/words/speech.tsx";
 import { en, loadWords } from "./languages.ts";

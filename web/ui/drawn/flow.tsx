@@ -1,12 +1,13 @@
-// Draws money that arrives, stays, and leaves as ribbons. A ribbon's width shows its amount.
+// Draws money as ribbons that arrive, stay, and leave. A ribbon's width is proportional to its
+// amount.
 
 import type { ReactNode } from "react";
 import { type Shape, Shapes } from "./shapes.tsx";
 
 type Ribbon = {
   /**
-   * The amount, in the same unit for all ribbons. A ribbon with the amount 0 represents another
-   * token, and is drawn as a thin line.
+   * The amount, in the same unit for all ribbons. A ribbon with the amount 0 is drawn as a thin
+   * line. It represents another token.
    */
   readonly units: bigint;
   /** Money that does not go to its intended recipient. */
@@ -25,9 +26,7 @@ export type Stream = Ribbon & { key: string; name: ReactNode; said: string };
 
 type FlowProps = { label: string; from: readonly Stream[]; to: readonly Stream[] };
 
-/**
- * Names and amounts are in lists beside the drawing, so that they can be read and selected as text.
- */
+/** Names and amounts are in lists beside the drawing, so that users can select the text. */
 export function Flow({ label, from, to }: FlowProps) {
   const { box, rem, shapes } = drawFlow(from, to);
   return (
@@ -65,8 +64,8 @@ function Side({ streams }: { streams: readonly Stream[] }) {
 type FlowPicture = { box: string; rem: string; shapes: Shape[] };
 
 /**
- * Draws the ribbons. The picture is as high (`rem`) as the longer of the two lists, which has a row
- * of text for each ribbon.
+ * Draws the ribbons. The height `rem` is that of the longer list, which has one row of text per
+ * ribbon.
  */
 function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
   const height = Math.max(from.length, to.length) * rowHeight;
@@ -87,7 +86,7 @@ function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
   };
 }
 
-/** Draws ribbons from the rows at `edge` to the middle, where the ribbons touch each other. */
+/** Draws ribbons from the rows at `edge` to the middle, where they touch each other. */
 function drawSide(
   ribbons: readonly Ribbon[],
   total: bigint,

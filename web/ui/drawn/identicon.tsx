@@ -8,11 +8,11 @@ type IdenticonProps = {
 };
 
 /**
- * Shows an address as a picture, so that users notice if malware replaced an address on the
- * clipboard. Screen readers skip the picture, because the address is nearby.
+ * Shows an address as a picture, so that users notice if malware has replaced an address on the
+ * clipboard. Screen readers skip it, because the address is nearby.
  */
 export function Identicon({ address, isInline }: IdenticonProps) {
-  // Memoized, because comparing the elements each second would slow down phones.
+  // Memoized, because comparing the elements every second would slow down phones.
   const squares = useMemo(
     () => drawIdenticon(address).map((path, at) => <path key={at.toString()} {...path} />),
     [address],

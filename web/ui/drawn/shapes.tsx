@@ -1,8 +1,8 @@
-// Pictures as lists of SVG elements, so that their geometry can be tested without a browser.
+// Pictures as lists of SVG elements. Tests can check their geometry without a browser.
 
 import { createElement } from "react";
 
-/** An SVG element: its name, its attributes, and its text if it contains text. */
+/** An SVG element: its name, its attributes, and its text if it has any. */
 export type Shape = readonly [
   name: string,
   attributes: Readonly<Record<string, string | number>>,

@@ -1,24 +1,23 @@
-// Places past and future moments on one line, each at its own time, so that early and late moments
-// are visible.
+// Places moments on one line at their times, so that users can see early and late moments.
 
 import type { Shape } from "./shapes.tsx";
 
 /**
- * A moment of the timeline. A payment after the execution is `late`, even if it is before the
- * `end`.
+ * A moment on the timeline. A payment after the execution is `late`, even if it is before the
+ * expiry.
  */
 export type Moment = { readonly seconds: number; readonly is?: "now" | "end" | "late" };
 
-/** The minimum share of the line that is after the `end`, so that late moments have space. */
+/** The minimum part of the line after `end`, so that late moments have space. */
 const lateShare = 0.08;
-/** A label that is nearer to an edge than this distance is aligned with the edge. */
+/** If a label is nearer to an edge than this, it is aligned with the edge. */
 const edgePercent = 15;
 const line = 20;
 const thick = 4;
 
 export const timelineRem = 2.5;
 
-/** @param labels the labels above the present and below the end */
+/** @param labels the label above the present and the label below the end */
 export function timelineShapes(
   moments: readonly Moment[],
   labels: { readonly now: string; readonly end: string },

@@ -3,7 +3,7 @@ import { Shapes } from "./shapes.tsx";
 import { type Moment, timelineRem, timelineShapes } from "./timeline-shapes.ts";
 
 /**
- * `said` is the full date and time, `away` is the time from now, and `by` shows what caused the
+ * `said` is the full date and time, `away` is the time from now, and `by` is the cause of the
  * moment.
  */
 export type SaidMoment = Moment & {
@@ -16,7 +16,9 @@ export type SaidMoment = Moment & {
 
 type TimelineProps = { label: string; moments: readonly SaidMoment[]; dir: "ltr" | "rtl" };
 
-/** Shows moments at their times, and as an ordered list for screen readers and copying. */
+/**
+ * Shows moments on a timeline. Also shows them as an ordered list for screen readers and copying.
+ */
 export function Timeline({ label, moments, dir }: TimelineProps) {
   const nameOf = (is: "now" | "end") => moments.find((moment) => moment.is === is)!.name;
   const labels = { now: nameOf("now"), end: nameOf("end") };

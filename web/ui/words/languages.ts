@@ -1,11 +1,11 @@
-// Selects the language of a payer's page, and fills in its texts.
+// Selects the language of a payer's page and inserts values into its texts.
 
 import { findLanguage, type LanguageTag } from "executable-address-element/page";
 
 type Shown = { readonly name: string; readonly dir: "ltr" | "rtl" };
 export type Language = Shown & { readonly tag: LanguageTag };
 
-/** The element package defines the tags. A missing tag is a type error. */
+/** The element package defines the language tags. A missing tag causes a type error. */
 const shown: Readonly<Record<LanguageTag, Shown>> = {
   en: { name: "English", dir: "ltr" },
   es: { name: "Español", dir: "ltr" },
@@ -19,7 +19,7 @@ const named = (tag: LanguageTag): Language => ({ tag, ...shown[tag] });
 export const english = named("en");
 export const languages = (Object.keys(shown) as LanguageTag[]).map(named);
 
-/** Returns the language that the user chose before, or else the browser's language. */
+/** Returns the language that the user has chosen, or else the browser's language. */
 export function pickLanguage(
   chosen: string | null | undefined,
   wanted: readonly string[],
@@ -29,12 +29,12 @@ export function pickLanguage(
 }
 
 type Values = Readonly<Record<string, string | number>>;
-/** Returns the text of a key, with its placeholders filled in. */
+/** Returns the text of a key, with values instead of placeholders. */
 export type SayIn<Key extends string> = (key: Key, values?: Values) => string;
 
 /**
- * Fills in the values of a text. U+2068 and U+2069 isolate the values, so that they keep their own
- * direction.
+ * Inserts values into a text. U+2068 and U+2069 isolate the values, so that each value has its own
+ * text direction.
  */
 export const sayWith =
   <Key extends string>(words: Readonly<Record<Key, string>>, { dir } = english): SayIn<Key> =>

@@ -1,5 +1,5 @@
-// Creates the functions with which components show texts. Values in a text keep their own
-// direction: amounts and addresses read from left to right in every language.
+// Creates the functions with which components show texts. Each value in a text has its own text
+// direction. Amounts and addresses read from left to right in every language.
 
 import { type LanguageTag, recall, remember } from "executable-address-element/page";
 import {
@@ -44,7 +44,7 @@ const UiContext = createContext<Speech<UiKey>>(makeWords(english, uiWords));
 export const useUiSpeech = () => useContext(UiContext);
 
 /**
- * Creates the hooks for one set of texts. The language is English unless `Speaking` of {@link
+ * Creates the hooks for a set of texts. The language is English unless `Speaking` of {@link
  * makeSpeaking} provides another language.
  * @param en the set of texts, and the texts of ui/
  */
@@ -52,7 +52,7 @@ export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {
   const Context = createContext(makeWords<Key>(english, en));
   const useSpeech = () => useContext(Context);
 
-  /** A text whose placeholders can contain any node: `<Said as="payWith" wallet={<b>…</b>} />`. */
+  /** A text with any nodes as values: `<Said as="payWith" wallet={<b>…</b>} />`. */
   function Said({ as, ...values }: { as: Key } & Record<string, ReactNode>) {
     return useSpeech()
       .words[as].split(/\{(\w+)\}/)
@@ -69,8 +69,8 @@ export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {
 }
 
 /**
- * Creates the component that shows its children after the user's language is loaded, or in English
- * if the language cannot be loaded.
+ * Creates a component that waits until the user's language is loaded and then shows its children.
+ * If the language cannot be loaded, uses English.
  * @param load requests the texts of a language
  */
 export function makeSpeaking<Key extends string>(
@@ -99,7 +99,8 @@ export function makeSpeaking<Key extends string>(
         isWanted = false;
       };
     }, [tag]);
-    // A layout effect, so that no frame shows right-to-left text in a left-to-right layout.
+    // A layout effect, because a later effect could show right-to-left text in a left-to-right
+    // layout for one frame.
     useLayoutEffect(() => {
       if (!speech) return;
       document.documentElement.lang = speech.ui.language.tag;
@@ -114,7 +115,7 @@ export function makeSpeaking<Key extends string>(
   };
 }
 
-/** Lists each language by its own name, and remembers the choice. */
+/** Lists each language by its own name, and stores the user's choice. */
 export function LanguageSelect() {
   const { say, language } = useUiSpeech();
   const choose = (tag: string) => {

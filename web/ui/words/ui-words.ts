@@ -7,7 +7,7 @@ export const uiWords = { ...elementWords, ...en };
 export type UiKey = keyof typeof uiWords;
 
 export type Words<Key extends string> = Readonly<Record<Key, string>>;
-/** Loads the texts of a language. A language that lacks a text is a type error. */
+/** Loads the texts of a language. A language without one of the texts causes a type error. */
 export type Catalogues<Key extends string> = Readonly<
   Record<LanguageTag, () => Promise<Words<Key>>>
 >;
@@ -28,7 +28,7 @@ const catalogues: Catalogues<keyof typeof en> = {
 export const loadPartWords = (tag: LanguageTag) => catalogues[tag]();
 
 /**
- * Returns the loader of a set of texts. The loader adds the texts of ui/.
+ * Returns a function that loads a set of texts together with the texts of ui/.
  * @throws if they cannot be loaded
  */
 export const makeLoader =
