@@ -8,9 +8,9 @@ export const transactionGasMin = 21_000;
 export const executionGasMax = 5_000_000;
 
 /**
- * The executor multiplies the estimate by this factor. On some nodes, eth_estimateGas returns the
- * gas that was used in a run with a high limit, so the factor must be at least {@link floorFactor}.
- * The rest is a margin for calls that use more gas when they are mined.
+ * The executor multiplies the node's gas estimate by this factor. On some nodes, eth_estimateGas
+ * returns the gas that was used in a run with a high limit, so the factor must be at least
+ * {@link floorFactor}. The rest is a margin for calls that use more gas when they are mined.
  */
 export const gasMargin = 1.375;
 

@@ -1,4 +1,4 @@
-// Decides which chains are listed: every configured chain that matches the chains file.
+// Decides which chains are listed. A configured chain is listed if it matches the chains file.
 //
 // A chain also remains listed if its endpoint does not answer. Addresses are derived without the
 // chain, so they can still be created. The registry calls the endpoint again until it answers.

@@ -1,5 +1,5 @@
-// Finds the transactions that used an account's nonces. `findFirstBlock` of
-// executable-address/status searches for the block.
+// Finds the transactions that used an account's nonces. `findFirstBlock`
+// (executable-address/status) searches for the block of a nonce.
 
 import type { Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";

@@ -141,8 +141,8 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   const { time, from, times } = chooseWalk(query);
   const isNewest = order === "newest";
   const [direction, after] = isNewest ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
-  // The range of times is limited by the cursor's time too. SQLite uses the index of a view only
-  // for such a range, and not for the comparison with the cursor.
+  // The cursor's time also limits the range of times, because SQLite uses the index of a view only
+  // for a range, and not for the comparison with the cursor.
   const least = isNewest ? times.from : Math.max(times.from, cursor?.atMs ?? 0);
   const end = isNewest ? (cursor?.atMs ?? times.until) + 1 : nowMs - settleMs;
   const at = sql.ref(`a.${time}`);

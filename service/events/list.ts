@@ -23,9 +23,9 @@ export type EventQuery = {
 type Found = { position: number; body: string }[];
 
 /**
- * Lists events, oldest first. `body` is exactly the text that webhooks deliver. No matching event
- * up to the last row is missing. If there are fewer than `limit` rows, no matching event up to the
- * position `until` is missing.
+ * Lists events, oldest first. `body` is exactly the text that webhooks deliver. The result contains
+ * every matching event up to its last row. If it has fewer than `limit` rows, it also contains
+ * every matching event up to the position `until`.
  */
 export async function listEvents(
   db: Kysely<Tables>,

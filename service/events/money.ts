@@ -99,7 +99,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     ...{ requested: "0", paid: "0", executed: "0", returned: "0" },
     ...{ requested_count: 0, paid_count: 0, executed_count: 0, returned_count: 0 },
   };
-  // An existing row is not changed, but locked until the transaction ends.
+  // If the row exists, this only locks it until the transaction ends.
   const held = await db
     .insertInto("money_days")
     .values({ account_id, day, chain_id, token, ...zero })

@@ -249,8 +249,8 @@ type Paying = { watch: Watch; status: AddressStatus; paid: Paid };
 type Observed = Paying & { moves: MovesElsewhere };
 
 /**
- * Adds the stored payments to each address. Requests the times of their blocks if a payment may be
- * late.
+ * Adds the stored payments to each address. If a payment may be late, requests the times of the
+ * payments' blocks.
  */
 async function withPayments(
   { store, keccak }: ObserveParts,

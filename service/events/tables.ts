@@ -1,5 +1,5 @@
 // The tables of observed addresses, of their payments and events, and of each account's daily sums.
-// Times are Unix milliseconds. Block numbers are on the row's chain.
+// Times are Unix milliseconds. Block numbers belong to the row's chain.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -136,8 +136,8 @@ declare module "../store/tables.ts" {
       chain_id: number;
       token: Bytes;
       /**
-       * The number of created addresses. The other counts are the numbers of paid addresses,
-       * executed addresses, and addresses that returned money.
+       * The number of created addresses. The other columns count the addresses that were paid, that
+       * were executed, and that returned money.
        */
       requested_count: number;
       paid_count: number;

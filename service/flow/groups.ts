@@ -1,5 +1,5 @@
-// Splits long lists into groups, so that other work can run in between. Also sorts the items of
-// several owners fairly.
+// Splits long lists into groups, so that other work can run in between. Also interleaves the items
+// of several owners, so that no owner delays the others.
 
 /**
  * The maximum number of rows per statement or short transaction, because other statements may have
@@ -12,7 +12,7 @@ export const statementRows = {
   short: 100,
   /** Rows that are in several indexes, or need several statements or additional rows. */
   costly: 50,
-  /** Index rows that a search scans but mostly skips. */
+  /** Index entries that a search scans but mostly skips. */
   walked: 1_000,
   /**
    * Rows with an encoded intent (its terms) of up to 24,576 bytes. On PostgreSQL, reading 300 such

@@ -1,5 +1,5 @@
-// Finds a client's network. Rate limits count networks and not addresses, because a client can use
-// many addresses of its network.
+// Finds a client's network. Rate limits are per network and not per address, because a client can
+// use many addresses of its network.
 
 import ipaddr from "ipaddr.js";
 

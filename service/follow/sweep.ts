@@ -1,7 +1,7 @@
 // Finds payments in the transfer logs of tokens. An iteration of the chain's loop reads the blocks
 // above the cursor, which is the newest anchor. If a transfer goes to one of this service's
-// addresses, the payment is saved, and the address's balance is read later. Everything else depends
-// only on balances. So an invented log causes only an unnecessary read, but a missing log would
+// addresses, the payment is saved, and the address's balance is read later. Only balances decide
+// what happens next. So an invented log causes only an unnecessary read, but a missing log would
 // hide a payment. Therefore the cursor moves past a block only after two endpoints have returned
 // the block's logs, if there are two.
 //
@@ -46,7 +46,7 @@ const lagBlocksMax = 64;
  * blocks are read.
  */
 const tipRangesMax = 3;
-/** A block becomes a gap if no endpoint has returned it in this number of iterations. */
+/** A block becomes a gap after this number of iterations in which no endpoint returned it. */
 const refusalsMax = 3;
 
 /**

@@ -15,10 +15,10 @@ import { statements, type Tables } from "./tables.ts";
 export type Rooms = Record<string, { statements(dialect: Dialect): TableStatement[] }>;
 
 /**
- * Runs each migration that has not run yet, in its own transaction. Creates the tables of this
- * folder before the tables of `rooms`. Each transaction first inserts the migration's name. If two
- * servers start, the second waits there until the first has committed, and then sees that the
- * migration has run.
+ * Runs each migration that has not run yet, in its own transaction. Creates the store's own tables
+ * before the tables of `rooms`. Each transaction first inserts the migration's name. If two servers
+ * start, the second waits there until the first has committed, and then sees that the migration has
+ * run.
  *
  * @throws if another version of the service created the tables
  */

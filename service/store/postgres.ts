@@ -104,7 +104,7 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     async close() {
       await Promise.all([savePlain, saveNamed, ...reads].map((group) => group.idle()));
       await Promise.all([db.destroy(), pool.end()]);
-      // Kysely ends its pool only if it has used it.
+      // Kysely ends its pool only if Kysely has used it.
       if (!otherPool.ending) await otherPool.end();
     },
   };
@@ -169,7 +169,7 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
 /**
  * Returns a connection whose queries throw {@link UnavailableError} if PostgreSQL does not respond.
  * The connection is then closed without a rollback, because PostgreSQL may still be busy with the
- * statement, and the rollback would have to wait too.
+ * statement, and a rollback would have to wait for it.
  */
 async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await available(pool.connect());

@@ -34,9 +34,9 @@ import type { Tables } from "./tables.ts";
 
 /**
  * When this number of keys has been collected, they are read immediately. A create request starts
- * with such a read, of its credential. With small groups, the first requests can continue in the
- * writing thread while the main thread processes the next ones. With larger groups, the two threads
- * would wait for each other.
+ * with such a read, because its credential is checked first. With small groups, the first requests
+ * can continue in the writing thread while the main thread processes the next ones. With larger
+ * groups, the two threads would wait for each other.
  */
 const keysPerGroupMax = 16;
 /**

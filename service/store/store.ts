@@ -26,7 +26,7 @@ export type NewRecord = {
 };
 
 /**
- * The outcome of a save. Unless it is `saved`, nothing was stored.
+ * The outcome of a save. If it is not `saved`, nothing was stored.
  *
  * - `usedBy`: the account already uses the reference for this other address (20 bytes), where the
  *   same kind of credential set it
@@ -119,7 +119,7 @@ export class CorruptError extends Error {
   override name = "CorruptError";
 }
 
-/** Finds the terms of a record. */
+/** The query for the terms of a record. */
 export const termsByAddress: KeyedQuery = {
   name: "find-terms",
   sqlite: "select terms from records where address = ?",

@@ -13,7 +13,7 @@ import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { openPostgres } from "./postgres.ts";
 import type { Store } from "./store.ts";
 
-/** The limit of a call, 5 s, and a margin for a busy machine. */
+/** The store's limit of 5 s, plus a margin for a slow machine. */
 const answerMsMax = 7_000;
 
 let postgres: TestPostgres;
@@ -213,7 +213,7 @@ describe("while other work uses PostgreSQL", { concurrency: true }, () => {
 
   test("a migration may take longer than a statement, and a second server waits", async (t) => {
     const databaseUrl = await postgres.newDatabase();
-    // Longer than the limit for other statements, which is 10 s.
+    // This takes longer than 10 s, the limit for other statements.
     const rooms = { slow: { statements: () => [sql`select pg_sleep(12)`] } };
     const stores = await Promise.all([
       openPostgres(databaseUrl, rooms),

@@ -26,14 +26,14 @@ export interface Tables {
     created_at: number;
     by_client_id: Generated<number>;
   };
-  /** Accounts that created an address after another account had. */
+  /** Accounts that created an address after another account had created it. */
   later_owners: Owner & { by_client_id: number };
   /** A view of all accounts that created an address, each with the time at which it first did. */
   owners: Owner;
   /**
-   * At most one reference per account and address. `created_at` is when the account created the
-   * address. `is_again` is 1 if the account intentionally used the same reference for another
-   * address before. `folded` is the reference in lower case, for searches.
+   * The references of accounts for addresses, at most one for each pair. `created_at` is when the
+   * account created the address. `is_again` is 1 if the account intentionally used the same
+   * reference for another address before. `folded` is the reference in lower case, for searches.
    */
   address_references: {
     account_id: string;

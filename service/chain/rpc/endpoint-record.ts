@@ -70,7 +70,7 @@ type Mutable = {
  * by follow/sweep.ts.
  */
 type LogLimits = {
-  /** The maximum number of blocks of the next query. */
+  /** The maximum number of blocks in the next query. */
   rangeBlocks: number;
   /**
    * The longest range, in blocks, for which the endpoint returned logs. 0 if the endpoint has since
@@ -90,7 +90,7 @@ type LogLimits = {
    * iteration `untilTurn`. `message` is its error message.
    */
   refusing: { untilTurn: number; turns: number; message: string } | undefined;
-  /** Whether the endpoint accepts log queries only if they do not filter by recipient. */
+  /** Whether the endpoint refuses log queries that filter by recipient. */
   isByTokens: boolean;
   /**
    * The endpoint refused the logs of look-alikes. It is asked for them again from this iteration
@@ -163,7 +163,7 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
 
 const write = (record: EndpointRecord): Mutable => record as Mutable;
 
-/** The part of one endpoint in a parallel request to several endpoints (round.ts). */
+/** One endpoint's part of a request that several endpoints get in parallel (round.ts). */
 export type Inquiry = {
   /** Returns whether the request has ended, so that this endpoint's answer is no longer needed. */
   isOver(): boolean;

@@ -26,7 +26,7 @@ export type Endpoint = {
 
 type EndpointOptions = {
   timeoutMs: number;
-  /** The maximum total time of one `ask`, including waits that the provider demands. */
+  /** The maximum total time of one `ask`, including the waits that the provider demands. */
   patienceMs?: number;
 };
 

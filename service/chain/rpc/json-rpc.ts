@@ -53,8 +53,8 @@ export function isRefusal(error: unknown): error is CallRefused | ChainUnavailab
 const executionError = -32015;
 
 /**
- * Returns whether the call ran and reverted. The error's code and data decide before its text,
- * because a contract chooses its revert reason, which nodes put into the text.
+ * Returns whether the call ran and reverted. The error's code and data are considered before its
+ * text, because nodes put the revert reason into the text, and a contract chooses that reason.
  */
 export function isRevert({ code, message, data }: CallError): boolean {
   if (code === executionReverted || code === executionError || isRevertData(data)) return true;

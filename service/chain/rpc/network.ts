@@ -229,7 +229,7 @@ function readBlockOfEach(
 /**
  * Sorts the endpoints for reads at `head`: endpoints that returned this block come first, then
  * endpoints with a later block, and then endpoints that may not have the block yet. Endpoints with
- * a penalty point or more come last, the best first.
+ * at least one penalty point come last. Among them, fewer points come first.
  */
 function orderFor(state: NetworkState, found: readonly Reached[], head: Block): EndpointRecord[] {
   const nowMs = state.clock();

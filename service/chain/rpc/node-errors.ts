@@ -202,7 +202,7 @@ const charactersMax = 500;
  */
 type Stated = { source: string; text: RegExp };
 
-/** Patterns with a suggested range: its first and last block, both inclusive. */
+/** Patterns that contain the first and last block of a suggested range, both inclusive. */
 const pairs: readonly Stated[] = [
   {
     source: "Alchemy, Infura, zkSync",

@@ -20,9 +20,9 @@ type Manner = { method: string; answer(response: ServerResponse): Promise<unknow
 const balance = { method: "eth_getBalance", params: [] };
 
 /**
- * Starts one server per entry of `manners`. A server answers its entry's method as the entry says,
- * and all other calls correctly. No endpoint counts as late before `endWaits(true)` is called.
- * Afterwards, an endpoint is late as soon as enough others have answered.
+ * Starts one server per entry of `manners`. A server handles its entry's method as specified there,
+ * and answers all other calls correctly. No endpoint counts as late before `endWaits(true)` is
+ * called. Afterwards, an endpoint is late as soon as enough others have answered.
  */
 async function openServers(
   context: TestContext,

@@ -1,7 +1,7 @@
-// Sends the same request to several endpoints of a chain (a round). Waits for every endpoint until
-// enough have answered. Then it waits a limited time for the others, and not at all for endpoints
-// that are rate-limited by their provider. Otherwise, one slow endpoint would delay every read,
-// although the others agree.
+// Sends the same request to several endpoints of a chain in parallel (a round). Waits for every
+// endpoint until enough have answered. Then it waits a limited time for the others, and not at all
+// for endpoints that are rate-limited by their provider. Otherwise, one slow endpoint would delay
+// every read, although the others agree.
 
 import {
   type EndpointRecord,
@@ -12,9 +12,9 @@ import {
 import { ChainUnavailable } from "./json-rpc.ts";
 
 /**
- * An endpoint is late if it takes longer than both `lateMsMin` and `lateFactor` times the time
- * after which enough endpoints had answered. The limits are generous, because medians should not be
- * decided only by the fastest endpoints.
+ * An endpoint is late if it takes longer than `lateMsMin`, and more than `lateFactor` times as long
+ * as enough other endpoints needed. The limits are generous, because medians should not be decided
+ * only by the fastest endpoints.
  */
 export const lateMsMin = 2000;
 const lateFactor = 4;

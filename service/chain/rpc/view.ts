@@ -35,9 +35,9 @@ export type View = {
    */
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /**
-   * Like {@link View.read}, but starts with another endpoint each time. So if no answer has a
-   * quorum, the returned answer also comes from another endpoint each time. With two endpoints, a
-   * wrong one can hide a fact at most every second time.
+   * Like {@link View.read}, but starts with another endpoint each time. If no answer has a quorum,
+   * the returned answer also comes from another endpoint each time. So if one of two endpoints
+   * gives wrong answers, it can hide a fact at most every second time.
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**

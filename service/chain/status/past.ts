@@ -62,7 +62,7 @@ const knownMax = 20_000;
 const settledBlocks = 64;
 /**
  * If a node returns only short ranges, one read makes at most this number of calls. The next read
- * continues from there.
+ * continues where this one stopped.
  */
 const spansMax = 64;
 

@@ -105,9 +105,9 @@ function holdingsIn(
 }
 
 /**
- * Returns `holdings`, with a native balance of zero if the token is the native coin. Tests this
- * once per token, as soon as an address has both the token and the coin, and stores the result in
- * `known`. Without state overrides, the test is not possible, and both balances count.
+ * Returns `holdings`, with a native balance of zero if the token is the native coin. Whether it is
+ * the native coin is tested once per token, as soon as an address has a balance in both. The result
+ * is stored in `known`. Without state overrides, the test is not possible, and both balances count.
  */
 export async function countOnce(
   { ask }: AtBlock,

@@ -1,5 +1,6 @@
 // Reads the statuses of one chain's addresses. A process has one reader per chain. The status
-// route, the event streams, the pages, and the observer share it and its cache of past events.
+// route, the event streams, the pages, and the observer share this reader and its cache of past
+// events.
 //
 // This file only reads data. The library derives the status from it (address/status/rule.ts).
 

@@ -1,8 +1,8 @@
 // Schedules events about money on chains other than the intent's. When an executor saves a payment
 // or a return on another chain, the same transaction saves a mark. The mark is due when the payment
 // or return has the number of confirmations that the account requires on that chain. Then the
-// observer of the intent's chain reports it. All events of an address come from the same observer,
-// so they have one order. This file calls no node.
+// observer of the intent's chain reports it. The same observer reports all events of an address, so
+// their order is always clear. This file calls no node.
 
 import type { Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";

@@ -15,9 +15,9 @@ const intervalMs = 250;
  */
 const logPagesMax = 16_384;
 /**
- * How long a restart of the log waits for readers of the old log. Writers are blocked in the
- * meantime, so the time is short. If a read takes longer, the restart is tried again at the next
- * interval.
+ * How long a restart of the log waits for connections that still read the old log. Writers are
+ * blocked in the meantime, so the time is short. If a read takes longer, the restart is tried again
+ * at the next interval.
  */
 const readersMsMax = 20;
 

@@ -10,7 +10,7 @@ import { connect } from "./connect.ts";
 /** The JSON of a record, null if there is none, or why the record is corrupt. */
 export type Found = string | null | { corrupt: string };
 
-/** `found` has the order of the addresses. `failure` is SQLite's error code. */
+/** `found` is in the order of the addresses. `failure` is SQLite's error code. */
 export type ReadAnswer = { found: Found[] } | { failure: string; message: string };
 
 const { file } = workerData as { file: string };

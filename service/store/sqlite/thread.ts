@@ -1,5 +1,5 @@
-// Starts a thread with its own connection to the SQLite file. Answers have the order of the
-// messages. The thread can answer several messages together.
+// Starts a thread with its own connection to the SQLite file. The thread answers messages in order.
+// It can answer several messages together.
 
 import { type Transferable, Worker } from "node:worker_threads";
 import { UnavailableError } from "../store.ts";

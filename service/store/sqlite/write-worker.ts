@@ -19,7 +19,7 @@ export type WriteAnswer =
   | { failure: string; message: string };
 type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
-/** Groups are added to a transaction until it has this number of rows. */
+/** Groups of records are added to a transaction until it has this number of rows. */
 const rowsMax = 1024;
 
 const { file } = workerData as { file: string };
