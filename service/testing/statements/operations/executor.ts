@@ -149,13 +149,17 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
   const settle = async () => {
     const address = many[0]!;
     const updates = [updateOf(address)];
-    await open(many[5]!, { address: many[5]!, token: many[1]! });
+    const token = many[1]!;
+    const returnId = await open(many[5]!, { address: many[5]!, token });
     const purposeId = await open(address);
     await ledger.findPending(chainId, sender);
-    const token = many[1]!;
     const outcomes = [{ kind: "recovered" as const, vault: address, token, amount: 1n }];
-    const at = { transactionHash: "0x00" as Hex, blockNumber: 9, paid: 1n, minedAtSeconds: 1 };
-    await ledger.settlePurpose(fence, { purposeId, ...at, tips: new Map(), outcomes, updates });
+    const mined = { transactionHash: "0x00" as Hex, blockNumber: 9, paid: 1n, minedAtSeconds: 1 };
+    const settled = { ...mined, tips: new Map(), outcomes };
+    await ledger.settlePurpose(fence, { ...settled, purposeId, updates });
+    // Frees the address, so that the operation can be repeated.
+    const freed = { purposeId: returnId, outcomes: [], updates: [updateOf(many[5]!)] };
+    await ledger.settlePurpose(fence, { ...settled, ...freed });
     await ledger.reopenPurpose(fence, purposeId, [address]);
     const foreign = { sender, nonce: nonce - 1, createdAtSeconds: 1, chargedAtSeconds: 1 };
     await ledger.recordForeign(fence, { ...foreign, wei: 1n, updates });
