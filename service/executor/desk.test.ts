@@ -39,7 +39,7 @@ const at = (number: number, timestamp = 9_000): Partial<AddressStatus> => ({
 });
 const funded = { state: "funded", balance: "5" } as const;
 
-describe("status requests and the executor's jobs", () => {
+describe("a request for the status of an address", () => {
   let postgres: TestPostgres;
   let stores: Store[];
   let drawn = 0;
@@ -74,7 +74,7 @@ describe("status requests and the executor's jobs", () => {
     await postgres.stop();
   });
 
-  test("a status request creates no job if no executor has ever run on the chain", async () => {
+  test("creates no job if no executor has ever run on the chain", async () => {
     const address = newAddress();
     assert.equal(await openOne().look(seen(address, funded)), false);
     assert.equal(await jobOf(address), undefined);
@@ -82,7 +82,7 @@ describe("status requests and the executor's jobs", () => {
     assert.ok(await ledger.takeLease(chainId, "a", undefined));
   });
 
-  test("a status request creates no job for an empty address in any state", async () => {
+  test("creates no job for an empty address", async () => {
     const address = newAddress();
     const { look } = openOne();
     for (const state of ["unfunded", "executed", "expired", "recovered"] as const) {
@@ -92,7 +92,7 @@ describe("status requests and the executor's jobs", () => {
     assert.equal(await jobOf(address), undefined);
   });
 
-  test("a status request changes no job that is sent, abandoned, or in backoff", async () => {
+  test("does not change a job that is sent, abandoned, or waiting for its retry time", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, funded));
@@ -110,7 +110,7 @@ describe("status requests and the executor's jobs", () => {
     }
   });
 
-  test("a job is due immediately even if a node reports a false block and time", async () => {
+  test("makes a job due immediately even if a node reports a wrong block", async () => {
     const address = newAddress();
     await openOne().look(seen(address, { ...funded, ...at(2 ** 50, 2 ** 50) }));
     assert.equal((await jobOf(address))?.due_at, 0);
@@ -119,7 +119,7 @@ describe("status requests and the executor's jobs", () => {
     assert.equal((await jobOf(address))?.due_at, 0);
   });
 
-  test("a status request retries dust an hour after its return was not worth the gas", async () => {
+  test("retries a return an hour after it was not worth its gas", async () => {
     const address = newAddress();
     const recoverable = [{ token: native, amount: "1" }];
     const dust = { state: "executed" as const, recoverable };
@@ -133,7 +133,7 @@ describe("status requests and the executor's jobs", () => {
     assert.equal((await jobOf(address))?.due_at, 0);
   });
 
-  test("status requests wake an idle job at most once per block", async () => {
+  test("makes an idle job due at most once per block", async () => {
     const address = newAddress();
     const { look } = openOne();
     const rest = { state: "idle", due_at: null };
@@ -144,7 +144,7 @@ describe("status requests and the executor's jobs", () => {
     assert.equal((await jobOf(address))?.state, "waiting");
   });
 
-  test("a status request wakes an underfunded job only if the amount is complete", async () => {
+  test("makes a job that waits for more money due if the amount is complete", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, { state: "partially_funded", balance: "1" }));
@@ -159,14 +159,14 @@ describe("status requests and the executor's jobs", () => {
     assert.equal(await look(seen(address, { ...funded, ...at(102) })), true);
   });
 
-  test("openWake returns false instead of throwing if the database fails", async () => {
+  test("does not fail if the database fails", async () => {
     const closed = await openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const wake = openWake(closed.db, log);
     await closed.close();
     assert.equal(await wake(seen(newAddress(), funded), undefined), false);
   });
 
-  test("a thousand simultaneous status requests make one job due", async () => {
+  test("makes one job due even if a thousand requests arrive simultaneously", async () => {
     const kinds: Partial<AddressStatus>[] = [
       funded,
       { state: "partially_funded", balance: "1" },
@@ -185,7 +185,7 @@ describe("status requests and the executor's jobs", () => {
   });
 });
 
-test("an executor counts as active for a minute after its last observed renewal", async (t) => {
+test("an executor counts as active for a minute after the last renewal of its lease", async (t) => {
   const dataDirectory = mkdtempSync(join(tmpdir(), "desk-"));
   const store = await openStore({ dataDirectory });
   t.after(() => store.close());
@@ -212,8 +212,8 @@ test("an executor counts as active for a minute after its last observed renewal"
   assert.equal(await isActiveAt(10_002), false, "it stopped");
 });
 
-describe("an API and an executor that share a PostgreSQL database and a chain", () => {
-  test("the executor returns native coin only after a status request", async (context) => {
+describe("an API server and an executor with a shared database", () => {
+  test("native coin is returned only after a status request", async (context) => {
     const world = await startWorld();
     const postgres = await startPostgres();
     const databaseUrl = postgres.url;

@@ -30,20 +30,20 @@ function lineOf(event: ExecutorEvent): Line {
 }
 
 describe("the log of the executor", () => {
-  test("the executor's log shows a corrupt address unchanged", () => {
+  test("shows a corrupt address unchanged", () => {
     assert.equal(
       lineOf({ kind: "corrupt_record", address: "0x12", cause: "it derives another" }).address,
       "0x12",
     );
   });
 
-  test("the executor's log shows addresses with a checksum and hashes in full", () => {
+  test("shows addresses with a checksum, and whole hashes", () => {
     const lower = address.toLowerCase() as Hex;
     const line = lineOf({ kind: "executed", address: lower, hash });
     assert.deepEqual([line.msg, line.address, line.hash], ["executed", address, hash]);
   });
 
-  test("the executor's log shows wei without rounding", () => {
+  test("shows amounts in wei without rounding", () => {
     const line = lineOf({
       kind: "settled",
       purpose: "execute",
@@ -55,7 +55,7 @@ describe("the log of the executor", () => {
     assert.equal(line.paid, "1000000000000000000");
   });
 
-  test("the executor's log shows a balance only if it is low", () => {
+  test("shows a balance only if it is low", () => {
     const sender = "0x00000000000000000000000000000000000c0ffe";
     const balance = (isLow: boolean) =>
       ({ kind: "balance" as const, sender, wei: 7n, isLow }) as const;
@@ -64,7 +64,7 @@ describe("the log of the executor", () => {
     assert.deepEqual([line.msg, line.wei], ["the executor's balance is low", "7"]);
   });
 
-  test("the executor logs two lines for 1,000 failures and counts the omitted lines", () => {
+  test("contains two lines for 1,000 similar failures, with the number of omitted lines", () => {
     const failed = Array.from({ length: 1000 }, (_, index) => ({
       kind: "attempt_failed" as const,
       address: `0x${index.toString(16).padStart(40, "0")}` as Hex,
@@ -77,7 +77,7 @@ describe("the log of the executor", () => {
     );
   });
 
-  test("the executor's own messages are logged despite hundreds of other reasons", () => {
+  test("contains the executor's own messages despite hundreds of other messages", () => {
     const letter = (index: number) => String.fromCharCode(97 + (index % 26));
     const words = Array.from({ length: 300 }, (_, i) => letter(i) + letter(Math.floor(i / 26)));
     const theirs = words.map((reason) => {
@@ -96,7 +96,7 @@ describe("the log of the executor", () => {
     assert.ok(lines.length < 110, `${lines.length} lines`);
   });
 
-  test("the executor logs each distinct reason and each execution", () => {
+  test("contains a line for each different reason and for each execution", () => {
     const address: Hex = `0x${"12".repeat(20)}`;
     const events: ExecutorEvent[] = [
       { kind: "attempt_failed", address, reason: "CallFailed" },

@@ -78,7 +78,7 @@ describe("the executor on a real chain", () => {
       .execute()
       .then((rows) => rows.find((row) => toHex(row.address) === address.toLowerCase()));
 
-  test("the executor executes an underfunded address when the missing amount arrives", async () => {
+  test("executes an address when the missing part of the amount arrives", async () => {
     const record = await world.newRecord({ amount: 100n });
     await saveRecords(store, [record]);
     await world.pay([{ to: record.address, amount: 40n }]);
@@ -87,7 +87,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("a reverting intent's money is returned after expiry; no other intent waits", async () => {
+  test("returns the money of an intent that reverts, and delays no other intent", async () => {
     const bad = await world.newRecord({ reverts: true, secondsLeft: 400 });
     const good = await Promise.all(Array.from({ length: 5 }, () => world.newRecord()));
     await paid(bad, ...good);
@@ -101,7 +101,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("the used share of the daily budget is reported, and is 0 on the next day", async () => {
+  test("reports which share of the daily budget is used", async () => {
     await executor.stop();
     executor = start({ ...testConfig, executorGasPerDayMax: String(10n ** 15n) });
     const readShare = async () =>
@@ -113,7 +113,7 @@ describe("the executor on a real chain", () => {
     await until("the next day begins", async () => (await readShare()) === 0);
   });
 
-  test("the executor passes each new head to other roles, so they request no heads", async () => {
+  test("passes each new block to other parts of the service", async () => {
     await executor.stop();
     const nobody = openChainRpc(["http://127.0.0.1:9"]);
     executor = start(testConfig, { onHead: (_, head) => nobody.heads.note(head) });
@@ -128,7 +128,7 @@ describe("the executor on a real chain", () => {
     assert.equal(hash, block.hash);
   });
 
-  test("the executor returns surplus, late money, and a wrong token", async () => {
+  test("returns surplus, late money, and a wrong token", async () => {
     const record = await world.newRecord({ amount: 100n });
     await saveRecords(store, [record]);
     await world.pay([{ to: record.address, amount: 130n }]);
@@ -146,7 +146,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("a payment for an intent of another chain is returned immediately", async () => {
+  test("immediately returns a payment for an intent of another chain", async () => {
     const record = await world.newRecord({ chainId: 10 });
     await paid(record);
     await until("it is back", async () => {
@@ -155,7 +155,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("the executor sends nothing if the key cannot pay for a replacement", async (context) => {
+  test("sends nothing if its key could not pay for a replacement transaction", async (context) => {
     await executor.stop();
     const [address] = executor.addresses;
     const wei = await world.client.getBalance({ address: address! });
@@ -180,7 +180,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("the executor sends nothing whose highest cost exceeds the daily budget", async () => {
+  test("sends nothing that could cost more than the daily budget", async () => {
     await executor.stop();
     const records = await Promise.all([1, 2, 3].map(() => world.newRecord()));
     await paid(...records);
@@ -194,7 +194,7 @@ describe("the executor on a real chain", () => {
     assert.equal(sent.length, 0, "a budget of 1 wei was exceeded");
   });
 
-  test("the executor finds payments made while no executor was running", async () => {
+  test("finds payments that were made while it did not run", async () => {
     await executor.stop();
     const records = await Promise.all(Array.from({ length: 3 }, () => world.newRecord()));
     for (const record of records) {
@@ -205,7 +205,7 @@ describe("the executor on a real chain", () => {
     await until("all are executed", () => allExecuted(records));
   });
 
-  test("an operator can list jobs and retry an address", async () => {
+  test("lists jobs and retries an address on an operator's command", async () => {
     const chainsFile = join(directory, "chains.json");
     const run = (words: string, options = {}) =>
       executorCommands
@@ -235,7 +235,7 @@ describe("the executor on a real chain", () => {
     assert.match(JSON.stringify(status), /"recordsToScan":\d/);
   });
 
-  test("the executor ignores a paid address that an operator dropped, until a retry", async () => {
+  test("ignores an address that an operator dropped, until a retry", async () => {
     const run = (words: string, address: Hex) =>
       executorCommands
         .find((command) => command.words === words)!
@@ -258,7 +258,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed after all", () => allExecuted([record]));
   });
 
-  test("`pause` rejects the chains file of another service and pauses nothing", async () => {
+  test("is not paused by a `pause` with the chains file of another service", async () => {
     const chainsFile = join(directory, "other-chains.json");
     const tokens = [{ symbol: "DUSD", address: world.token, decimals: 6 }];
     const other = { chainId: 1, name: "Ethereum", rpcUrls: ["http://127.0.0.1:1"], tokens };
@@ -278,7 +278,7 @@ describe("the executor on a real chain", () => {
     await resume.run(context, { options: { chain: "31337" }, rest: [] });
   });
 
-  test("payments are recorded, but nothing is signed, while a chain is paused", async () => {
+  test("records payments but signs nothing while a chain is paused", async () => {
     const chainsFile = join(directory, "chains.json");
     writeFileSync(chainsFile, JSON.stringify(localChains("http://127.0.0.1:1")));
     const run = (words: string) =>
@@ -302,7 +302,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("the executor stores an execution with the amounts of its event", async () => {
+  test("stores an execution with the amounts of its event", async () => {
     const record = await world.newRecord();
     await paid(record);
     const outcome = () => store.db.selectFrom("executor_outcomes").selectAll().executeTakeFirst();

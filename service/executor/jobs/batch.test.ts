@@ -25,11 +25,11 @@ const names = (list: readonly Ready[], within = limits) =>
   );
 
 describe("formBatches", () => {
-  test("formBatches uses a separate transaction for a job that failed before", () => {
+  test("puts a job that failed before into a separate transaction", () => {
     assert.deepEqual(names([ready("a", 9), ready("b", 9, 1), ready("c", 9)]), ["ac", "b"]);
   });
 
-  test("batches do not exceed the limits for items, gas, and bytes", () => {
+  test("respects the limits for items, gas, and bytes", () => {
     const many = [..."abcdef"].map((name) => ready(name, 1000));
     assert.deepEqual(names(many), ["abcd", "ef"]);
     const heavy = [..."abcd"].map((name) => ready(name, 300_000));
@@ -38,17 +38,17 @@ describe("formBatches", () => {
     assert.deepEqual(names(long), ["a", "b", "c"]);
   });
 
-  test("a batch does not exceed the available money", () => {
+  test("spends no more than the available money", () => {
     const many = [..."abc"].map((name) => ready(name, 100_000));
     const affords = ({ gas }: { gas: number }) => gas <= 350_000;
     assert.deepEqual(names(many, { ...limits, affords }), ["ab", "c"]);
   });
 
-  test("formBatches uses a separate transaction for a job that exceeds the limits", () => {
+  test("puts a job that exceeds the limits into a separate transaction", () => {
     assert.deepEqual(names([ready("a", 2_000_000), ready("b", 1000)]), ["b", "a"]);
   });
 
-  test("formBatches separates tipped jobs and jobs whose gas differs by more than 45 %", () => {
+  test("separates jobs with a tip, and jobs whose gas differs by more than 45 %", () => {
     const unlike = [ready("a", 104_000), ready("b", 100_000), ready("c", 2_400_000)];
     assert.deepEqual(names(unlike, { ...limits, batchGasMax: 12_000_000 }), ["ba", "c"]);
     const tipped = { ...ready("t", 100_000), isTipped: true };
@@ -56,19 +56,19 @@ describe("formBatches", () => {
     assert.deepEqual(names([tipped, own]), ["o", "t"]);
   });
 
-  test("a batch has three eighths more gas per item than its most expensive item needs", () => {
+  test("reserves 37.5 % more gas for each job than the most expensive job needs", () => {
     const [batch] = formBatches([ready("a", 100_000), ready("b", 70_000)], limits);
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.375);
   });
 
-  test("the gas of a batch has a sufficient margin at any gas use (4/3 times 64/63)", () => {
+  test("reserves enough gas for any gas use (4/3 times 64/63)", () => {
     for (const used of [100_000, 1_000_000, 8_000_000]) {
       const [batch] = formBatches([ready("a", used)], limits);
       assert.ok(batch!.gas >= (used * 4 * 64) / (3 * 63), `${used}: ${batch!.gas}`);
     }
   });
 
-  test("computeShares charges each address in proportion to its gas, without a remainder", () => {
+  test("computeShares divides the gas in proportion to the gas of each job", () => {
     const [batch] = formBatches(
       [ready("a", 84_000), ready("b", 60_000), ready("c", 60_001)],
       limits,
@@ -82,7 +82,7 @@ describe("formBatches", () => {
     );
   });
 
-  test("computeShares charges each address for its bytes if the chain has a data fee", () => {
+  test("computeShares also divides by bytes if the chain has a data fee", () => {
     const [batch] = formBatches([ready("a", 60_000, 0, 9000), ready("b", 60_000)], limits);
     const [without, withFee] = [0, 100].map((gasPerByte) =>
       computeShares(batch!, gasPerByte).map(({ gas }) => gas),
@@ -115,11 +115,11 @@ describe("admit with `EXECUTOR_PAYS=tips`", () => {
     return unpaid.map(({ reason, dueAtSeconds }) => [reason, dueAtSeconds]);
   };
 
-  test("if only tips pay, a recovery waits with `recovery_left_to_its_owner`", () => {
+  test("a recovery waits with the reason `recovery_left_to_its_owner`", () => {
     assert.deepEqual(reasonOf("recover"), [["recovery_left_to_its_owner", 1060]]);
   });
 
-  test("the executor postpones an execution without a tip with `tip_does_not_cover_gas`", () => {
+  test("an execution without a tip waits with the reason `tip_does_not_cover_gas`", () => {
     assert.deepEqual(reasonOf("execute"), [["tip_does_not_cover_gas", 1060]]);
   });
 });

@@ -262,7 +262,7 @@ describe("decide", () => {
     test(title, () => assert.deepEqual(decide(given(change)), decision));
   }
 
-  test("decide executes only open and funded addresses in 960 combinations of facts", () => {
+  test("executes only open and funded addresses, in 960 combinations of facts", () => {
     let count = 0;
     const options = {
       hasCode: [false, true],

@@ -88,8 +88,8 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
   return { reason: update!.reason, seconds: update!.dueAtSeconds! - 1000 };
 }
 
-describe("dispatch", () => {
-  test("a job is postponed with `no_free_slot` if the key's slots are in use", async () => {
+describe("a job that is due is postponed with the reason", () => {
+  test("`no_free_slot` if the key has too many pending transactions", async () => {
     // Transactions that close nonce gaps do not count toward the limit, so there can be more
     // pending transactions than the limit.
     for (const gapFills of [0, 1, 16]) {
@@ -98,12 +98,12 @@ describe("dispatch", () => {
     }
   });
 
-  test("a job waits with `earlier_nonces_unknown` if a quorum has a higher nonce", async () => {
+  test("`earlier_nonces_unknown` if a quorum reports a higher nonce", async () => {
     const found = await dispatchOne([3, 3]);
     assert.deepEqual(found, { reason: "earlier_nonces_unknown", seconds: 5 });
   });
 
-  test("a job waits with `endpoints_disagree_on_nonce` if one has a higher nonce", async () => {
+  test("`endpoints_disagree_on_nonce` if one endpoint reports a higher nonce", async () => {
     const found = await dispatchOne([3, undefined]);
     assert.deepEqual(found, { reason: "endpoints_disagree_on_nonce", seconds: 15 });
   });

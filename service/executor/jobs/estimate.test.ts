@@ -7,43 +7,43 @@ import { combineEstimates, type Estimate, judge } from "./estimate.ts";
 const takes = (gas: number): Estimate => ({ result: "succeeds", gas });
 const fails: Estimate = { result: "fails", reason: quoteText("CallFailed") };
 
-describe("estimates of several endpoints", () => {
-  test("an estimate is the higher of two amounts or the median of three", () => {
+describe("the gas estimate from several endpoints", () => {
+  test("is the higher of two estimates or the median of three", () => {
     assert.deepEqual(judge([takes(100_000), takes(25_000)]), takes(100_000));
     assert.deepEqual(judge([takes(9_000_000), takes(100_000), takes(99_000)]), takes(100_000));
   });
 
-  test("the executor ignores a failure unless a majority of endpoints reports the failure", () => {
+  test("is a failure only if a majority of endpoints reports the failure", () => {
     assert.deepEqual(judge([fails, takes(100_000)]), takes(100_000));
     assert.deepEqual(judge([fails, takes(100_000), takes(100_000)]), takes(100_000));
     assert.deepEqual(judge([fails, takes(100_000), fails]), fails);
   });
 
-  test("an estimate stays unknown if no endpoint has an estimate", () => {
+  test("is unknown if no endpoint has an estimate", () => {
     assert.deepEqual(judge([{ result: "unknown" }]), { result: "unknown" });
     assert.equal(judge([]), undefined);
   });
 });
 
-describe("a recovery", () => {
+describe("a recovery of several tokens", () => {
   const tokens: Hex[] = [`0x${"aa".repeat(20)}`, `0x${"bb".repeat(20)}`];
   const unknown: Estimate = { result: "unknown" };
 
-  test("a recovery waits with `simulation_unavailable` if no endpoint simulates it", () => {
+  test("waits with the reason `simulation_unavailable` if no endpoint can simulate it", () => {
     assert.deepEqual(combineEstimates(tokens, [unknown, unknown]), {
       transfers: [],
       reason: "simulation_unavailable",
     });
   });
 
-  test("a recovery is postponed with the reason of a transfer that fails", () => {
+  test("waits with the reason of a transfer that fails", () => {
     assert.deepEqual(combineEstimates(tokens, [fails, unknown]), {
       transfers: [],
       reason: "CallFailed",
     });
   });
 
-  test("a recovery contains only the transfers that succeed, the cheapest first", () => {
+  test("contains only transfers that succeed, the cheapest first", () => {
     const { transfers } = combineEstimates(tokens, [takes(50_000), takes(40_000)]);
     assert.deepEqual(transfers, [
       { token: tokens[1], gas: 40_000 },

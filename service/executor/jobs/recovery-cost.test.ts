@@ -9,11 +9,11 @@ const item = (terms: Hex) => ({ job: { terms } }) as never;
 const bytes = (byte: string, count: number) => item(`0x${byte.repeat(count)}`);
 
 describe("the estimated cost of a recovery", () => {
-  test("a recovery's cost includes long terms at the floor price of EIP-7623", () => {
+  test("includes long intent data at the minimum price of EIP-7623", () => {
     assert.equal(estimateRecoveryCost(bytes("ff", 20_000), purse(1n, 0n)), 21_000n + 20_000n * 40n);
   });
 
-  test("ordinary terms add little to a recovery's cost because most bytes are zero", () => {
+  test("is low for ordinary intent data, because most bytes are zero", () => {
     const cost = estimateRecoveryCost(
       item(`0x${"00".repeat(800)}${"ff".repeat(200)}`),
       purse(1n, 0n),
@@ -21,7 +21,7 @@ describe("the estimated cost of a recovery", () => {
     assert.equal(cost, 50_000n + 4n * (800n + 4n * 200n));
   });
 
-  test("a recovery's cost includes the data fee if the chain has a data fee", () => {
+  test("includes the data fee if the chain has one", () => {
     const [without, withFee] = [0n, 3n].map((perByte) =>
       estimateRecoveryCost(bytes("00", 1000), purse(1n, perByte)),
     ) as [bigint, bigint];

@@ -28,20 +28,20 @@ function retriesAfter({ chainId = 1, hasCode = false, nowSeconds = 1000 }): numb
   return afterFailure(pass, item, "simulation_unavailable").dueAtSeconds! - nowSeconds;
 }
 
-describe("a job that failed before a transaction was sent", () => {
+describe("a job that fails before a transaction is sent", () => {
   /** The first backoff is 15 s, and the backoff doubles with each failure. */
   const backoffSeconds = 240;
 
-  test("a failed job waits for its whole backoff if its intent is for another chain", () => {
+  test("waits for its whole backoff if its intent is for another chain", () => {
     assert.equal(retriesAfter({ chainId: 10 }), backoffSeconds);
   });
 
-  test("a failed job of a closed or expired address waits for its whole backoff", () => {
+  test("waits for its whole backoff if its address is closed or expired", () => {
     assert.equal(retriesAfter({ hasCode: true }), backoffSeconds);
     assert.equal(retriesAfter({ nowSeconds: 1011 }), backoffSeconds);
   });
 
-  test("a failed job of an open intent is due in the second after the expiration time", () => {
+  test("retries in the second after the expiration time if its intent is open", () => {
     assert.equal(retriesAfter({}), 11);
     assert.equal(retriesAfter({ nowSeconds: 1010 }), 1);
   });

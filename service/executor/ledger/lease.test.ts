@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { watchLease } from "./lease.ts";
 
-test("a lease counts as unchanged for the time since its last observed change", () => {
+test("watchLease measures how long a lease has not changed", () => {
   let now = 5;
   const isUnchanged = watchLease(() => now);
   const lease = { holder: "a", epoch: 1, renewals: 1 };

@@ -52,7 +52,7 @@ const purpose = (nonce: number, ...addresses: Hex[]) => ({
 });
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`the ledger on ${dialect}`, () => {
+  describe(`the executor's database functions, on ${dialect}`, () => {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       message: `chain ${chainId}: expected the lease of epoch 1, found epoch 2 of "b"`,
     });
 
-    test("the ledger rejects every write of an executor that lost its lease", async () => {
+    test("reject every write of an executor that has lost its lease", async () => {
       const seen = await ledger.findLease(chainId);
       const taken = await ledger.takeLease(chainId, "b", seen);
       assert.equal(taken?.epoch, 2);
@@ -97,21 +97,21 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await ledger.findPending(chainId, sender), []);
     });
 
-    test("the ledger refuses to take a lease that was renewed after it was read", async () => {
+    test("refuse to take a lease that was renewed since it was read", async () => {
       const seen = await ledger.findLease(chainId);
       await ledger.renewLease(fence);
       assert.equal(await ledger.takeLease(chainId, "b", seen), undefined);
       await ledger.renewLease(fence);
     });
 
-    test("the ledger gives the lease to only one of ten simultaneous requests", async () => {
+    test("give the lease to only one of ten simultaneous requests", async () => {
       const seen = await ledger.findLease(chainId);
       const takers = Array.from({ length: 10 }, (_, i) => ledger.takeLease(chainId, `${i}`, seen));
       const taken = (await Promise.all(takers)).filter((each) => each !== undefined);
       assert.equal(taken.length, 1);
     });
 
-    test("the ledger rejects a second purpose for the same nonce or job", async () => {
+    test("reject a second transaction for the same nonce or job", async () => {
       await ledger.openPurpose(fence, purpose(5, address(1), address(2)), signed(1));
       await assert.rejects(ledger.openPurpose(fence, purpose(5, address(3)), signed(2)));
       const conflicting = purpose(6, address(3), address(2));
@@ -124,7 +124,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readNextNonce(chainId, sender), 6);
     });
 
-    test("the ledger stores every signed transaction even if a fee exceeds 2^53", async () => {
+    test("store every signed transaction, even with fees above 2^53", async () => {
       const transactions = [signed(1), signed(2)] as const;
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), transactions[0]);
       await ledger.addTransaction(fence, id, transactions[1]);
@@ -134,7 +134,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found?.data, "0x1234");
     });
 
-    test("the ledger charges gas once if a purpose is settled twice", async () => {
+    test("charge gas only once if a transaction is settled twice", async () => {
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       const amount = 2n ** 200n;
       const settlement = {
@@ -164,7 +164,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(final?.id, id);
     });
 
-    test("the ledger charges the cost beyond a tip, and cancels it after a reorg", async () => {
+    test("charge the cost above the tip, but not after a reorganization", async () => {
       const tipped = purpose(0, address(1));
       const shares = tipped.shares.map((share) => ({ ...share, isTipped: true }));
       const id = await ledger.openPurpose(fence, { ...tipped, shares }, signed(1));
@@ -195,7 +195,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ...{ sender, nonce, wei, createdAtSeconds: 1, chargedAtSeconds: 5 * 86_400, updates: [] },
     });
 
-    test("a reorganization makes a purpose pending again, and its jobs wait", async () => {
+    test("make a transaction pending again after a reorganization", async () => {
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       await ledger.recordForeign(fence, foreign(0));
       await ledger.reopenPurpose(fence, id, [address(1)]);
@@ -204,7 +204,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(!due.some((job) => job.address === address(1)));
     });
 
-    test("the ledger charges an unknown transaction once; a reorg cancels the charge", async () => {
+    test("charge an unknown transaction once, but not after a reorganization", async () => {
       for (let times = 0; times < 2; times++) {
         await ledger.recordForeign(fence, foreign(6, 70n));
         assert.equal(await ledger.readSpending(chainId, 5), 70n);
@@ -215,7 +215,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readNextNonce(chainId, sender), 0);
     });
 
-    test("an adopted transaction replaces the purpose of its nonce", async () => {
+    test("replace a stored transaction with another that has the same nonce", async () => {
       await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
       const adopted = signed(2);
       for (let times = 0; times < 2; times++) {
@@ -229,7 +229,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a dropped job stays dropped after a reorganization", async () => {
+    test("keep a dropped job dropped after a reorganization", async () => {
       const isDue = async () => {
         const due = await ledger.findDueJobs(chainId, 10 ** 6, 10);
         return due.some((job) => job.address === address(1));
@@ -248,7 +248,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await isDue(), true);
     });
 
-    test("a dropped job is never due even if the job was idle before", async () => {
+    test("never return a dropped job as due", async () => {
       const rests = { state: "idle" as const, dueAtSeconds: null, reason: null };
       await ledger.updateJobs(fence, [{ ...rests, address: address(1) }]);
       const seen: boolean[] = [];
@@ -266,7 +266,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(seen.at(-1), true, "the job is due after a retry");
     });
 
-    test("money wakes an idle job, but not before the job's backoff has ended", async () => {
+    test("make an idle job due when money arrives, but not before its retry time", async () => {
       const idle = { state: "waiting" as const, dueAtSeconds: null, reason: quoteText("reverts") };
       await ledger.updateJobs(fence, [
         { ...idle, address: address(1), notBeforeSeconds: 80, failures: 2 },
@@ -280,7 +280,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await dueAtSeconds(80), [address(3), address(2), address(1)]);
     });
 
-    test("the reported waiting time includes only jobs that wait for the executor", async () => {
+    test("measure the waiting time only of jobs that wait for the executor", async () => {
       const put = (n: number, reason: JobReason | null, dueAtSeconds: number | null) =>
         ledger.updateJobs(fence, [{ address: address(n), state: "waiting", reason, dueAtSeconds }]);
       const waited = (nowSeconds: number) => ledger.readWaitedSeconds(chainId, nowSeconds);
@@ -297,7 +297,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await waited(2000), 300, "due, but not processed");
     });
 
-    test("an update of several jobs keeps other fields and ignores dropped jobs", async () => {
+    test("update several jobs without a change to other fields or to dropped jobs", async () => {
       await dropJob(store.db, chainId, address(3));
       const waits = { state: "waiting" as const, dueAtSeconds: 60, reason: "underfunded" as const };
       await ledger.updateJobs(fence, [
@@ -315,7 +315,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("a slow account gets only a tenth of a pass that other jobs could fill", async () => {
+    test("return few jobs of a slow account if other accounts have due jobs", async () => {
       const more = [4, 5, 9].map((n) => paymentTo(address(n), 8));
       await ledger.savePayments(fence, found(8, more), 60);
       const due = await ledger.findDueJobs(chainId, 70, 3, (id) => (id === "slow" ? 200 : 0));
@@ -325,7 +325,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("the cursor moves back to the newest anchor that is still in the chain", async () => {
+    test("find the newest stored block that is still in the chain", async () => {
       await ledger.savePayments(fence, found(9), 60);
       assert.deepEqual(await ledger.findAnchor(chainId), { number: 9, hash: hash(9) });
       assert.deepEqual(await ledger.findAnchor(chainId, 9), { number: 7, hash: hash(7) });
@@ -335,7 +335,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     describe("new records", () => {
-      test("new records are returned once each in order, regardless of the page size", async () => {
+      test("are returned once and in order, regardless of the page size", async () => {
         for (const limit of [1, 4, 9, 100]) {
           const found: number[] = [];
           for (let seq = 0; ; ) {
@@ -349,7 +349,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         }
       });
 
-      test("records are returned with their terms and creators", async () => {
+      test("are returned with their intent data and creators", async () => {
         const terms = Uint8Array.from({ length: 600 }, (_, n) => (n < 256 ? 0 : n % 251));
         await store.saveRecord({
           address: fromHex(address(300_000)),
@@ -366,7 +366,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await ledger.findRecords([]), []);
       });
 
-      test("a first read creates or wakes jobs, but changes no active job", async () => {
+      test("get a job if they have money, but active jobs do not change", async () => {
         const block = { number: 9, timestamp: 60 };
         const hints = [1, 2, 4].map((n) => ({ address: address(n), block, isEnough: false }));
         const rest = { state: "idle" as const, dueAtSeconds: null, reason: null };
@@ -390,7 +390,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     });
 
-    test("matchAddresses accepts 70,000 addresses at a time", async () => {
+    test("look up 70,000 addresses together", async () => {
       assert.deepEqual(await ledger.matchAddresses([]), []);
       const asked = Array.from({ length: 70_000 }, (_, n) => address(n + 5));
       const found = await ledger.matchAddresses(asked);

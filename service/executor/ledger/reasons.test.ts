@@ -6,7 +6,7 @@ import { allReasons, failureLabel, quoteText } from "./reasons.ts";
 const docs = readFileSync(new URL("../../../docs/executor.md", import.meta.url), "utf8");
 
 describe("the table of reasons in docs/executor.md", () => {
-  test("the table in docs/executor.md contains every reason once", () => {
+  test("contains every reason once", () => {
     const [, table = ""] = docs.split("| `reason` | meaning |\n|---|---|\n");
     const rows = table.split("\n\n")[0]!.split("\n");
     const documented = rows
@@ -24,11 +24,11 @@ describe("the table of reasons in docs/executor.md", () => {
 });
 
 describe("quoteText", () => {
-  test("quoteText returns `Error(text)` for a contract's text that equals a reason", () => {
+  test("returns `Error(text)` for a contract's text that equals a reason", () => {
     for (const reason of allReasons) assert.equal(quoteText(reason), `Error(${reason})`);
   });
 
-  test("quoteText returns every other text unchanged", () => {
+  test("returns every other text unchanged", () => {
     for (const text of ["CallFailed(0)", "paused", "constructor", ""]) {
       assert.equal(quoteText(text), text);
     }
@@ -36,12 +36,12 @@ describe("quoteText", () => {
 });
 
 describe("failureLabel", () => {
-  test("failureLabel returns `other` for a text that a contract chose", () => {
+  test("returns `other` for a text that a contract chose", () => {
     assert.equal(failureLabel("shop closed"), "other");
     assert.equal(failureLabel("not simulated within 1500 ms"), "other");
   });
 
-  test("failureLabel returns the name of the factory's error without its values", () => {
+  test("returns the name of the factory's error without its values", () => {
     assert.equal(failureLabel("CallFailed(0, 0x12, shop closed)"), "CallFailed");
     assert.equal(failureLabel("BalanceUnknown(0x12)"), "BalanceUnknown");
     assert.equal(failureLabel("takes 5000000 gas"), "takes");

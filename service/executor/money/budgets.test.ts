@@ -15,17 +15,17 @@ const open = (limits: Partial<BudgetLimits>) =>
     { total: 0n, accounts: new Map() },
   );
 
-describe("the budget of insufficient tips", () => {
+describe("the budget for tips that do not cover the cost", () => {
   const tipped = (accountId: string) => payer(accountId, { isTipped: true });
 
-  test("each account has a budget for insufficient tips even if the daily budget is 0", () => {
+  test("is available to each account even if the daily budget is 0", () => {
     const budgets = open({ perDayMax: 0n });
     assert.equal(budgets.refusal(tipped("a"), 50n), undefined);
     budgets.reserve(tipped("a"), 50n);
     assert.equal(budgets.refusal(tipped("a"), 1n), "failed_tips_budget_spent");
   });
 
-  test("the daily budget limits the insufficient tips of all accounts together", () => {
+  test("is limited for all accounts together by the daily budget", () => {
     const budgets = open({});
     for (const accountId of ["a", "b"]) budgets.reserve(tipped(accountId), 50n);
     assert.equal(budgets.refusal(tipped("c"), 1n), "failed_tips_budget_spent");
@@ -37,7 +37,7 @@ describe("the budget of insufficient tips", () => {
     );
   });
 
-  test("settled transactions use the budget of insufficient tips", () => {
+  test("is reduced by settled transactions", () => {
     const spent = { total: 60n, client: 0n, tips: 60n };
     const limits = { perDayMax: 100n, perAccountMax: 60n, perClientMax: 10n };
     const budgets = openBudgets(limits, { total: 60n, accounts: new Map([["a", spent]]) });
@@ -46,8 +46,8 @@ describe("the budget of insufficient tips", () => {
   });
 });
 
-describe("a cost that is limited to a part of each budget", () => {
-  test("a cost that may use half of a budget is refused above this half", () => {
+describe("a cost that may use only a part of each budget", () => {
+  test("is refused above this part", () => {
     const half = 2n;
     const budgets = open({});
     assert.equal(budgets.refusal(payer("a"), 25n, half), undefined);
@@ -63,10 +63,10 @@ describe("a cost that is limited to a part of each budget", () => {
   });
 });
 
-describe("a transaction that several addresses share", () => {
+describe("a transaction that is shared by several addresses", () => {
   const share = (n: number, of: Payer) => ({ ...of, address: `0x0${n}` as Hex, gas: 1 });
 
-  test("a shared transaction is refused if one account's budget does not cover its share", () => {
+  test("is refused if the budget of one account does not cover its share", () => {
     const shares = [share(1, payer("a")), share(2, payer("b"))];
     const budgets = open({});
     budgets.reserve(payer("b"), 41n);
@@ -74,14 +74,14 @@ describe("a transaction that several addresses share", () => {
     assert.equal(findBudgetRefusal(budgets, shares, 20n), "account_budget_spent");
   });
 
-  test("a transaction is refused if a client ID's shares together exceed its budget", () => {
+  test("is refused if all shares of a client ID exceed the client ID's budget", () => {
     const mine = payer("a", { isClientId: true });
     assert.equal(findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 10n), undefined);
     const reason = findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 11n);
     assert.equal(reason, "client_id_budget_spent");
   });
 
-  test("the chain's budget pays for a transaction that no address shares", () => {
+  test("is paid from the chain's budget if no address has a share", () => {
     const budgets = open({});
     assert.equal(findBudgetRefusal(budgets, [], 100n), undefined);
     assert.equal(findBudgetRefusal(budgets, [], 101n), "budget_spent");

@@ -5,20 +5,20 @@ import { type DataFee, isFree, mergeDataFees, unknownDataFee } from "./fees.ts";
 const known: DataFee = { ...unknownDataFee, perByte: 7n };
 const weigh = (...bounds: bigint[]) => mergeDataFees(known, bounds, { quorum: 2, nowMs: 1000 });
 
-describe("the data fee", () => {
-  test("the data fee is the median of three endpoints' bounds, or the higher of two", () => {
+describe("the data fee of a chain", () => {
+  test("is the median of three endpoints' reports, or the higher of two", () => {
     assert.equal(weigh(1n, 900n, 9n).perByte, 9n);
     assert.equal(weigh(9n, 0n).perByte, 9n);
     assert.equal(weigh(0n, 9n).perByte, 9n);
   });
 
-  test("neither a single endpoint nor a missing answer lowers the data fee", () => {
+  test("is not lowered by a single endpoint or a missing answer", () => {
     assert.equal(weigh(0n).perByte, 7n);
     assert.equal(weigh(9n).perByte, 9n);
     assert.equal(weigh().perByte, 7n);
   });
 
-  test("isFree returns true for an hour if every endpoint reports a data fee of zero", () => {
+  test("isFree returns true for an hour if every endpoint reports a fee of zero", () => {
     const none = weigh(0n, 0n, 0n);
     assert.equal(none.perByte, 0n);
     assert.ok(isFree(none, 3_600_999));

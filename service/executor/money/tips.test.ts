@@ -42,27 +42,27 @@ describe("openIntentFilter with `EXECUTOR_PAYS=tips`", () => {
   const at = (nowMs: number) => openIntentFilter(chains, "tips", () => nowMs);
   const before = at(0);
 
-  test("if only tips pay, an intent without a tip in a priced token is rejected", () => {
+  test("rejects an intent without a tip in a token with a price", () => {
     assert.equal(before(intent({ calls: [] })), false);
     assert.equal(before(intent({ calls: [tip(other)] })), false);
   });
 
-  test("the intent filter rejects an intent for a chain that is not listed", () => {
+  test("rejects an intent for a chain that is not listed", () => {
     assert.equal(before(intent({ chainId: 10 })), false);
   });
 
-  test("the intent filter rejects an intent one second after its expiration time", () => {
+  test("rejects an intent one second after its expiration time", () => {
     assert.equal(at((expirationTimestamp + 1) * 1000)(intent()), false);
   });
 
-  test("the intent filter keeps an intent until the end of the second in which it expires", () => {
+  test("accepts an intent until the end of the second in which it expires", () => {
     assert.equal(at(expirationTimestamp * 1000)(intent()), true);
     assert.equal(at(expirationTimestamp * 1000 + 999)(intent()), true);
   });
 });
 
 describe("openIntentFilter with `EXECUTOR_PAYS=both`", () => {
-  test("if budgets pay, expired intents are kept, because their money can be returned", () => {
+  test("accepts expired intents, because their money can be returned", () => {
     const filter = openIntentFilter(chains, "both", () => (expirationTimestamp + 1) * 1000);
     assert.equal(filter(intent({ calls: [] })), true);
     assert.equal(filter(intent({ chainId: 10 })), false);

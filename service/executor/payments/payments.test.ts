@@ -13,7 +13,7 @@ const postgres = await startPostgres();
 after(postgres.stop);
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`payments, on ${dialect}`, async () => {
+  describe(`the executor reads payments, on ${dialect}`, async () => {
     const isSqlite = dialect === "sqlite";
     const store = isSqlite
       ? sqlite
@@ -43,7 +43,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     };
     const [token, otherToken] = [world.token, world.otherToken].map((each) => each.toLowerCase());
 
-    test("the executor finds each payment to a record only once even after a restart", async () => {
+    test("once each, even after a restart", async () => {
       const [record, stranger] = [await world.newRecord(), await world.newRecord()];
       await saveRecords(store, [record]);
       const first = start();
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kept(record), all);
     });
 
-    test("a payment in a replaced block is forgotten, and found in the new block", async () => {
+    test("again if a block with a payment was replaced", async () => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();

@@ -53,7 +53,7 @@ const zeroes = ({ length }: Hex[], honest: Answer): Answer => {
   return { result: head + `${"0".repeat(128)}${"0".repeat(63)}1${"0".repeat(64)}`.repeat(length) };
 };
 
-describe("the first read of new records", () => {
+describe("the first check of a new address for earlier payments", () => {
   const start = (
     context: TestContext,
     {
@@ -106,7 +106,7 @@ describe("the first read of new records", () => {
     await until("some passes are over", async () => done() >= before + count);
   };
 
-  test("each new, unpaid record is read once and creates no job", async (context) => {
+  test("happens once and creates no job if there is no payment", async (context) => {
     const asked: Hex[] = [];
     const running = start(context, {
       adapt: withRpcs((rpc) =>
@@ -126,27 +126,21 @@ describe("the first read of new records", () => {
     assert.deepEqual(await jobsOf(sqlite, records), []);
   });
 
-  test(
-    "the executor finds no early payment if `recordsPerPass` is 0",
-    onlyLong,
-    async (context) => {
-      const running = start(context, {
-        adapt: (core) => ({ ...core, tuning: { ...core.tuning, recordsPerPass: 0 } }),
-      });
-      const records = await newRecords(2);
-      await paidFirst(sqlite, records);
-      await saveRecords(sqlite, records);
-      await passes(running, 5);
-      assert.deepEqual(await jobsOf(sqlite, records), []);
-      await running.stop();
-      start(context);
-      await until("the executor finds them after a restart with a scan", () =>
-        allExecuted(records),
-      );
-    },
-  );
+  test("is turned off if `recordsPerPass` is 0", onlyLong, async (context) => {
+    const running = start(context, {
+      adapt: (core) => ({ ...core, tuning: { ...core.tuning, recordsPerPass: 0 } }),
+    });
+    const records = await newRecords(2);
+    await paidFirst(sqlite, records);
+    await saveRecords(sqlite, records);
+    await passes(running, 5);
+    assert.deepEqual(await jobsOf(sqlite, records), []);
+    await running.stop();
+    start(context);
+    await until("the executor finds them after a restart with a scan", () => allExecuted(records));
+  });
 
-  test("the executor finds an early payment that one of two endpoints hides", async (context) => {
+  test("finds a payment that one of two endpoints hides", async (context) => {
     start(context, {
       endpoints: 2,
       adapt: withRpcs((rpc, index) => (index === 0 ? tampered(rpc, zeroes) : rpc)),
@@ -158,7 +152,7 @@ describe("the first read of new records", () => {
   });
 
   test(
-    "the executor reads a record again if the only endpoint to answer hid the payment",
+    "is repeated if only one endpoint answered and hid the payment",
     onlyLong,
     async (context) => {
       let isAlone = true;
@@ -181,7 +175,7 @@ describe("the first read of new records", () => {
     },
   );
 
-  test("a vault that no endpoint can read does not delay other vaults", async (context) => {
+  test("does not delay other addresses if it fails for one", async (context) => {
     const poison = await world.newRecord();
     start(context, {
       adapt: withRpcs((rpc) =>
@@ -198,29 +192,25 @@ describe("the first read of new records", () => {
     await until("the others are executed", () => allExecuted(records));
   });
 
-  test(
-    "the executor returns native coin that was paid before its address was created",
-    onlyLong,
-    async (context) => {
-      start(context);
-      const record = await world.newRecord({ secondsLeft: 300 });
-      const value = 10n ** 17n;
-      await world.client.setBalance({ address: record.address, value });
-      // A poll that began before the payment would read the record at an older block.
-      await sweptNow(sqlite);
-      await saveRecords(sqlite, [record]);
-      await until("it is seen", async () => {
-        const [job] = await jobsOf(sqlite, [record]);
-        return job?.reason === "underfunded";
-      });
-      await world.client.increaseTime({ seconds: 400 });
-      await until("the coin is returned", async () => {
-        return (await world.client.getBalance({ address: record.intent.recovery })) === value;
-      });
-    },
-  );
+  test("leads to the return of native coin that arrived earlier", onlyLong, async (context) => {
+    start(context);
+    const record = await world.newRecord({ secondsLeft: 300 });
+    const value = 10n ** 17n;
+    await world.client.setBalance({ address: record.address, value });
+    // A poll that began before the payment would read the record at an older block.
+    await sweptNow(sqlite);
+    await saveRecords(sqlite, [record]);
+    await until("it is seen", async () => {
+      const [job] = await jobsOf(sqlite, [record]);
+      return job?.reason === "underfunded";
+    });
+    await world.client.increaseTime({ seconds: 400 });
+    await until("the coin is returned", async () => {
+      return (await world.client.getBalance({ address: record.intent.recovery })) === value;
+    });
+  });
 
-  test("early payments are executed for servers with different clocks", async (context) => {
+  test("works for servers whose clocks differ", async (context) => {
     const open = () => openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const stores = await Promise.all([open(), open(), open()]);
     const running = start(context, { store: stores[2]! });

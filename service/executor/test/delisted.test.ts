@@ -43,7 +43,7 @@ for (const [name, lookalikes] of [
       return record;
     };
 
-    test("an address in a delisted token executes after a payment in two parts", async () => {
+    test("an address is executed after a payment in two parts", async () => {
       const { address, intent } = await openRecord();
       const stranger = await world.newRecord();
       const { stop } = startCore(store, chains);
@@ -66,7 +66,7 @@ for (const [name, lookalikes] of [
       }
     });
 
-    test("money in a delisted token is returned after the expiry", async () => {
+    test("money is returned after the expiration time", async () => {
       const { address, intent } = await openRecord(20);
       const { stop } = startCore(store, chains);
       try {

@@ -141,7 +141,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.deepEqual([status.state, status.balance, status.chainId], ["unfunded", "0", ownId]);
   });
 
-  test("money that arrives twice on another chain is returned twice", async () => {
+  test("a second payment is returned too", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
     for (const count of [1, 2]) {
@@ -163,7 +163,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.equal((await world.balanceOf(intent.recovery)) - before, 1_400n);
   });
 
-  test("dust on another chain appears only in the status of the address it paid", async () => {
+  test("dust appears only in the status of the address that received it", async () => {
     const [one, other] = [await openRecord(), await openRecord()];
     await world.pay(Array.from({ length: 40 }, () => ({ to: one.address, amount: 1n })));
     await until(
@@ -175,7 +175,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.ok(rows.length <= 32, `${rows.length} rows`);
   });
 
-  test("money that a stranger returned still counts as returned after later dust", async () => {
+  test("money that a stranger returned is shown as returned despite later dust", async () => {
     const record = await openRecord();
     const { address } = record;
     await running.stop();
@@ -211,7 +211,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.ok(later.others >= 25_000_000, `${later.others}`);
   });
 
-  test("native coin on another chain is returned together with a token", async () => {
+  test("native coin is returned together with a token", async () => {
     const { address, intent } = await openRecord();
     const before = await world.client.getBalance({ address: intent.recovery });
     await running.stop();
@@ -234,8 +234,8 @@ describe("money that arrives on a chain other than the intent's chain", () => {
   });
 });
 
-describe("events of money on another chain", () => {
-  test("events report the payment and its return once, with the other chain's ID", async () => {
+describe("events about money on another chain", () => {
+  test("the payment and its return are reported once each, with the other chain's ID", async () => {
     const { address, intent } = await openRecord();
     await world.pay([{ to: address, amount: 2_500n }]);
     await until("both are reported", async () => (await eventsOf(address)).length === 2);
@@ -272,7 +272,7 @@ describe("events of money on another chain", () => {
     ]);
   });
 
-  test("no event reports a transfer that one of two endpoints invents", async () => {
+  test("a transfer that one of two endpoints invents is not reported", async () => {
     const { address } = await openRecord();
     lie = { to: address, amount: 25_000_000n };
     const job = store.db.selectFrom("executor_jobs").where("address", "=", fromHex(address));

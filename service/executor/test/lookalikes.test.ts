@@ -79,7 +79,7 @@ const openRecord = async (secondsLeft?: number): Promise<AddressRecord> => {
 };
 
 describe("a look-alike of a listed token", () => {
-  test("a look-alike appears in the status and is returned after the execution", async () => {
+  test("appears in the status and is returned after the execution", async () => {
     const { address, intent } = await openRecord();
     await pay(address, 2_500n, bridged);
     await until("the status shows the look-alike", async () => (await wrongIn(address)).length > 0);
@@ -105,7 +105,7 @@ describe("a look-alike of a listed token", () => {
     assert.deepEqual(after.wrongTokens, []);
   });
 
-  test("a look-alike that arrives at an executed address is returned", async () => {
+  test("is returned if it arrives after the execution", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");
@@ -114,7 +114,7 @@ describe("a look-alike of a listed token", () => {
     assert.equal(await world.balanceOf(intent.recovery, bridged), 100n);
   });
 
-  test("a look-alike at an unpaid address is returned after the expiry", async () => {
+  test("is returned after the expiration time if the address is not paid", async () => {
     const { address, intent } = await openRecord(600);
     await pay(address, 700n, bridged);
     await until("the status shows the look-alike", async () => (await wrongIn(address)).length > 0);
@@ -127,7 +127,7 @@ describe("a look-alike of a listed token", () => {
 });
 
 describe("a stranger who sends look-alikes", () => {
-  test("dust in look-alikes causes no job, row, or transaction, and no delay", async () => {
+  test("dust causes no job, no stored payment, and no transaction", async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => openRecord()));
     const before = {
       jobs: await jobs(),
@@ -160,7 +160,7 @@ describe("a stranger who sends look-alikes", () => {
     assert.deepEqual(await wrongIn(address), []);
   });
 
-  test("false transfers cause at most three transactions a day", async () => {
+  test("false transfer logs cause at most three transactions a day", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");

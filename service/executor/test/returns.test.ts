@@ -229,8 +229,8 @@ before(() =>
   }),
 );
 
-describe("mistakes of a payer", () => {
-  test("a late payment comes back as soon as it has arrived", async () => {
+describe("money that a payer sent by mistake", () => {
+  test("a late payment is returned as soon as it has arrived", async () => {
     const one = await order({ secondsLeft: 600 });
     await assertTooEarly(one);
     await pass(700);
@@ -239,14 +239,14 @@ describe("mistakes of a payer", () => {
     await assertReturned(one, "late", 25n * unit);
   });
 
-  test("the excess of a payment comes back after the execution", async () => {
+  test("the excess of a payment is returned after the execution", async () => {
     const one = await order();
     await assertTooEarly(one);
     await pay(one, 26n * unit);
     await assertReturned(one, "too_much", 26n * unit);
   });
 
-  test("a payment that is too low comes back after the expiry", async () => {
+  test("a payment that is too low is returned after the expiration time", async () => {
     const one = await order({ secondsLeft: 600 });
     await pay(one, 24n * unit);
     await until("it is seen", async () => (await stateOf(one)) === "partially_funded");
@@ -255,14 +255,14 @@ describe("mistakes of a payer", () => {
     await assertReturned(one, "too_little", 24n * unit);
   });
 
-  test("the second of two equal payments comes back after the execution", async () => {
+  test("the second of two equal payments is returned after the execution", async () => {
     const one = await order();
     const payment = { to: one.record.address, amount: 25n * unit };
     await world.pay([payment, payment]);
     await assertReturned(one, "twice", 50n * unit);
   });
 
-  test("another listed token comes back after the execution", async () => {
+  test("another listed token is returned after the execution", async () => {
     const one = await order();
     await pay(one, 7n * unit, otherToken);
     await until("it is seen", async () => {
@@ -274,7 +274,7 @@ describe("mistakes of a payer", () => {
     await assertReturned(one, "other_token", 7n * unit, { token: otherToken });
   });
 
-  test("an unlisted token comes back when anyone calls `recover` with the token", async () => {
+  test("an unlisted token is returned when anyone calls `recover` with the token", async () => {
     const one = await order();
     await pay(one, 7n * unit, unlisted);
     await pay(one, 25n * unit);
@@ -283,7 +283,7 @@ describe("mistakes of a payer", () => {
     await assertReturned(one, "other_token", 7n * unit, { token: unlisted });
   });
 
-  test("an unlisted token comes back after someone reports the token", onlyLong, async () => {
+  test("an unlisted token is returned after someone reports the token", onlyLong, async () => {
     const one = await order();
     await pay(one, 7n * unit, unlisted);
     await pay(one, 25n * unit);
@@ -297,7 +297,7 @@ describe("mistakes of a payer", () => {
     assert.equal(from.toLowerCase(), executor);
   });
 
-  test("native coin comes back after the execution", async () => {
+  test("native coin is returned after the execution", async () => {
     const one = await order();
     await payCoin(one);
     await assertTooEarly(one, zeroAddress);
@@ -305,7 +305,7 @@ describe("mistakes of a payer", () => {
     await assertReturned(one, "native_coin", coin, { token: zeroAddress });
   });
 
-  test("native coin at an executed address comes back after a status request", async () => {
+  test("native coin at an executed address is returned after a status request", async () => {
     const one = await order();
     await pay(one, 25n * unit);
     await until("it is executed", () => isExecuted(one));
@@ -317,14 +317,14 @@ describe("mistakes of a payer", () => {
     await assertReturned(one, "native_coin", coin, { token: zeroAddress });
   });
 
-  test("a payment on another chain comes back there; the address stays open", async () => {
+  test("a payment on another chain is returned there; the address stays open", async () => {
     const one = await order();
     await other.pay(one.record.address, 25n * unit);
     await assertReturned(one, "other_chain", 25n * unit, { on: other, token: other.token });
     assert.equal(await stateOf(one), "unfunded");
   });
 
-  test("an exchange's excess goes to recovery, not to the exchange", onlyLong, async () => {
+  test("an exchange's excess is sent to `recovery`, not to the exchange", onlyLong, async () => {
     const one = await order();
     const exchange = addressOf("the hot wallet of an exchange");
     await world.pay([{ to: exchange, amount: 100n * unit }]);
@@ -337,7 +337,7 @@ describe("mistakes of a payer", () => {
     assert.equal(await world.balanceOf(exchange), 50n * unit);
   });
 
-  test("a contract's excess goes to recovery, not to the contract", onlyLong, async () => {
+  test("a contract's excess is sent to `recovery`, not to the contract", onlyLong, async () => {
     const one = await order();
     const contract = await paymentTo(one, 26n * unit);
     await world.pay([{ to: contract.address, amount: 26n * unit }]);
@@ -347,7 +347,7 @@ describe("mistakes of a payer", () => {
     assert.equal(await world.balanceOf(contract.intent.recovery), 0n);
   });
 
-  test("a payment to an executed address comes back as soon as it has arrived", async () => {
+  test("a payment to an executed address is returned as soon as it has arrived", async () => {
     const one = await order();
     await pay(one, 25n * unit);
     await until("it is executed", () => isExecuted(one));
@@ -356,8 +356,8 @@ describe("mistakes of a payer", () => {
   });
 });
 
-describe("tokens that are paused or that block an address", () => {
-  test("a payment comes back after the expiry if the token blocks the recipient", async () => {
+describe("money in a token that is paused or blocks an address", () => {
+  test("is returned after the expiration time if the token blocks the recipient", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
     await changeFiat(fiatTokenData.block(one.recipient));
     await pay(one, 25n * unit);
@@ -367,7 +367,7 @@ describe("tokens that are paused or that block an address", () => {
     await assertReturned(one, "blocked_recipient", 25n * unit);
   });
 
-  test("an excess comes back after the token unblocks recovery", async () => {
+  test("is returned when the token unblocks `recovery`", async () => {
     const one = await order({ token: fiat });
     await changeFiat(fiatTokenData.block(one.record.intent.recovery));
     await pay(one, 26n * unit);
@@ -380,7 +380,7 @@ describe("tokens that are paused or that block an address", () => {
     assert.equal(found.args.amount, unit);
   });
 
-  test("if a token blocks recovery, only recovery can redirect the money", onlyLong, async () => {
+  test("can be moved only by `recovery` if the token blocks it", onlyLong, async () => {
     const one = await order({ token: fiat });
     const { intent } = one.record;
     await changeFiat(fiatTokenData.block(intent.recovery));
@@ -395,7 +395,7 @@ describe("tokens that are paused or that block an address", () => {
     assert.equal(await world.balanceOf(one.record.address, fiat), 0n);
   });
 
-  test("a payment in a paused token comes back after the token is unpaused", async () => {
+  test("is returned when the token is unpaused", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
     await payThenChange(one, fiatTokenData.pause);
     await until("the execution failed", () => hasFailed(one));
@@ -407,7 +407,7 @@ describe("tokens that are paused or that block an address", () => {
     await assertReturned(one, "paused_token", 25n * unit);
   });
 
-  test("a payment is executed after the token unblocks the address", onlyLong, async () => {
+  test("is sent to the recipient when the token unblocks the address", onlyLong, async () => {
     const one = await order({ token: fiat });
     await payThenChange(one, fiatTokenData.block(one.record.address));
     await until("the execution failed", () => hasFailed(one));

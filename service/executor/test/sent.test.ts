@@ -105,7 +105,7 @@ const settledOf = (address: Hex) =>
   });
 
 describe("a token that is on no list", () => {
-  test("a token that is reported by its contract is returned after the execution", async () => {
+  test("is returned after the execution if someone reports its contract", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -130,7 +130,7 @@ describe("a token that is on no list", () => {
     assert.equal(await fateOf(address, plain), "empty");
   });
 
-  test("a token that is reported by a transaction waits until the address expires", async () => {
+  test("is returned after the expiration time if someone reports the transaction", async () => {
     const { address, intent } = await openRecord(600);
     const transactionHash = await mint(plain, address, 700n);
     const found = await named(address, { transactionHash });
@@ -153,7 +153,7 @@ describe("a token that is on no list", () => {
     ["returns nothing, like USDT", silent, 1_000n],
     ["takes a fee", fee, 990n],
   ] as const) {
-    test(`a reported token is returned even if it ${kind}`, onlyLong, async () => {
+    test(`is returned even if its contract ${kind}`, onlyLong, async () => {
       const record = await openRecord();
       await mineOver(record);
       await mint(token, record.address, 1_000n);
@@ -164,7 +164,7 @@ describe("a token that is on no list", () => {
     });
   }
 
-  test("a token can be reported again if more of the token arrives", onlyLong, async () => {
+  test("can be reported again if more of the token arrives", onlyLong, async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -179,8 +179,8 @@ describe("a token that is on no list", () => {
   });
 });
 
-describe("a stranger with hostile tokens", () => {
-  test("a hostile token causes no transaction if its simulation fails or lies", async () => {
+describe("a stranger with a hostile token", () => {
+  test("causes no transaction if the token's simulation fails or lies", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -214,7 +214,7 @@ describe("a stranger with hostile tokens", () => {
     assert.equal(await sent(), before);
   });
 
-  test("a report causes no transaction for an address that the operator dropped", async () => {
+  test("causes no transaction for an address that the operator dropped", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -228,7 +228,7 @@ describe("a stranger with hostile tokens", () => {
     assert.equal(await sent(), before);
   });
 
-  test("a token that reenters the factory does not stop later returns", onlyLong, async () => {
+  test("cannot stop later returns with a token that calls the factory", onlyLong, async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -287,7 +287,7 @@ describe("a stranger with hostile tokens", () => {
     });
   }
 
-  test("reports cause at most `namedTokensPerDay` transactions for one account", async () => {
+  test("causes at most `namedTokensPerDay` transactions per account with reports", async () => {
     const accountId = newAccount();
     const count = namedTokensPerDay + 2;
     const records = await Promise.all(

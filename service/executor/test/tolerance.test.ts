@@ -43,7 +43,7 @@ async function executionsOf(record: AddressRecord) {
 }
 
 describe("an address that requests 25 and accepts 24.75", () => {
-  test("an address that accepts 24.75 waits with 24.7 and executes with 24.8", async () => {
+  test("waits with 24.7 and is executed with 24.8", async () => {
     const record = await newTolerant("short");
     const before = await world.balanceOf(shop);
     await pay(record, (247n * unit) / 10n);
@@ -62,7 +62,7 @@ describe("an address that requests 25 and accepts 24.75", () => {
     assert.equal((await world.balanceOf(shop)) - before, (248n * unit) / 10n);
   });
 
-  test("a payment of 24.9 is forwarded in full with 100,000 to 140,000 gas", async (context) => {
+  test("forwards a payment of 24.9 in full, with 100,000 to 140,000 gas", async (context) => {
     const record = await newTolerant("fee");
     const before = await world.balanceOf(shop);
     await pay(record, (249n * unit) / 10n);
@@ -75,7 +75,7 @@ describe("an address that requests 25 and accepts 24.75", () => {
     assert.ok(gasUsed > 100_000n && gasUsed < 140_000n, `${gasUsed} gas`);
   });
 
-  test("a payment of 26 forwards 25 and returns 1 to recovery", async () => {
+  test("forwards 25 of a payment of 26 and returns 1", async () => {
     const record = await newTolerant("surplus");
     const before = await world.balanceOf(shop);
     await pay(record, 26n * unit);

@@ -9,7 +9,7 @@ const first = `0x${"ab".repeat(20)}`;
 const second = `0x${"CD".repeat(20)}`;
 const signerUrl = "http://user:s3cret@127.0.0.1:1";
 
-describe("several keys", () => {
+describe("a file with several keys", () => {
   const folder = mkdtempSync(join(tmpdir(), "keys-"));
   after(() => rmSync(folder, { recursive: true }));
   const fileOf = (text: string) => {
@@ -36,14 +36,14 @@ describe("several keys", () => {
     ["a key itself", [{ key: `0x${"4c".repeat(32)}` }]],
   ];
   for (const [name, keys] of faulty) {
-    test(`the executor refuses a keys file with ${name}, and does not show its content`, () => {
+    test(`is refused with ${name}, without showing its content`, () => {
       const message = refusal({ executorKeys: fileOf(JSON.stringify(keys)) });
       assert.match(message, /^EXECUTOR_KEYS .* is not a list of keys/);
       assert.doesNotMatch(message, /s3cret|4c4c/);
     });
   }
 
-  test("the executor refuses invalid JSON, a missing file, and a duplicate key", () => {
+  test("is refused if it is missing, is not JSON, or contains a key twice", () => {
     assert.match(refusal({ executorKeys: fileOf("[") }), /is not a list of keys/);
     assert.match(refusal({ executorKeys: join(folder, "gone") }), /cannot be read: ENOENT/);
     const twice = [
@@ -61,7 +61,7 @@ describe("several keys", () => {
     );
   });
 
-  test("the executor refuses a list of keys combined with a setting for one key", () => {
+  test("is refused if a setting for a single key is also set", () => {
     const keys = [{ signerUrl, address: first }];
     const executorKeys = fileOf(JSON.stringify(keys));
     const one = [
@@ -78,7 +78,7 @@ describe("several keys", () => {
     }
   });
 
-  test("the executor reads keys in the order of the file and returns lowercase addresses", () => {
+  test("defines the order of the keys", () => {
     const keys = [
       { signerUrl, address: second },
       { signerUrl: "http://127.0.0.1:2", address: first },

@@ -43,7 +43,7 @@ const itemFailed = (caller: Hex, index: bigint) => ({
 });
 
 describe("parseReceipt", () => {
-  test("parseReceipt throws `ChainUnavailable` for an invalid receipt, not for null", () => {
+  test("throws `ChainUnavailable` for an invalid receipt, but accepts null", () => {
     const name = "ChainUnavailable";
     assert.throws(() => parseReceipt("0x"), { name, message: 'wanted a receipt, found "0x"' });
     assert.throws(() => parseReceipt({ logs: 1 }), {
@@ -55,21 +55,21 @@ describe("parseReceipt", () => {
 });
 
 describe("decodeOutcomes", () => {
-  test("decodeOutcomes ignores a failed item of another sender or with an unknown index", () => {
+  test("ignores a failed item of another sender or with an unknown index", () => {
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(token, 1n)), factory, sent), []);
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(sender, 2n)), factory, sent), []);
   });
 
-  test("decodeOutcomes assigns an item's failure to the vault at the item's index", () => {
+  test("assigns the failure of an item to the address of the item", () => {
     const [outcome] = decodeOutcomes(receipt(itemFailed(sender, 1n)), factory, sent);
     assert.deepEqual(outcome, { kind: "failed", vault, reason: explainRevert("0x") });
   });
 
-  test("decodeOutcomes ignores events of other contracts", () => {
+  test("ignores events of other contracts", () => {
     assert.deepEqual(decodeOutcomes(receipt(log(token)), factory, sent), []);
   });
 
-  test("decodeOutcomes decodes the factory's events with their measured amounts", () => {
+  test("decodes the factory's events with their measured amounts", () => {
     const [outcome] = decodeOutcomes(receipt(log(factory)), factory, sent);
     assert.deepEqual(outcome, { kind: "executed", vault, token, amount: 100n, left: 40n });
   });

@@ -29,20 +29,20 @@ describe("a remote signer", () => {
   for (const change of changes) {
     const [name = ""] = Object.keys(change);
     const message = new RegExp(`changed the transaction: ${fieldOf[name] ?? name}$`);
-    test(`a signer throws \`SignerRefused\` if the signed ${name} differs from the request`, () =>
+    test(`throws \`SignerRefused\` if the signed ${name} differs from the request`, () =>
       withRemoteSigner(
         (asked) => own.sign({ ...asAsked(asked), ...change }),
         (signer) => assert.rejects(signer.sign(wanted), refused(message)),
       ));
   }
 
-  test("a signer throws `SignerRefused` if another key signed", () =>
+  test("throws `SignerRefused` if another key signed", () =>
     withRemoteSigner(
       () => other.sign(wanted),
       (signer) => assert.rejects(signer.sign(wanted), refused(/^expected a signature by 0x/)),
     ));
 
-  test("a signer throws `SignerRefused` for a value, a high `s`, or malformed bytes", async () => {
+  test("throws `SignerRefused` for a value, a high `s`, or malformed bytes", async () => {
     const parsed = parseTransaction(await own.sign(wanted));
     const { r, s, yParity, ...rest } = parsed as typeof parsed & { type: "eip1559" };
     const signature = { r: r!, s: s!, yParity: yParity! };

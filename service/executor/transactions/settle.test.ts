@@ -21,12 +21,12 @@ const blockOf = ({ found }: ReturnType<typeof compareReceipts>) =>
   typeof found === "string" ? found : (found.blockHash.slice(0, 4) as Hex);
 
 describe("compareReceipts", () => {
-  test("compareReceipts returns `disagreement` if two endpoints show different receipts", () => {
+  test("returns `disagreement` if two endpoints show different receipts", () => {
     const status = [answersOf(receipt("aa")), answersOf(receipt("aa", "0x0"))];
     assert.equal(blockOf(compareReceipts(status, 2)), "disagreement");
   });
 
-  test("compareReceipts reports an endpoint whose receipt differs from two others", () => {
+  test("reports an endpoint whose receipt differs from two others", () => {
     const answers = [answersOf(receipt("bb")), answersOf(receipt("aa")), answersOf(receipt("aa"))];
     assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
     assert.deepEqual(compareReceipts(answers, 2).others, [0]);
@@ -37,7 +37,7 @@ describe("compareReceipts", () => {
     assert.deepEqual(others, [0]);
   });
 
-  test("compareReceipts returns `unknown` if only one of two endpoints has a receipt", () => {
+  test("returns `unknown` if only one of two endpoints has a receipt", () => {
     assert.equal(
       blockOf(compareReceipts([answersOf(receipt("aa")), answersOf(null)], 2)),
       "unknown",
@@ -45,7 +45,7 @@ describe("compareReceipts", () => {
     assert.equal(blockOf(compareReceipts([answersOf(receipt("aa")), undefined], 2)), "unknown");
   });
 
-  test("compareReceipts returns `absent` if two of three endpoints have no receipt", () => {
+  test("returns `absent` if two of three endpoints have no receipt", () => {
     for (const third of [failed, undefined, answersOf(receipt("aa"))]) {
       assert.equal(
         blockOf(compareReceipts([answersOf(null), third, answersOf(null)], 2)),
@@ -54,14 +54,14 @@ describe("compareReceipts", () => {
     }
   });
 
-  test("compareReceipts returns `absent` only if a quorum has no receipt", () => {
+  test("returns `absent` only if a quorum has no receipt", () => {
     assert.equal(blockOf(compareReceipts([answersOf(null), answersOf(null)], 2)), "absent");
     assert.equal(blockOf(compareReceipts([answersOf(null), undefined], 2)), "unknown");
     assert.equal(blockOf(compareReceipts([answersOf(null), failed], 2)), "unknown");
     assert.equal(blockOf(compareReceipts([], 1)), "unknown");
   });
 
-  test("compareReceipts returns a quorum's receipt for any signed transaction", () => {
+  test("returns a quorum's receipt for any signed transaction", () => {
     const answers = [
       answersOf(null, receipt("aa")),
       answersOf(null, receipt("aa")),
@@ -72,7 +72,7 @@ describe("compareReceipts", () => {
   });
 });
 
-describe("the final block by the `finalized` tag", () => {
+describe("the final block, read with the tag `finalized`", () => {
   const blockAt = (number: number) => {
     const [hash, parentHash] = [`0x${"05".repeat(32)}`, `0x${"04".repeat(32)}`];
     const limits = { gasLimit: "0x1c9c380", baseFeePerGas: "0x1" };
@@ -95,19 +95,19 @@ describe("the final block by the `finalized` tag", () => {
       chain,
     );
 
-  test("one false endpoint out of three does not affect the final block", async () => {
+  test("is not affected by a wrong answer of one endpoint out of three", async () => {
     for (const lie of [999_999, 0, 1, undefined]) {
       assert.equal(await finalBy([lie, 930, 930], 2), 930);
       assert.equal(await finalBy([930, lie, 930], 2), 930);
     }
   });
 
-  test("the final block is the lower of two, or is found by depth if two nodes fail", async () => {
+  test("is the lower of two, or is found by depth if two of three nodes fail", async () => {
     assert.equal(await finalBy([999_999, 930], 2), 930);
     assert.equal(await finalBy([999_999, undefined, undefined], 2), 1000 - 65);
   });
 
-  test("control: the only endpoint determines the final block", async () => {
+  test("control: is determined by the only endpoint", async () => {
     assert.equal(await finalBy([990], 1), 990);
   });
 });

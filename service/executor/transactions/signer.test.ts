@@ -31,7 +31,7 @@ describe("the executor's key", () => {
     return "none";
   };
 
-  test("the executor reports each cause of a missing key, and shows no secret", () => {
+  test("a missing or unreadable key is reported with its cause and without secrets", () => {
     const executorKeystore = path("keystore");
     assert.match(refusal({}), /no key; set EXECUTOR_KEY/);
     assert.match(refusal({ executorKey: key, executorKeystore }), /both set/);
@@ -54,7 +54,7 @@ describe("the executor's key", () => {
     assert.match(gone, /EXECUTOR_KEYSTORE .* cannot be read: ENOENT/);
   });
 
-  test("the executor reports each fault of a remote signer's settings with its own message", () => {
+  test("a wrong setting of a remote signer is reported", () => {
     const executorAddress = own.address;
     const executorSignerUrl = "http://127.0.0.1:1";
     const sentences: [Parameters<typeof openSigner>[0], RegExp][] = [
@@ -87,7 +87,7 @@ describe("a new key", () => {
     assert.ok(!existsSync(password));
   });
 
-  test("a new key opens with its password, and only the owner can read its file", () => {
+  test("can be opened with its password, and only the owner can read its file", () => {
     const address = writeNewKey(keystore, password);
     const opens = (executorKeystore: string) =>
       openSigner({ executorKeystore, executorPasswordFile: password }).address;

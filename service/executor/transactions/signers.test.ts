@@ -65,15 +65,15 @@ const signers: Implementation[] = [
 for (const { name, refusal, using } of signers) {
   describe(name, () => {
     if (refusal !== undefined) {
-      test("a signer throws `SignerRefused` with the address if another key signed", () =>
+      test("throws `SignerRefused` with the address if another key signed", () =>
         using(other, (signer) =>
           assert.rejects(signer.sign(wanted), refused(new RegExp(other.address, "i"))),
         ));
 
-      test("a signer throws `SignerRefused` without the signer's message if the signer fails", () =>
+      test("throws `SignerRefused` without the signer's message if the signer fails", () =>
         using("refuses", (signer) => assert.rejects(signer.sign(wanted), refused(refusal))));
 
-      test("a silent signer is given up within the lease time, and shows no secret", () =>
+      test("does not wait longer for a silent signer than the lease lasts", () =>
         using("is silent", async (signer) => {
           const askedAtMs = performance.now();
           await assert.rejects(signer.sign(wanted), ({ name, message }: Error) => {
@@ -85,7 +85,7 @@ for (const { name, refusal, using } of signers) {
         }));
     }
 
-    test("a signer's address is lowercase, and its bytes equal those of a local key", () =>
+    test("has a lowercase address and signs like a local key", () =>
       using(own, async (signer) => {
         const account = privateKeyToAccount(key);
         assert.equal(signer.address, account.address.toLowerCase());

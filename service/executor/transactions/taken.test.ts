@@ -60,13 +60,13 @@ async function passOver(responses: readonly TraceResponse[]) {
   };
 }
 
-describe("traces by three endpoints", () => {
-  test("a trace does not count if only one of three endpoints traces", async () => {
+describe("traces from three endpoints", () => {
+  test("are not used if only one endpoint returns a trace", async () => {
     const { read } = await passOver([[1, 79_999], undefined, undefined]);
     assert.equal(await read(), undefined);
   });
 
-  test("two equal traces count, and the endpoint with another trace is reported", async () => {
+  test("are used if two are equal; the third endpoint is reported", async () => {
     const { read, events } = await passOver([
       [1, 79_999],
       [30_000, 50_000],
@@ -78,7 +78,7 @@ describe("traces by three endpoints", () => {
     ]);
   });
 
-  test("two traces that differ do not count", async () => {
+  test("are not used if two differ", async () => {
     const { read, asked } = await passOver([[1, 79_999], [30_000, 50_000], undefined]);
     assert.equal(await read(), undefined);
     await read();
@@ -86,22 +86,22 @@ describe("traces by three endpoints", () => {
   });
 });
 
-test("the only endpoint's trace counts unless its gas exceeds the receipt's gas", async () => {
+test("the only endpoint's trace is used unless its gas exceeds the receipt's", async () => {
   const only = await passOver([[30_000, 50_000]]);
   assert.deepEqual(await only.read(), [30_000, 50_000]);
   const more = await passOver([[30_000, 100_000]]);
   assert.equal(await more.read(), undefined);
 });
 
-test("the trace of a batch that ran out of gas before its last item is ignored", async () => {
+test("a trace is not used if the transaction ran out of gas before its last item", async () => {
   const { read, asked } = await passOver([[30_000], [30_000]]);
   assert.equal(await read(), undefined);
   await read();
   assert.equal(asked.length, 4, "nodes are still asked for traces");
 });
 
-describe("too few traces", () => {
-  test("if too few endpoints trace, the executor asks them again after an hour", async () => {
+describe("too few endpoints return traces", () => {
+  test("the executor asks them again after an hour", async () => {
     const responses: TraceResponse[] = [undefined, undefined];
     const { read, asked, wait } = await passOver(responses);
     assert.equal(await read(), undefined);
@@ -120,24 +120,24 @@ describe("too few traces", () => {
   });
 });
 
-describe("gas shares without a trace", () => {
+describe("the gas of each item in a batch without a trace", () => {
   const [ran, failed] = vaults as [Hex, Hex];
   const shares = [
     { address: ran, gas: 137_500 },
     { address: failed, gas: 137_500 },
   ];
 
-  test("without a trace, an item that ran pays its estimate and a failed item the rest", () => {
+  test("is the estimate for an item that ran, and the rest for a failed item", () => {
     const taken = divideGas(shares, 230_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
   });
 
-  test("without a trace, a failed item that used little gas pays at most its share", () => {
+  test("is at most its share for a failed item that used little gas", () => {
     const taken = divideGas(shares, 120_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [60_000, 60_000]);
   });
 
-  test("divideGas returns undefined if all items ran or all items failed", () => {
+  test("cannot be divided if all items ran or all failed", () => {
     assert.equal(divideGas(shares, 230_000, new Set()), undefined);
     assert.equal(divideGas(shares, 230_000, new Set(vaults)), undefined);
   });

@@ -11,13 +11,13 @@ const { world, store } = await prepare();
 
 describe("many payments", () => {
   const count = rounds(100, 1000);
-  test(`each 10 of ${count} payments need at most one transaction`, async (context) => {
+  test(`at most one transaction is sent for ten payments (${count} payments)`, async (context) => {
     assert.ok((await executeAll(context, count)) <= count / 10);
     context.diagnostic(await figures());
   });
 
   test(
-    "control: without batches, each payment needs its own transaction",
+    "control: each payment needs its own transaction without batches",
     onlyLong,
     async (context) => {
       world.stopTicking();
@@ -61,7 +61,7 @@ describe("many payments", () => {
     return new Set((await executions()).map(({ transactionHash }) => transactionHash)).size;
   }
 
-  test("payments wait with a reason if a pass has no time to simulate", async (context) => {
+  test("a payment that is not simulated waits with a reason", async (context) => {
     world.stopTicking();
     world.startTicking(100);
     const reasons: string[] = [];

@@ -19,7 +19,7 @@ import { openParts } from "../../start.ts";
 const { world, store } = await prepare({ tickMs: 100 });
 const keys = twoKeys.slice(0, 1) as unknown as typeof twoKeys;
 
-test("a dry run signs nothing and reports the maximum cost of a real run", async (context) => {
+test("a dry run signs nothing and reports the maximum cost", async (context) => {
   await setPaused(store.db, 31_337, true);
   const records = await Promise.all([
     world.newRecord(),

@@ -70,8 +70,8 @@ const settle = async (running: Running) => {
   });
 };
 
-describe("work after an execution", () => {
-  test("a surplus is returned after confirmations, gas charged at finality", async (context) => {
+describe("the executor after an execution", () => {
+  test("returns a surplus after confirmations", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await pay(record, 130n);
@@ -90,7 +90,7 @@ describe("work after an execution", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("a payment whose execution was mined after the expiry is returned", async (context) => {
+  test("returns a payment if its execution was mined too late", async (context) => {
     const record = await world.newRecord({ amount: 100n, secondsLeft: 600 });
     const running = start(context);
     await pay(record, 100n);
@@ -107,7 +107,7 @@ describe("work after an execution", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("an execution and a return that a reorganization undid are repeated", async (context) => {
+  test("repeats an execution and a return that a reorganization removed", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await step(running);

@@ -43,7 +43,7 @@ function withLiar(honest: Endpoint, count: number, key: Hex, wei: bigint): Endpo
   return [liar, ...others];
 }
 
-describe("two keys", () => {
+describe("an executor with two keys", () => {
   let running: Running;
   let sentBefore: Awaited<ReturnType<typeof sentBy>>;
   beforeEach(async () => {
@@ -88,7 +88,7 @@ describe("two keys", () => {
     return { first: of(first), second: of(second) };
   }
 
-  test("a key that does not sign uses no nonce, so the other key executes all jobs", async () => {
+  test("executes all payments with one key if the other does not sign", async () => {
     let asked = 0;
     const signers = mapSigners(twoKeys, (signer) => (transaction) => {
       if (signer.address === second) return signer.sign(transaction);
@@ -106,7 +106,7 @@ describe("two keys", () => {
     assert.deepEqual(passes, []);
   });
 
-  test("payments wait with a recorded reason while no key signs", async () => {
+  test("records a reason for waiting while no key signs", async () => {
     let isLocked = true;
     let skippedMs = 0;
     const signers = mapSigners(twoKeys, (signer) => (transaction) => {
@@ -125,7 +125,7 @@ describe("two keys", () => {
     await until("all are executed", () => allExecuted(records));
   });
 
-  test("a key without coin sends nothing until it is topped up", async () => {
+  test("sends nothing with a key that has no coin", async () => {
     const wei = await world.client.getBalance({ address: first });
     await world.client.setBalance({ address: first, value: 0n });
     start();
@@ -140,7 +140,7 @@ describe("two keys", () => {
     });
   });
 
-  test("control: payments wait if the only key has no coin", onlyLong, async () => {
+  test("control: executes nothing if its only key has no coin", onlyLong, async () => {
     const wei = await world.client.getBalance({ address: first });
     await world.client.setBalance({ address: first, value: 0n });
     start(() => ({ signers: [twoKeys[0]] }));
@@ -154,7 +154,7 @@ describe("two keys", () => {
     await until("they are executed", () => allExecuted(records));
   });
 
-  test("nothing is sent if no endpoint reports the balance of the key", async () => {
+  test("sends nothing if no endpoint reports the balance of the key", async () => {
     const error = { code: -32601, message: "no such method" };
     start((core) => ({
       endpoints: core.endpoints.map((honest) => ({
@@ -177,7 +177,7 @@ describe("two keys", () => {
   });
 
   test(
-    "control: an empty key is used if the only endpoint reports a false balance",
+    "control: uses an empty key if its only endpoint reports a wrong balance",
     onlyLong,
     async () => {
       const wei = await world.client.getBalance({ address: first });
@@ -195,7 +195,7 @@ describe("two keys", () => {
   for (const honest of [2, 1]) {
     const options = honest === 1 ? {} : onlyLong;
     test(
-      `an empty key delays no payment although one of ${honest + 1} endpoints lies`,
+      `does not use an empty key if one of ${honest + 1} endpoints reports a wrong balance`,
       options,
       async () => {
         const wei = await world.client.getBalance({ address: first });
@@ -210,7 +210,7 @@ describe("two keys", () => {
     );
 
     test(
-      `a key sends even if one of ${honest + 1} endpoints reports that the key has no coin`,
+      `uses a key even if one of ${honest + 1} endpoints reports that it has no coin`,
       options,
       async () => {
         start((core) => ({
@@ -223,7 +223,7 @@ describe("two keys", () => {
     );
   }
 
-  test("the executor reports each key that does not sign, and how long payments wait", async () => {
+  test("logs each key that does not sign, and measures how long payments wait", async () => {
     const silent = () => () => Promise.reject(new Error("no session"));
     start(() => ({ signers: mapSigners(twoKeys, silent) }));
     const eventsOf = (wanted: string) => running.events.filter(({ kind }) => kind === wanted);
@@ -263,7 +263,7 @@ describe("two keys", () => {
     return stuck;
   }
 
-  test("control: a stuck key delays all payments if it is the only key", onlyLong, async () => {
+  test("control: executes nothing while its only key is stuck", onlyLong, async () => {
     const stuck = startStuck([twoKeys[0]]);
     const records = await pay(6);
     await until("its slots are taken", async () => stuck.swallowed.size >= 2);
@@ -280,7 +280,7 @@ describe("two keys", () => {
     await until("no transaction is pending", () => isAtRest(store));
   });
 
-  test("a key that failed to sign gets no replacement to sign shortly after", async () => {
+  test("does not ask a key again soon after the key failed to sign", async () => {
     const signed = new Set<number>();
     let refused = 0;
     const signers = mapSigners([twoKeys[0]], (signer) => (transaction) => {
@@ -309,7 +309,7 @@ describe("two keys", () => {
     await until("no transaction is pending", () => isAtRest(store));
   });
 
-  test("a stuck key delays only its own transactions", async () => {
+  test("executes other payments while the transactions of one key are not mined", async () => {
     const stuck = startStuck(twoKeys);
     const records = [...(await pay(4)), ...(await pay(8))];
     const fates = () => fatesOf(world, records);
@@ -330,7 +330,7 @@ describe("two keys", () => {
     await until("no transaction is pending", () => isAtRest(store));
   });
 
-  test("two instances with both keys execute each payment once", async (context) => {
+  test("executes each payment once even if two instances run", async (context) => {
     start();
     const other = open();
     context.after(other.stop);

@@ -37,7 +37,7 @@ const chainsFile = join(directory, "chains.json");
 const chains = world.chains([world.rpcUrl], { tipPrices });
 writeFileSync(chainsFile, JSON.stringify(chains));
 
-describe("kill -9", () => {
+describe("an executor that is killed with `kill -9`", () => {
   const wellMade: AddressRecord[] = [];
   const reverting: AddressRecord[] = [];
 
@@ -53,7 +53,7 @@ describe("kill -9", () => {
 
   for (const step of steps) {
     const times = rounds(1, 50);
-    test(`the executor is killed at ${step} in ${times} rounds`, async () => {
+    test(`is killed at ${step} (${times} times)`, async () => {
       for (let round = 0; round < times; round++) {
         const good = await world.newRecord();
         const bad = await world.newRecord({ reverts: true, amount: unit });
@@ -69,7 +69,7 @@ describe("kill -9", () => {
     });
   }
 
-  test("after all kills, every payment is executed or returned once", async (context) => {
+  test("executes or returns every payment once afterwards", async (context) => {
     const running = startCore(store, chains, (core) => ({ ...core, signers: twoKeys }));
     context.after(running.stop);
     await until("all are executed", async () =>

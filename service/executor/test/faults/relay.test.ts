@@ -61,13 +61,13 @@ async function payWith(
   };
 }
 
-describe("private relays", () => {
+describe("an executor with a private relay", () => {
   const alone: Relayed = { sendUrls: [relay.url], sendFallbackBlocks: undefined };
 
   for (const fault of ["drops_broadcasts", "timeout", "500"] as const) {
     const options = fault === "drops_broadcasts" ? {} : onlyLong;
     test(
-      `the executor sends no transaction to other endpoints while the relay fails (${fault})`,
+      `sends no transaction to other endpoints while the relay fails (${fault})`,
       options,
       async (context) => {
         const running = await payWith(context, fault, alone);
@@ -87,7 +87,7 @@ describe("private relays", () => {
     );
   }
 
-  test("a refusing relay is named in the log; other endpoints get nothing", async (context) => {
+  test("logs the name and the error of a relay that refuses transactions", async (context) => {
     refusal = "not today";
     const running = await payWith(context, "drops_broadcasts", alone);
     const refused = () => running.events.find(({ kind }) => kind === "send_refused");
@@ -100,7 +100,7 @@ describe("private relays", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("a silent relay delays no transaction if a second relay is honest", async (context) => {
+  test("is not delayed by a silent relay if a second relay works", async (context) => {
     const both: Relayed = { sendUrls: [relay.url, honest.url], sendFallbackBlocks: undefined };
     const running = await payWith(context, "timeout", both);
     await until("it is executed", running.isExecuted);
@@ -115,7 +115,7 @@ describe("private relays", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("other endpoints get a transaction after `sendFallbackBlocks` blocks", async (context) => {
+  test("sends to other endpoints after `sendFallbackBlocks` blocks", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
     const running = await payWith(context, "drops_broadcasts", fallback);
@@ -149,13 +149,13 @@ describe("private relays", () => {
   }
   const most = 2n * gwei;
 
-  test("a relay that waits for a higher fee gets at most the initial maximum", async (context) => {
+  test("respects the maximum priority fee while a relay holds a transaction", async (context) => {
     const offered = await hold(context, most, "fee_capped", 1);
     assert.ok(offered <= most, `${offered} wei`);
   });
 
   test(
-    "control: without the initial maximum, the fee rises while the relay waits",
+    "control: pays more without this maximum while a relay holds a transaction",
     onlyLong,
     async (context) => {
       const offered = await hold(context, 20n * gwei, "replaced", 12);
@@ -163,7 +163,7 @@ describe("private relays", () => {
     },
   );
 
-  test("other endpoints get no transactions if the relay is honest", async (context) => {
+  test("sends no transaction to other endpoints if the relay works", async (context) => {
     const running = await payWith(context, "none", alone);
     await until("it is executed", running.isExecuted);
     await until("no transaction is pending", () => isAtRest(store));
@@ -171,7 +171,7 @@ describe("private relays", () => {
   });
 });
 
-describe("an error that a transaction is underpriced", () => {
+describe("the error that a transaction is underpriced", () => {
   /**
    * Checks that the refusals cause no replacement, and that the address is executed after they end.
    */
@@ -185,7 +185,7 @@ describe("an error that a transaction is underpriced", () => {
   }
   const stuckSeconds = 10_000;
 
-  test("an underpriced error of the only live endpoint replaces nothing", async (context) => {
+  test("does not raise the fee if it comes from the only endpoint that works", async (context) => {
     refusal = "replacement transaction underpriced";
     const down = await startProxy(world.rpcUrl);
     context.after(down.stop);
@@ -195,14 +195,14 @@ describe("an error that a transaction is underpriced", () => {
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("an underpriced error of the only endpoint replaces nothing", onlyLong, async (context) => {
+  test("does not raise the fee if it comes from the only endpoint", onlyLong, async (context) => {
     refusal = "replacement transaction underpriced";
     const urls = { rpcUrls: [relay.url], stuckSeconds };
     const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("an underpriced error of the only relay replaces nothing", onlyLong, async (context) => {
+  test("does not raise the fee if it comes from the only relay", onlyLong, async (context) => {
     refusal = "replacement transaction underpriced";
     const alone: Relayed = { sendUrls: [relay.url], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", alone, { stuckSeconds }));

@@ -22,7 +22,7 @@ const confirmations = 4;
 
 const { world, store } = await prepare();
 
-describe("reorgs", () => {
+describe("after a reorganization that removes blocks", () => {
   const start = () =>
     startCore(store, world.chains([world.rpcUrl], { confirmations, tipPrices }), (core) => ({
       ...core,
@@ -58,7 +58,7 @@ describe("reorgs", () => {
     (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
   for (let round = 0; round < rounds(1, 10); round++) {
-    test(`the executor executes again after an execution is undone (${round})`, async (context) => {
+    test(`a removed execution is repeated (${round})`, async (context) => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();
@@ -75,7 +75,7 @@ describe("reorgs", () => {
       await running.stop();
     });
 
-    test(`an execution undone after finality is charged once (${round})`, async (context) => {
+    test(`a removed and repeated execution is charged once (${round})`, async (context) => {
       const records = await paid();
       const running = start();
       context.after(running.stop);
@@ -117,7 +117,7 @@ describe("reorgs", () => {
       await assertBooksAreExact(world, store);
     });
 
-    test(`an undone payment is never reported as executed (${round})`, async (context) => {
+    test(`a removed payment is not recorded as executed (${round})`, async (context) => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();

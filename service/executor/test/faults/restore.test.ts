@@ -145,8 +145,8 @@ async function payOne(accountId: string): Promise<AddressRecord> {
   return record;
 }
 
-describe("after a restore from a backup", () => {
-  test("after a restore, transactions sent since the backup are charged", async (context) => {
+describe("an executor after a restore from a backup", () => {
+  test("charges transactions that were sent after the backup", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -180,7 +180,7 @@ describe("after a restore from a backup", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("after a restore, a replacement that the backup lacks is charged", async (context) => {
+  test("charges a replacement that is not in the backup", async (context) => {
     world.stopTicking();
     const lost = start(context);
     const record = await payOne(bob);
@@ -218,7 +218,7 @@ describe("after a restore from a backup", () => {
   });
 
   test(
-    "the executor charges only today's transactions after the loss of all tables",
+    "charges only the transactions of today if all tables are empty",
     onlyLong,
     async (context) => {
       tick(100);
@@ -246,7 +246,7 @@ describe("after a restore from a backup", () => {
   );
 
   test(
-    "the executor charges a nonce's highest cost once if no node has the transaction",
+    "charges the highest possible cost if no node has the transaction",
     onlyLong,
     async (context) => {
       const restore = await backUp();
@@ -278,7 +278,7 @@ describe("after a restore from a backup", () => {
     },
   );
 
-  test("unknown transactions are charged at most the remaining daily budget", async (context) => {
+  test("charges at most the rest of the daily budget for unknown transactions", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -308,7 +308,7 @@ describe("after a restore from a backup", () => {
   });
 });
 
-test("each transaction is charged even if one of two endpoints misdates it", async (context) => {
+test("a transaction is charged even if one endpoint reports a wrong date", async (context) => {
   const restore = await backUp();
   tick(100);
   const first = start(context);
@@ -334,7 +334,7 @@ test("each transaction is charged even if one of two endpoints misdates it", asy
 for (const count of [2, 3]) {
   const options = count === 2 ? {} : onlyLong;
   test(
-    `the executor charges nothing if one of ${count} endpoints reports too high a nonce`,
+    `an executor charges nothing if one of ${count} endpoints reports too high a nonce`,
     options,
     async (context) => {
       tick(100, 5);

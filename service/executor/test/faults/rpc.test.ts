@@ -14,7 +14,7 @@ const { world, store } = await prepare({ tickMs: 100 });
 const proxy = await startProxy(world.rpcUrl);
 after(proxy.stop);
 
-describe("endpoints that misbehave", () => {
+describe("an executor with an endpoint that fails", () => {
   /** Pays two addresses before the endpoint has the fault `fault`, and two while it has it. */
   const surviveWith = async (context: TestContext, urls: string[], fault: Misbehaviour) => {
     const running = startCore(store, world.chains(urls), (core) => ({
@@ -62,19 +62,15 @@ describe("endpoints that misbehave", () => {
   ];
   for (const fault of [...alone, "lies_on_receipts" as const]) {
     const options = ["timeout", "stale", "lies_on_receipts"].includes(fault) ? {} : onlyLong;
-    test(
-      `the executor resumes automatically after a failure of the only endpoint (${fault})`,
-      options,
-      async (context) => {
-        for (let round = 0; round < rounds(1, 10); round++)
-          await surviveWith(context, [proxy.url], fault);
-      },
-    );
+    test(`continues after its only endpoint works again (${fault})`, options, async (context) => {
+      for (let round = 0; round < rounds(1, 10); round++)
+        await surviveWith(context, [proxy.url], fault);
+    });
   }
 
   for (const fault of ["timeout", "stale", "false_failure"] as const) {
     const options = fault === "false_failure" ? {} : onlyLong;
-    test(`the executor survives a fault of one endpoint (${fault})`, options, async (context) => {
+    test(`executes payments although one endpoint fails (${fault})`, options, async (context) => {
       for (let round = 0; round < rounds(1, 10); round++) {
         const events = await surviveWith(context, [proxy.url, world.rpcUrl], fault);
         const failed = events.some((event) => event.kind === "attempt_failed");

@@ -92,10 +92,10 @@ const lies: Record<string, Lie> = {
   eth_getCode: { result: "0x60" },
 };
 
-describe("one false endpoint out of three", () => {
+describe("one of three endpoints returns wrong answers", () => {
   for (const [method, lie] of Object.entries(lies)) {
     const options = method === "eth_getCode" ? {} : onlyLong;
-    test(`the log and metrics name an endpoint that fakes ${method}`, options, async (context) => {
+    test(`log and metrics name the endpoint with the wrong ${method}`, options, async (context) => {
       const bad = await endpoint({ [method]: lie });
       const good = await Promise.all([endpoint(), endpoint()]);
       const urls = [bad, ...good].map(({ url }) => url);
@@ -115,7 +115,7 @@ describe("one false endpoint out of three", () => {
     });
   }
 
-  test("control: no endpoint is reported if all three are honest", onlyLong, async (context) => {
+  test("control: no endpoint is reported if all are honest", onlyLong, async (context) => {
     const good = await Promise.all([endpoint(), endpoint(), endpoint()]);
     const { reported, scoreOf, differs } = await whatIsSeen(
       context,
@@ -127,7 +127,7 @@ describe("one false endpoint out of three", () => {
     );
   });
 
-  test("`admin chains check` names the methods that an endpoint fakes or refuses", async () => {
+  test("`admin chains check` names the methods with wrong or missing answers", async () => {
     const liar = await endpoint({
       ...lies,
       eth_getBalance: { result: "0xff" },

@@ -163,12 +163,12 @@ async function callsOfDay(idle: Idle, seconds = spanSeconds): Promise<number> {
   return ((world.calls() - before) * 86_400) / seconds;
 }
 
-describe("the executor and the observer on an idle day", () => {
+describe("the calls to endpoints on a day without payments", () => {
   for (const [blockSeconds, callsMax] of [
     [12, 30_000],
     [1, 200_000],
   ] as const) {
-    test(`a second node adds at most 60 % to idle calls (${blockSeconds} s)`, async (t) => {
+    test(`rise by at most 60 % with a second endpoint (${blockSeconds} s a block)`, async (t) => {
       const one = await callsOfDay({ blockSeconds, endpoints: 1 });
       const two = await callsOfDay({ blockSeconds, endpoints: 2 });
       t.diagnostic(`${one} with one endpoint, ${two} with two`);
@@ -178,10 +178,10 @@ describe("the executor and the observer on an idle day", () => {
   }
 });
 
-describe("a chain without open addresses sleeps", () => {
+describe("a chain that sleeps because no address is open", () => {
   const expiresAt = startSeconds - 86_400;
   for (const blockSeconds of [12, 1]) {
-    test(`a sleeping chain causes at most 1,600 calls a day (${blockSeconds} s)`, async (t) => {
+    test(`causes at most 1,600 calls a day (${blockSeconds} s a block)`, async (t) => {
       for (const [endpoints, callsMax] of [[1, 1000] as const, [2, 1600] as const]) {
         const idle = { blockSeconds, endpoints, expiresAt };
         const calls = await callsOfDay(idle, sleepingSpanSeconds);
@@ -192,7 +192,7 @@ describe("a chain without open addresses sleeps", () => {
   }
 
   for (const endpoints of [1, 2]) {
-    test(`a sleeping chain's late money is found within five minutes (${endpoints})`, async () => {
+    test(`finds late money within five minutes (endpoints: ${endpoints})`, async () => {
       for (const waitSeconds of [0, 145, 290, 1450]) {
         const world = await startIdle({ blockSeconds: 12, endpoints, expiresAt });
         await world.runFor(warmUpSeconds + waitSeconds);
@@ -205,7 +205,7 @@ describe("a chain without open addresses sleeps", () => {
     });
   }
 
-  test("a sleeping chain wakes and stays awake after an address is created", async () => {
+  test("wakes when an address is created, and stays awake", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
@@ -217,7 +217,7 @@ describe("a chain without open addresses sleeps", () => {
     await world.stop();
   });
 
-  test("a sleeping chain wakes immediately if a status shows money", async () => {
+  test("wakes immediately if a status shows money", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
@@ -228,7 +228,7 @@ describe("a chain without open addresses sleeps", () => {
     await world.stop();
   });
 
-  test("a chain sleeps after its only address is executed", async () => {
+  test("falls asleep after its only address is executed", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1 });
     await world.runFor(warmUpSeconds);
     const before = world.calls();

@@ -119,7 +119,7 @@ for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBl
  */
 const byTokens = { recipientsMax: 0 };
 
-describe("the executor continues after a block with more logs than a provider returns", () => {
+describe("the executor reads a block with more logs than a provider returns", () => {
   for (const [what, limits] of [
     ["at the only endpoint, which returns receipts", [atMostLogs]],
     ["at one of two endpoints", [free, atMostLogs]],
@@ -137,7 +137,7 @@ describe("the executor continues after a block with more logs than a provider re
     });
   }
 
-  test("a block becomes a gap if no endpoint returns the block's logs", async () => {
+  test("a block is skipped and reported as a gap if no endpoint returns its logs", async () => {
     const { events } = await historyOf(1, [withoutReceipts], { flood }, byTokens);
     const gaps = events.filter(({ kind }) => kind === "gap");
     const blocks = new Set(gaps.map((gap) => JSON.stringify(gap)));
@@ -149,7 +149,7 @@ describe("the executor continues after a block with more logs than a provider re
 const withoutLogs: Limit = (call, honest) =>
   isLogs(call) || call.method === "eth_getBlockReceipts" ? error("too many requests") : honest;
 
-describe("one endpoint out of three that refuses all logs causes no gap", () => {
+describe("one of three endpoints refuses all logs, but no block is skipped", () => {
   for (const [what, startSeconds] of [
     ["while new blocks arrive", 0],
     ["if the executor is 150 blocks behind", 1800],
@@ -168,12 +168,12 @@ describe("one endpoint out of three that refuses all logs causes no gap", () => 
 /** Returns no logs. */
 const omits: Limit = (call, honest) => (isLogs(call) ? { result: [] } : honest);
 
-describe("executes payments although all endpoints except one refuse all logs", () => {
+describe("payments are executed although all endpoints except one refuse all logs", () => {
   for (const [what, limits] of [
     ["at one of two endpoints", [withoutLogs, free]],
     ["at two endpoints of three", [withoutLogs, withoutLogs, free]],
   ] as const) {
-    test(`refused logs cause at most a quarter more calls ${what}`, async (t) => {
+    test(`with at most a quarter more calls ${what}`, async (t) => {
       for (const seed of seeds) {
         const usual = await historyOf(
           seed,
@@ -198,7 +198,7 @@ describe("executes payments although all endpoints except one refuse all logs", 
    */
   const scanBlocks = 60 / 12 + 2;
 
-  test(`reading balances finds omitted payments within ${scanBlocks} blocks`, async (t) => {
+  test(`within ${scanBlocks} blocks if the last endpoint omits logs`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
@@ -212,7 +212,7 @@ describe("executes payments although all endpoints except one refuse all logs", 
     }
   });
 
-  test("control: without balance reads, omitted payments wait ten times as long", async () => {
+  test("control: ten times later without balance reads", async () => {
     const { ownWaitBlocksMax } = await historyOf(
       1,
       [withoutLogs, omits],
@@ -223,7 +223,7 @@ describe("executes payments although all endpoints except one refuse all logs", 
   });
 });
 
-test("control: blocks become gaps if all endpoints refuse all logs", async () => {
+test("control: blocks are skipped if all endpoints refuse all logs", async () => {
   const { events } = await historyOf(1, [withoutLogs, withoutLogs, withoutLogs]);
   assert.ok(events.some(({ kind }) => kind === "gap"));
 });
@@ -255,7 +255,7 @@ const late: Limit = async (_call, honest, scheduler) => {
   return honest;
 };
 
-test("one slow endpoint out of three delays payments by at most two blocks", async (t) => {
+test("one slow endpoint of three delays payments by at most two blocks", async (t) => {
   for (const seed of seeds) {
     const { faults, waitBlocksMax } = await historyOf(seed, [late, free, free]);
     assert.deepEqual(faults, []);
@@ -265,7 +265,7 @@ test("one slow endpoint out of three delays payments by at most two blocks", asy
   }
 });
 
-test("control: if all three endpoints are slow, payments wait more than two blocks", async (t) => {
+test("control: three slow endpoints delay payments by more than two blocks", async (t) => {
   const { waitBlocksMax } = await historyOf(1, [late, late, late]);
   const more = waitBlocksMax - quiet.get(1)!;
   t.diagnostic(`${more} blocks more`);
@@ -281,7 +281,7 @@ const ahead: Limit = (call, honest, scheduler) => {
   return { result: block && { ...block, timestamp } };
 };
 
-describe("a clock that is 30 days ahead for half a minute postpones no job", () => {
+describe("a node's clock that is 30 days ahead for half a minute postpones no payment", () => {
   for (const [what, limits] of [
     ["at the only endpoint", [ahead]],
     ["at one of three endpoints", [ahead, free, free]],
@@ -295,7 +295,7 @@ describe("a clock that is 30 days ahead for half a minute postpones no job", () 
   }
 });
 
-describe("an executor that is 150 blocks behind loses no payment", () => {
+describe("an executor that is 150 blocks behind finds all payments", () => {
   for (const [what, limits] of [
     [`if all endpoints refuse more than ${blocksMax} blocks with 413`, [tooLarge, tooLarge]],
     [`if all endpoints take over 4 s for more than ${blocksMax} blocks`, [tooSlow, tooSlow]],

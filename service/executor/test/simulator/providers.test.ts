@@ -142,7 +142,7 @@ describe("payments are executed even if each endpoint", () => {
   }
 });
 
-describe("nine of ten passes take no half second longer if one of three endpoints", () => {
+describe("nine of ten polls are at most half a second slower if one of three endpoints", () => {
   const three = { isPlain: true, count: 3 };
   for (const [method, isShort] of [
     ["eth_getBalance", true],
@@ -151,7 +151,7 @@ describe("nine of ten passes take no half second longer if one of three endpoint
     ["eth_getCode", false],
     ["eth_call", false],
   ] as const) {
-    test(`an endpoint's 429 to ${method} slows no pass`, isShort ? {} : onlyLong, async (t) => {
+    test(`answers 429 to ${method}`, isShort ? {} : onlyLong, async (t) => {
       const { passMs, ...honest } = await historyWith({}, three);
       const throttled = await historyWith(
         {
@@ -167,7 +167,7 @@ describe("nine of ten passes take no half second longer if one of three endpoint
   }
 });
 
-test("the fee of a transaction that both endpoints call underpriced is not raised", async () => {
+test("the fee is not raised for a transaction that both endpoints call underpriced", async () => {
   let refusals = 0;
   // No transaction becomes old enough to be replaced, and the base fee does not change.
   const { faults, count } = await historyWith(
@@ -186,7 +186,7 @@ test("the fee of a transaction that both endpoints call underpriced is not raise
   assert.equal(count("replaced"), 0);
 });
 
-describe("on a chain of empty blocks whose nodes demand a minimum price", () => {
+describe("nodes that demand a minimum gas price on a chain with empty blocks", () => {
   /**
    * The minimum gas price that the nodes accept. This price is higher than the first offer, but
    * lower than the highest allowed offer of 10 (base fee) + 20.
@@ -213,7 +213,7 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
   /** No transaction becomes old enough to be replaced. */
   const patient = { stuckSeconds: 600 };
 
-  test("payments need at most 5 more blocks if nodes demand a minimum gas price", async (t) => {
+  test("delay payments by at most 5 blocks", async (t) => {
     const { faults, waitBlocksMax } = await historyWith(besu(), plain);
     const more = waitBlocksMax - (await historyWith({}, plain)).waitBlocksMax;
     t.diagnostic(`${more} blocks more`);
@@ -221,14 +221,14 @@ describe("on a chain of empty blocks whose nodes demand a minimum price", () => 
     assert.ok(more <= 5, `${more} blocks more`);
   });
 
-  test("the fee is not raised if one of two endpoints reports a higher price", async () => {
+  test("do not raise the fee if only one of two reports a higher price", async () => {
     const { faults, priorityMax } = await historyWith(besu(1), plain, patient);
     assert.deepEqual(faults, []);
     assert.equal(priorityMax, minimum - 10n);
   });
 
   test(
-    "control: if both endpoints lie, the fee rises to at most twice the base fee",
+    "control: both together can raise the fee to at most twice the base fee",
     onlyLong,
     async () => {
       const { priorityMax } = await historyWith(besu(2), plain, patient);

@@ -104,7 +104,7 @@ async function takeRecords({ db, chain }: World) {
 
 const byTokens = { recipientsMax: 0 };
 
-describe("a payment is found if its address is created while the logs are read", () => {
+describe("a payment is found if its address is created while logs are queried", () => {
   for (const [what, tuning] of [
     ["by recipients", {}],
     ["by tokens", byTokens],
@@ -117,14 +117,14 @@ describe("a payment is found if its address is created while the logs are read",
     });
   }
 
-  test("control: without balance reads and repeated log reads, the payment is missed", async () => {
+  test("control: it is missed without balance reads and repeated log reads", async () => {
     const tuning = { recordsPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));
   });
 });
 
-describe("all payments are found if an endpoint refuses one form of log query", () => {
+describe("all payments are found if an endpoint refuses one kind of log query", () => {
   const error = { error: { code: -32005, message: "too much" } };
   for (const [what, isRefused] of [
     ["if it refuses queries by recipients", ({ topics }: Filter) => topics[2] !== undefined],
@@ -145,8 +145,8 @@ describe("all payments are found if an endpoint refuses one form of log query", 
   }
 });
 
-describe("the form of log queries", () => {
-  test("the service queries by recipients on a busy chain and finds the payments", async () => {
+describe("log queries of the service", () => {
+  test("are for recipients on a busy chain", async () => {
     for (const seed of seeds) {
       const few = await historyOf(seed, {});
       const all = await historyOf(seed, { tuning: byTokens });
@@ -158,13 +158,13 @@ describe("the form of log queries", () => {
     }
   });
 
-  test("the service queries by tokens on a quiet chain of known log volume", async () => {
+  test("are for tokens on a quiet chain", async () => {
     const { faults, queries } = await historyOf(1, { strangers: 0 });
     assert.deepEqual(faults, []);
     assert.ok(queries.byTokens > 0, JSON.stringify(queries));
   });
 
-  test("the service queries only by tokens if there are too many records", async () => {
+  test("are for tokens if there are too many addresses", async () => {
     const { faults, queries } = await historyOf(1, { tuning: { recipientsMax: 4 } });
     assert.deepEqual(faults, []);
     assert.ok(queries.byRecipients < 60 && queries.byTokens > 200, JSON.stringify(queries));

@@ -39,7 +39,7 @@ const histories = (
 const faultsOf = (reports: Awaited<ReturnType<typeof histories>>) =>
   reports.flatMap(({ seed, faults }) => faults.map((fault) => `seed ${seed}: ${fault}`));
 
-describe("simulated executors miss nothing, repeat nothing, and report nothing false", () => {
+describe("simulated executors miss no payment, repeat none, and report nothing false", () => {
   for (const [seed, what] of [
     [847, "the only endpoint went back below the swept blocks: money was returned twice"],
     [6260, "a deep reorg undid transactions above the newest anchor: gas stayed booked"],
@@ -62,7 +62,7 @@ describe("simulated executors miss nothing, repeat nothing, and report nothing f
   }
 });
 
-describe("simulated executors miss and repeat nothing with tips and two unreliable keys", () => {
+describe("simulated executors with tips and two unreliable keys miss and repeat no payment", () => {
   for (const some of partsOf(seeds)) {
     test(nameOf(some), async () => {
       const reports = await histories(some, { keys: 2, isTipped: true });
@@ -79,7 +79,7 @@ describe("simulated executors miss and repeat nothing with tips and two unreliab
  */
 const blocksMax = 20;
 
-describe(`hostile intents delay no money by more than ${blocksMax} blocks after faults end`, () => {
+describe(`hostile intents delay no payment by more than ${blocksMax} blocks after faults`, () => {
   for (const [seed, what] of [
     [143, "one false hash below the head was believed for 51 blocks"],
     [94, "an execution that reverted after its expiry delayed the recovery for 21 blocks"],
@@ -107,7 +107,7 @@ describe(`hostile intents delay no money by more than ${blocksMax} blocks after 
  */
 const lateBlocksMax = 40;
 
-describe("a chain without open addresses sleeps, and late money is returned even in storms", () => {
+describe("a sleeping chain returns late money within five minutes after faults end", () => {
   const unnoticed =
     "seed 138, which failed before: a sleeping executor missed a deep reorg, and money waited";
   test(unnoticed, onlyLong, async () => {
@@ -116,7 +116,7 @@ describe("a chain without open addresses sleeps, and late money is returned even
   });
 
   for (const some of partsOf(seeds)) {
-    test(`${nameOf(some)}: money is returned within five minutes after storms end`, async (t) => {
+    test(nameOf(some), async (t) => {
       const reports = await histories(some, { isOver: true });
       t.diagnostic(`at most ${Math.max(...reports.map((each) => each.waitBlocksMax))} blocks`);
       const awake = reports.filter((each) => each.silentSecondsMax < 250);
@@ -127,7 +127,7 @@ describe("a chain without open addresses sleeps, and late money is returned even
   }
 });
 
-describe("a false endpoint out of three costs no wei and at most two blocks", () => {
+describe("one lying endpoint of three costs nothing and delays by at most two blocks", () => {
   for (const [seed, what] of [
     [1066, "an estimate that was not a number ended each pass"],
     [6251, "a token that came as another left was counted as one long wait"],
@@ -159,19 +159,19 @@ test("the same seed gives the same history", onlyLong, async () => {
   assert.ok(a.events.length > 100);
 });
 
-describe("the simulator finds faults", onlyLong, () => {
+describe("the simulator finds faults of", onlyLong, () => {
   const few = seeds.slice(0, 50);
   const most = (t: TestContext, bad: number, what: string) => {
     t.diagnostic(`${bad} of ${few.length} seeds ${what}`);
     assert.ok(bad > few.length / 2, `only ${bad} of ${few.length} seeds ${what}`);
   };
 
-  test("control: without isolation, most histories stall", async (t) => {
+  test("control: an executor that does not isolate failing intents", async (t) => {
     const reports = await histories(few, { hostile: 12, isolates: false });
     most(t, reports.filter((each) => each.waitBlocksMax > blocksMax).length, "stall");
   });
 
-  test("control: without balance reads, a third of the histories miss payments", async (t) => {
+  test("control: an executor without balance reads", async (t) => {
     const reports = await histories(few, { recordsPerPass: 0 });
     const isMissing = (each: { faults: string[] }) => each.faults.some((f) => /^missing/.test(f));
     const missing = reports.filter(isMissing).length;
@@ -179,12 +179,12 @@ describe("the simulator finds faults", onlyLong, () => {
     assert.ok(missing >= few.length / 3, `only ${missing} of ${few.length} seeds miss some`);
   });
 
-  test("control: believing a false endpoint costs wei or blocks in most histories", async (t) => {
+  test("control: an executor that believes a single endpoint", async (t) => {
     const reports = await histories(few, {}, "believing");
     most(t, reports.filter((each) => each.faults.length > 0).length, "fail");
   });
 
-  test("control: a naive executor loses or repeats payments in most histories", async (t) => {
+  test("control: a naive executor", async (t) => {
     const reports = await histories(few, {}, "naive");
     most(t, reports.filter((each) => each.faults.length > 0).length, "fail");
   });
