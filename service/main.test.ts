@@ -69,7 +69,7 @@ async function start(more: NodeJS.ProcessEnv = {}): Promise<Running> {
   return { process: child, port, base: `http://127.0.0.1:${port}`, lines };
 }
 
-describe("a failed start prints one sentence about the setting and exits with 1:", () => {
+describe("a failed start prints one sentence and exits with 1 for", () => {
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
     ["an invalid port", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     [
@@ -96,7 +96,7 @@ describe("a failed start prints one sentence about the setting and exits with 1:
     });
   }
 
-  test("a start fails if the port is already in use", async () => {
+  test("a port that is already in use", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -107,7 +107,7 @@ describe("a failed start prints one sentence about the setting and exits with 1:
   });
 });
 
-describe("a database of another factory", () => {
+describe("a database with records of another factory", () => {
   const parts = { factory: factoryAddress };
   /** Creates a folder with a database that contains one record of each factory. */
   async function folderOf(name: string, factories: Hex[]): Promise<string> {
@@ -123,7 +123,7 @@ describe("a database of another factory", () => {
   }
   const other: Hex = `0x${"47".repeat(20)}`;
 
-  test("a database of another factory is rejected and remains unchanged", async () => {
+  test("is refused and not changed", async () => {
     const folder = await folderOf("other-factory", [other, other]);
     const { code, stderr } = await run("main", [], { DATA_DIR: folder });
     assert.equal(code, 1);
@@ -134,7 +134,7 @@ describe("a database of another factory", () => {
     );
   });
 
-  test("a database is accepted if at least one record is of this factory", onlyLong, async () => {
+  test("is accepted if at least one record belongs to this factory", onlyLong, async () => {
     const store = await openStore({
       dataDirectory: await folderOf("one-corrupt", [other, factoryAddress]),
     });
@@ -150,7 +150,7 @@ describe("a database of another factory", () => {
   });
 });
 
-test("`chains check`, `chain bring`, and `executor new-key` do not open a database", async () => {
+test("`chains check`, `chain bring`, and `executor new-key` need no database", async () => {
   const nowhere = { DATA_DIR: "/dev/null/x" };
   const checked = await run("admin", ["chains", "check"], nowhere);
   assert.equal(checked.code, 1, "not every endpoint is right");
@@ -165,7 +165,7 @@ test("`chains check`, `chain bring`, and `executor new-key` do not open a databa
   assert.match(JSON.parse(drawn.stdout).address, /^0x[0-9a-fA-F]{40}$/);
 });
 
-describe("a second server on the same SQLite folder", () => {
+describe("a second server on the same SQLite directory", () => {
   const DATA_DIR = join(directory, "shared");
   let first: Running;
   before(async () => {
@@ -179,7 +179,7 @@ describe("a second server on the same SQLite folder", () => {
     assert.equal(stderr, `DATA_DIR ${DATA_DIR} is in use by another server: ${remedy}\n`);
   };
 
-  test("a second server on a SQLite folder fails, but commands on this folder work", async () => {
+  test("does not start, but commands on the directory work", async () => {
     await refused();
     assert.equal((await fetch(`${first.base}/readyz`)).status, 200);
     const listed = await run("admin", ["account", "list"], { DATA_DIR });
@@ -187,7 +187,7 @@ describe("a second server on the same SQLite folder", () => {
     await refused();
   });
 
-  test("a second server starts after the first exited, even by `kill -9`", async () => {
+  test("starts after the first has exited, even by `kill -9`", async () => {
     first.process.kill("SIGKILL");
     await once(first.process, "exit");
     const second = await start({ DATA_DIR });
@@ -201,8 +201,8 @@ describe("a second server on the same SQLite folder", () => {
   });
 });
 
-describe("operators' commands", () => {
-  test("an invalid command exits with 1 and prints one sentence on stderr", async () => {
+describe("the commands of an operator", () => {
+  test("print one sentence and exit with 1 if they are invalid", async () => {
     const refused: [string[], RegExp][] = [
       [["account", "create"], /missing --email; usage: account create --email E/],
       [["account", "remove"], /unknown command: account remove\ncommands:/],
@@ -219,7 +219,7 @@ describe("operators' commands", () => {
     }
   });
 
-  test("only `account create` creates a database; other commands exit with 1", async () => {
+  test("create no database, except `account create`", async () => {
     const DATA_DIR = join(directory, "elsewhere");
     for (const args of [["backup", "--to", join(directory, "b.db")], ["export"]]) {
       const { code, stdout, stderr } = await run("admin", args, { DATA_DIR });
@@ -236,7 +236,7 @@ describe("operators' commands", () => {
     );
   });
 
-  test("a created account's key works immediately on a running server", async () => {
+  test("create a key that a running server accepts immediately", async () => {
     const server = await start();
     const made = await admin("account", "create", "--email", "Ops@Example.com");
     assert.deepEqual(Object.keys(made), ["accountId", "apiKey", "clientId"]);
@@ -261,7 +261,7 @@ describe("operators' commands", () => {
   });
 });
 
-describe("SIGTERM", () => {
+describe("a server after SIGTERM", () => {
   const body = JSON.stringify(newIntent());
   let apiKey: string;
   before(async () => {
@@ -289,7 +289,7 @@ describe("SIGTERM", () => {
       () => false,
     );
 
-  test("SIGTERM completes requests in progress, refuses new ones, and exits with 0", async () => {
+  test("completes requests in progress, refuses new ones, and exits with 0", async () => {
     const server = await start();
     const unused = connect(server.port, "127.0.0.1");
     const socket = await begin(server);
@@ -305,7 +305,7 @@ describe("SIGTERM", () => {
     unused.destroy();
   });
 
-  test("requests that are still in progress after DRAIN_SECONDS are canceled", async () => {
+  test("cancels requests that are not complete after DRAIN_SECONDS", async () => {
     const server = await start({ DRAIN_SECONDS: "1" });
     await begin(server);
     const ended = once(server.process, "close");
@@ -317,36 +317,28 @@ describe("SIGTERM", () => {
     assert.equal(last[1].seconds, 1);
   });
 
-  test(
-    "a signal that npm repeats within a second does not interrupt the drain",
-    onlyLong,
-    async () => {
-      const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
-      const ended = once(server.process, "close");
-      server.process.kill("SIGINT");
-      server.process.kill("SIGINT");
-      assert.deepEqual(await ended, [0, null]);
-      assert.match(server.lines.at(-1)!, /"msg":"stopped"/);
-    },
-  );
+  test("ignores a second signal within a second, which npm sends", onlyLong, async () => {
+    const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
+    const ended = once(server.process, "close");
+    server.process.kill("SIGINT");
+    server.process.kill("SIGINT");
+    assert.deepEqual(await ended, [0, null]);
+    assert.match(server.lines.at(-1)!, /"msg":"stopped"/);
+  });
 
-  test(
-    "a signal that is repeated after more than a second ends the process immediately",
-    onlyLong,
-    async () => {
-      const server = await start();
-      await begin(server);
-      const ended = once(server.process, "exit");
-      server.process.kill("SIGINT");
-      while (await takesRequests(server));
-      const again = setInterval(() => server.process.kill("SIGINT"), 200);
-      assert.deepEqual(await ended, [1, null]);
-      clearInterval(again);
-    },
-  );
+  test("ends immediately at a later second signal", onlyLong, async () => {
+    const server = await start();
+    await begin(server);
+    const ended = once(server.process, "exit");
+    server.process.kill("SIGINT");
+    while (await takesRequests(server));
+    const again = setInterval(() => server.process.kill("SIGINT"), 200);
+    assert.deepEqual(await ended, [1, null]);
+    clearInterval(again);
+  });
 });
 
-test("METRICS_PORT serves only metrics in the Prometheus format", async () => {
+test("METRICS_PORT serves only metrics, in the Prometheus format", async () => {
   const port = await freePort();
   const server = await start({ METRICS_PORT: String(port) });
   await fetch(`${server.base}/v1/chains`);

@@ -12,7 +12,7 @@ describe("the network of an address", () => {
     ["::1", "0:0:0:0::/64", "0:0:0::/48"],
   ];
   for (const [ip, network, wide] of networks) {
-    test(`${ip} is in the network ${network} and in the wide network ${wide}`, () => {
+    test(`${ip} is in ${network} and in the larger network ${wide}`, () => {
       assert.equal(networkOf(ip), network);
       assert.equal(wideNetworkOf(ip), wide);
     });

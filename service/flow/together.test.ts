@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { once, together, togetherBy } from "./together.ts";
 
-describe("together", () => {
-  test("if a group answers an item with an Error, only that item fails", async () => {
+describe("together, which processes single items in groups", () => {
+  test("rejects only the item for which the group returns an error", async () => {
     const asked = together<number, string>(
       (items) => items.map((item) => (item === 2 ? new Error("no 2") : `${item}`)),
       { sizeMax: 10 },
@@ -15,7 +15,7 @@ describe("together", () => {
     );
   });
 
-  test("a rejected group fails only its own items", async () => {
+  test("rejects only the items of a group that fails", async () => {
     const asked = together<number, number>(
       (items) => {
         if (items.includes(1)) throw new Error("the group failed");
@@ -30,7 +30,7 @@ describe("together", () => {
     );
   });
 
-  test("items that are added in one turn of the event loop form groups of `sizeMax`", async () => {
+  test("forms groups of at most `sizeMax` items", async () => {
     const sizes: number[] = [];
     const asked = together<number, number>(
       async (items) => {
@@ -44,7 +44,7 @@ describe("together", () => {
     assert.deepEqual(sizes, [4, 4, 2]);
   });
 
-  test("at most `runningMax` groups run simultaneously, and later items wait", async () => {
+  test("runs at most `runningMax` groups simultaneously", async () => {
     for (const runningMax of [1, 3]) {
       let running = 0;
       let most = 0;
@@ -81,7 +81,7 @@ describe("together", () => {
 });
 
 describe("togetherBy", () => {
-  test("togetherBy runs a group per key, and a rejected group fails only its items", async () => {
+  test("forms a group for each key, and rejects only the items of a group that fails", async () => {
     const groups: number[][] = [];
     const asked = togetherBy<number, number>(
       (item) => `${item % 3}`,
@@ -105,7 +105,7 @@ describe("togetherBy", () => {
   });
 });
 
-test("once reads at the first call, and caches the result or the failure", async () => {
+test("once calls its function only once, and keeps the result or the error", async () => {
   let reads = 0;
   const read = once(async () => ++reads);
   assert.equal(reads, 0);

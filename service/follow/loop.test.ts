@@ -40,8 +40,8 @@ const settle = () => new Promise(setImmediate);
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "Date"] }));
 afterEach(() => mock.timers.reset());
 
-describe("the loop of a chain", () => {
-  test("a subscriber runs immediately, at polls, at new blocks, and on request", async () => {
+describe("the loop that reads new blocks and calls subscribers", () => {
+  test("calls a subscriber immediately, regularly, for new blocks, and on request", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     let runs = 0;
     const end = loop.subscribe(async () => {
@@ -68,7 +68,7 @@ describe("the loop of a chain", () => {
     await end();
   });
 
-  test("a subscriber never runs twice simultaneously, but runs again afterwards", async () => {
+  test("never calls a subscriber while its last call still runs", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -85,7 +85,7 @@ describe("the loop of a chain", () => {
     await end();
   });
 
-  test("a slow subscriber does not delay another subscriber", async () => {
+  test("does not delay a subscriber if another subscriber is slow", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const endSlow = loop.subscribe(run);
@@ -102,7 +102,7 @@ describe("the loop of a chain", () => {
     await Promise.all([endSlow(), end()]);
   });
 
-  test("unsubscribing waits for the current run and starts no further run", async () => {
+  test("waits for the running call of a subscriber that unsubscribes", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -121,7 +121,7 @@ describe("the loop of a chain", () => {
     assert.equal(counted.runs, 1);
   });
 
-  test("readHead returns a recorded head for up to two polls without a request", async () => {
+  test("`readHead` returns a stored block for up to two polls without a request", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     const seen: (BlockReference | undefined)[] = [];
     const end = loop.subscribe(async () => {

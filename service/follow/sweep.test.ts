@@ -68,7 +68,7 @@ function turnOf(
   };
 }
 
-describe("sweep", () => {
+describe("the scan of logs for payments", () => {
   const showing =
     (logs: Answer, receipts = logs, hash?: Hex) =>
     ({ method, params }: Call): Answer => {
@@ -76,13 +76,13 @@ describe("sweep", () => {
       return method === "eth_getBlockReceipts" ? receipts : blockAt(Number(params[0]), hash);
     };
 
-  test("a sweep throws `ChainUnavailable` if the logs are not a list", () =>
+  test("throws `ChainUnavailable` if a node's logs are not a list", () =>
     assert.rejects(sweep(turnOf([showing({ result: null })])), {
       name: "ChainUnavailable",
       message: "no endpoint returns the logs of blocks 11 to 99",
     }));
 
-  test("a sweep throws `ChainUnavailable` if two endpoints show different last blocks", () => {
+  test("throws `ChainUnavailable` if two endpoints return a different last block", () => {
     const other = showing({ result: [] }, undefined, hashOf(7));
     const cause = "the endpoints disagree, possibly because of a reorganization";
     return assert.rejects(sweep(turnOf([showing({ result: [] }), other])), {
@@ -91,7 +91,7 @@ describe("sweep", () => {
     });
   });
 
-  test("a sweep does not advance past a block with refused logs and invalid receipts", async () => {
+  test("does not continue after a block without logs and receipts", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: -32005, message: "too many" } };
     const turn = turnOf([showing(refused, { result: null })], kept);
@@ -106,7 +106,7 @@ describe("sweep", () => {
     "query returned more than 10000 results",
     "nothing that any table of errors has",
   ]) {
-    test(`a sweep halves the range of log queries after a refusal: ${message}`, async () => {
+    test(`halves the number of blocks per query after a refusal: ${message}`, async () => {
       const kept: unknown[] = [];
       const asked: number[] = [];
       const limited = (call: Call): Answer => {
@@ -143,7 +143,7 @@ describe("sweep", () => {
     };
   };
 
-  test("a sweep queries the blocks that a refusal allows, and later more", async () => {
+  test("uses the number of blocks that a refusal allows, and later more", async () => {
     const asked: [number, number][] = [];
     const turn = turnOf([limitedTo(3, asked)]);
     turn.tuning = { ...turn.tuning, rangesPerPass: 20 };
@@ -152,7 +152,7 @@ describe("sweep", () => {
     assert.deepEqual(widths, [89, ...Array(17).fill(3), 4, 3]);
   });
 
-  test("a sweep calls an endpoint last if its log limit is below the range", async () => {
+  test("calls an endpoint last if it returns logs of too few blocks", async () => {
     const [narrow, wide]: [[number, number][], [number, number][]] = [[], []];
     const turn = turnOf([limitedTo(3, narrow), limitedTo(1000, wide), limitedTo(1000, wide)]);
     turn.view.quorum = 2;
@@ -166,7 +166,7 @@ describe("sweep", () => {
     ]);
   });
 
-  test("a sweep reads the newest blocks first and makes the paid addresses due", async () => {
+  test("reads the newest blocks first if many blocks are missing", async () => {
     const [kept, woken, asked]: [unknown[], Hex[], [number, number][]] = [[], [], []];
     const log = transferLog(98);
     const turn = turnOf([limitedTo(10, asked, [log])], kept, woken);
@@ -184,7 +184,7 @@ describe("sweep", () => {
     assert.equal(turn.memory.tip, 99);
   });
 
-  test("a sweep saves a payment again if its block returns after a reorganization", async () => {
+  test("saves a payment again if its block comes back after a reorganization", async () => {
     const kept: [Anchor, unknown[]][] = [];
     const turn = turnOf([limitedTo(1000, [], [transferLog(98)])], kept);
     turn.store.matchAddresses = async (addresses) => [...addresses];
@@ -198,7 +198,7 @@ describe("sweep", () => {
     assert.deepEqual(saved, [1, 1]);
   });
 
-  test("control: the newest blocks are not read first if one query reaches them", async () => {
+  test("control: reads blocks in order if one query is enough", async () => {
     const asked: [number, number][] = [];
     await sweep(turnOf([limitedTo(1000, asked)]));
     assert.deepEqual(asked, [[11, 99]]);
@@ -216,15 +216,15 @@ describe("sweep", () => {
     return kept.map(([anchor]) => anchor.number);
   };
 
-  test("a sweep calls two endpoints near the head if one query is too short", async () => {
+  test("near the newest block, calls two endpoints if one query is too short", async () => {
     assert.deepEqual(await catchUp(10), [20, 30, 39]);
   });
 
-  test("control: near the head, each turn asks one endpoint if one query is enough", async () => {
+  test("control: near the newest block, calls one endpoint if one query is enough", async () => {
     assert.deepEqual(await catchUp(29), []);
   });
 
-  test("a sweep ends the turn if a rate limit refuses the newest blocks", async () => {
+  test("sends no more queries after a rate limit refuses the newest blocks", async () => {
     let queries = 0;
     const turn = turnOf([
       ({ method, params }) => {
@@ -238,7 +238,7 @@ describe("sweep", () => {
     assert.equal(queries, 1);
   });
 
-  test("a sweep records a gap if a rate limit refuses a block's logs three times", async () => {
+  test("skips a block as a gap if a rate limit refuses its logs three times", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: 429, message: "Too Many Requests" } };
     const turn = turnOf([showing(refused, refused)], kept);
@@ -248,7 +248,7 @@ describe("sweep", () => {
   });
 });
 
-describe("sweep with look-alikes of the listed token", () => {
+describe("the scan of logs if the requested token has look-alikes", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const transfer = (of: Hex, amount: bigint, logIndex: number) => ({
     ...{ address: of, data: wordOf(amount), logIndex: toQuantity(logIndex) },
@@ -267,7 +267,7 @@ describe("sweep with look-alikes of the listed token", () => {
       payments.map((each) => [each.token, each.amount, each.isLookalike]),
     );
 
-  test("one query covers all look-alikes; only transfers worth returning are saved", async () => {
+  test("uses one query for all look-alikes, and saves only transfers worth returning", async () => {
     const kept: unknown[] = [];
     const queries: Query[] = [];
     const turn = turnOf(
@@ -292,7 +292,7 @@ describe("sweep with look-alikes of the listed token", () => {
     ]);
   });
 
-  test("a sweep reads payments in the same turn if a look-alike's flood is refused", async () => {
+  test("finds payments even if the logs of a look-alike are refused", async () => {
     const kept: unknown[] = [];
     const queries: Query[] = [];
     const flooded = ({ method, params }: Call): Answer => {
@@ -323,7 +323,7 @@ describe("sweep with look-alikes of the listed token", () => {
   });
 });
 
-describe("sweep with look-alikes whose logs exceed one query", () => {
+describe("the scan of logs if look-alikes have too many logs for one query", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const log = {
     ...{ address: lookalike, data: wordOf(60n), logIndex: "0x0" },
@@ -354,18 +354,18 @@ describe("sweep with look-alikes whose logs exceed one query", () => {
     return kept.flatMap(([, payments]) => payments.map(({ amount }) => amount));
   };
 
-  test("a sweep finds a look-alike in a range whose results exceed one query", async () => {
+  test("finds a look-alike anyway", async () => {
     const isRefused = (tokens: string[], blocks: number) => blocks * tokens.length > 150;
     assert.deepEqual(await sweepKept([endpoint(isRefused)]), ["60"]);
   });
 
-  test("a sweep finds a look-alike at the second endpoint if the first refuses", async () => {
+  test("finds a look-alike at the second endpoint if the first refuses", async () => {
     const refusing = endpoint((tokens) => tokens.includes(lookalike));
     assert.deepEqual(await sweepKept([refusing, endpoint(() => false)]), ["60"]);
   });
 });
 
-test("a sweep reads the history even if one of three endpoints lies about hashes", async () => {
+test("old logs are read even if one of three endpoints lies about block hashes", async () => {
   const honest = ({ method, params }: Call): Answer =>
     method === "eth_getLogs" ? { result: [] } : blockAt(Number(params[0]));
   const liar = (call: Call): Answer =>
@@ -396,7 +396,7 @@ test("a sweep reads the history even if one of three endpoints lies about hashes
   }
 });
 
-describe("sweep of a transfer that one of two endpoints shows", () => {
+describe("the scan of logs if only one of two endpoints shows a transfer", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const logAt = (amount: bigint) => ({
     ...{ address: token, data: wordOf(amount), logIndex: "0x0" },
@@ -427,7 +427,7 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
     };
   };
 
-  test("a sweep saves a transfer that one of two endpoints shows, but not as agreed", async () => {
+  test("saves the transfer, but not as agreed", async () => {
     for (const shown of [
       [() => [25n], () => []],
       [() => [], () => [25n]],
@@ -439,7 +439,7 @@ describe("sweep of a transfer that one of two endpoints shows", () => {
     }
   });
 
-  test("a sweep reports a transfer once as agreed after both endpoints have shown it", async () => {
+  test("reports the transfer once as agreed after both endpoints have shown it", async () => {
     const both = await sweepTurns([() => [25n], () => [25n]], 6);
     assert.deepEqual(both, { saved: ["25"], agreed: ["25"] });
     let turns = 0;

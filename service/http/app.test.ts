@@ -30,14 +30,14 @@ function assertShape(answer: string, status: number, code: string): void {
 
 const closing = "Host: x\r\nConnection: close\r\n";
 
-describe("refusals in the form of spec §7 with CORS headers", () => {
-  test("the service returns 400 if the path is badly percent-encoded", async () => {
+describe("error responses of the API", () => {
+  test("400 for a path with invalid percent-encoding", async () => {
     for (const path of ["/v1/address/%zz", "/v1/%", "/v1/address/%E0%A4%A"]) {
       assertShape(await raw(`GET ${path} HTTP/1.1\r\n${closing}\r\n`), 400, "invalid_request");
     }
   });
 
-  test("an unknown path returns 404 `unknown_path` for any method and any body", async () => {
+  test("404 `unknown_path` for an unknown path, with any method and body", async () => {
     for (const path of [
       "/v1",
       "/v1/",
@@ -64,7 +64,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     }
   });
 
-  test("a wrong method returns 405 `method_not_allowed` before any body is read", async () => {
+  test("405 `method_not_allowed` for a wrong method, before the body is read", async () => {
     const cases = [
       ["PUT", "/v1/address/create", "POST, GET, HEAD, OPTIONS"],
       ["POST", `/v1/address/0x${"11".repeat(20)}`, "GET, HEAD, OPTIONS"],
@@ -82,7 +82,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     }
   });
 
-  test("the service returns 431 `headers_too_large` above 64 headers or 16 KiB", async () => {
+  test("431 `headers_too_large` for more than 64 headers or 16 KiB", async () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, i) => `X-${i}: 1\r\n`).join("");
     const request = (headers: string) => `GET /v1/chains HTTP/1.1\r\n${closing}${headers}\r\n`;
@@ -94,7 +94,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     assertShape(await raw(request(many(3000))), 431, "headers_too_large");
   });
 
-  test("the service returns 400 for data that is not HTTP", async () => {
+  test("400 for data that is not HTTP", async () => {
     for (const text of ["hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\x16\x03\x01\x00\xee\x01"]) {
       assertShape(await raw(text), 400, "invalid_request");
     }
@@ -103,13 +103,13 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     assertShape(await raw(smuggled), 400, "invalid_request");
   });
 
-  test("HTTP/1.1 without `Host` returns 400, but HTTP/1.0 without `Host` does not", async () => {
+  test("400 for HTTP/1.1 without `Host`, but not for HTTP/1.0", async () => {
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nConnection: close\r\n\r\n");
     assertShape(answer, 400, "invalid_request");
     assert.match(await raw("GET /v1/chains HTTP/1.0\r\n\r\n"), /^HTTP\/1.1 200/);
   });
 
-  test("every refusal forbids MIME sniffing and has a request ID", async () => {
+  test("contain a request ID and forbid MIME sniffing", async () => {
     const heads = ["GET /v1/address/%zz", "GET /nowhere", "PUT /v1/chains", "POST /%", "HEAD /%a"];
     for (const head of heads) {
       const answer = await raw(`${head} HTTP/1.1\r\n${closing}\r\n`);
@@ -120,7 +120,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     assert.match(await raw("hello\r\n\r\n"), /x-content-type-options: nosniff\r\n/i);
   });
 
-  test("the service refuses HEAD like GET and sends the length of the omitted body", async () => {
+  test("to HEAD requests have the same headers as to GET requests, but no body", async () => {
     const digits = "11".repeat(20);
     for (const path of ["/v1/address/0x12", `/v1/address/0x${digits}`, "/v1/address/%zz", "/x"]) {
       const request = (method: string) => `${method} ${path} HTTP/1.1\r\n${closing}\r\n`;
@@ -134,7 +134,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     }
   });
 
-  test("a client that sends its whole body before it reads receives the 413 response", async () => {
+  test("413 reaches a client that sends its whole body before it reads", async () => {
     const { apiKey } = await service.newKey();
     const bytes = 4 * 2 ** 20;
     for (const connection of ["close", "keep-alive"]) {
@@ -159,7 +159,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     }
   });
 
-  test("a fault returns 500 `internal_error`, and only the log has the details", async () => {
+  test("500 `internal_error` for a bug, with details only in the log", async () => {
     const listed = () => {
       throw new Error("the secret of the house");
     };
@@ -172,7 +172,7 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     await broken.close();
   });
 
-  test("a request returns 408 `request_timeout` if the headers are late", async () => {
+  test("408 `request_timeout` if the headers arrive too late", async () => {
     const strict = await startApp({ limits: { headersMsMax: 100 } });
     const port = await listen(strict);
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ", port);
@@ -180,13 +180,13 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
     await strict.close();
   });
 
-  test("an expectation that is not 100-continue returns 417 `expectation_failed`", async () => {
+  test("417 `expectation_failed` for an `Expect` header other than 100-continue", async () => {
     const answer = await raw(`GET /v1/chains HTTP/1.1\r\n${closing}Expect: wonders\r\n\r\n`);
     assertShape(answer, 417, "expectation_failed");
     assert.match(answer, /expected no Expect header or Expect: 100-continue, found \\"wonders\\"/);
   });
 
-  test("create requests above the limit of pending ones get 503 with `Retry-After`", async () => {
+  test("503 with `Retry-After` for too many simultaneous create requests", async () => {
     const busy = await startApp({ limits: { createsInFlightMax: 2 } });
     const busyPort = await listen(busy);
     const { apiKey } = await busy.newKey();
@@ -218,8 +218,8 @@ describe("refusals in the form of spec §7 with CORS headers", () => {
   });
 });
 
-describe("every response", () => {
-  test("every response has a unique `X-Request-Id` that the service generates", async () => {
+describe("every response of the API", () => {
+  test("has a unique `X-Request-Id`", async () => {
     const seen = new Set();
     for (const url of ["/v1/chains", "/v1/chains", "/v1/nothing", "/v1/address/%zz", "/livez"]) {
       const response = await service.app.inject({ url, headers: { "x-request-id": "mine" } });
@@ -230,7 +230,7 @@ describe("every response", () => {
     assert.equal(seen.size, 5);
   });
 
-  test("a preflight on any /v1 path returns 204 and the headers of spec §5", async () => {
+  test("to a preflight request has the status 204 and CORS headers", async () => {
     for (const url of [
       "/v1/address/create",
       `/v1/address/0x${"1".repeat(40)}`,
@@ -257,7 +257,7 @@ describe("every response", () => {
     }
   });
 
-  test("a page can read the rate limit, the request ID, and the time of a retry", async () => {
+  test("lets a page read the rate limit, the request ID, and the time of a retry", async () => {
     const { headers } = await service.app.inject({ url: "/v1/chains" });
     const exposed = String(headers["access-control-expose-headers"]);
     for (const name of ["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"]) {
@@ -283,7 +283,7 @@ describe("GET /livez and /readyz", () => {
   });
 });
 
-test("metrics count responses by route and status and contain no address", async () => {
+test("metrics count responses by route and status, and contain no address", async () => {
   await service.app.inject({ url: `/v1/address/0x${"12".repeat(20)}` });
   const text = await service.parts.metrics.registry.metrics();
   assert.match(text, /http_responses_total\{route="\/v1\/address\/:address",status="404"\} \d+/);

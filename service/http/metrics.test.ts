@@ -7,7 +7,7 @@ import { Gauge } from "prom-client";
 import { httpEndpoint } from "../chain/rpc/endpoint.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
 
-test("/metrics returns 500 and logs the details if a metric cannot be read", async (t) => {
+test("GET /metrics returns 500 and logs the error if a metric cannot be read", async (t) => {
   const logged: string[] = [];
   const { registry } = createMetrics();
   new Gauge({
@@ -28,7 +28,7 @@ test("/metrics returns 500 and logs the details if a metric cannot be read", asy
   assert.match(logged.join(""), /the secret reason/);
 });
 
-test("metrics show for how long a rate-limited provider is paused", async (t) => {
+test("metrics show how long a rate-limited provider is not called", async (t) => {
   const provider = createServer((_, response) => {
     response.writeHead(429, { "retry-after": "86400" }).end();
   });

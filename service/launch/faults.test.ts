@@ -17,8 +17,8 @@ async function startChain(t: TestContext): Promise<BareChain> {
   return chain;
 }
 
-describe("launch", () => {
-  test("a launch refuses a gas price above `maxFeePerGas` and spends nothing", async (t) => {
+describe("a launch that is refused", () => {
+  test("spends nothing if the gas price is above `maxFeePerGas`", async (t) => {
     const chain = await startChain(t);
     const file = chain.env.CHAINS_FILE;
     const [listed] = JSON.parse(readFileSync(file, "utf8"));
@@ -31,7 +31,7 @@ describe("launch", () => {
     assert.equal(existsSync(chain.config.dataDirectory), false);
   });
 
-  test("a launch refuses a key that did not start it, and names both wallets", async (t) => {
+  test("names both wallets if another key started it", async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const state = journalOf(chain);
@@ -45,7 +45,7 @@ describe("launch", () => {
 });
 
 describe("--resume --dry-run", () => {
-  test("`--resume --dry-run` prints the progress of a launch and sends nothing", async (t) => {
+  test("prints the progress of a launch and sends nothing", async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const sent = await countSent(chain);
@@ -60,7 +60,7 @@ describe("--resume --dry-run", () => {
   });
 });
 
-describe("a launch ends in one execution", () => {
+describe("a launch executes exactly once", () => {
   /** Asserts that the launch succeeds and sends each transaction only once. */
   async function assertLaunched(chain: BareChain) {
     const launched = await runLaunch(chain).done;
@@ -71,7 +71,7 @@ describe("a launch ends in one execution", () => {
     assert.equal(await countSent(chain), sent.length, "each transaction once");
   }
 
-  test("a launch executes once although an endpoint shows receipts late", async (t) => {
+  test("although an endpoint shows receipts late", async (t) => {
     const chain = await startChain(t);
     let requests = 0;
     chain.watch(async ({ method }, forward, index) =>
@@ -83,7 +83,7 @@ describe("a launch ends in one execution", () => {
     assert.ok(requests >= 20, `${requests}`);
   });
 
-  test("a launch executes once although an endpoint fails for a while", onlyLong, async (t) => {
+  test("although an endpoint fails for a while", onlyLong, async (t) => {
     const chain = await startChain(t);
     const { pay } = chain;
     let failures = 0;
@@ -101,7 +101,7 @@ describe("a launch ends in one execution", () => {
     assert.equal(await countSent(chain), 8);
   });
 
-  test("a launch executes once although one endpoint refuses all transactions", async (t) => {
+  test("although one endpoint refuses all transactions", async (t) => {
     const chain = await startChain(t);
     const indexes: number[] = [];
     chain.watch(async ({ method }, forward, index) => {
@@ -113,7 +113,7 @@ describe("a launch ends in one execution", () => {
     assert.equal(indexes.filter((index) => index === 1).length, 9, "the keyless one, and eight");
   });
 
-  test("a launch executes once although one of two endpoints invents receipts", async (t) => {
+  test("although one of two endpoints invents receipts", async (t) => {
     const chain = await startChain(t);
     const sent: string[] = [];
     let lies = 0;
@@ -137,7 +137,7 @@ describe("a launch ends in one execution", () => {
     ["the third send", 3],
   ] as const) {
     test(
-      `a launch executes once after ${what} was mined and answered with an error`,
+      `although ${what} was mined but answered with an error`,
       counted === 1 ? {} : onlyLong,
       async (t) => {
         const chain = await startChain(t);
@@ -160,8 +160,8 @@ const falseReceipt = (transactionHash: Hex) => ({
   ...{ status: "0x1", gasUsed: "0x5208", effectiveGasPrice: "0x1" },
 });
 
-describe("a launch with one false endpoint out of two", () => {
-  test("a launch makes no receipt while one of two endpoints lies about hashes", async (t) => {
+describe("a launch with one lying endpoint out of two", () => {
+  test("writes no receipt while the endpoint lies about hashes", async (t) => {
     const chain = await startChain(t);
     let isLying = false;
     chain.watch(async ({ method, params }, forward, index) => {

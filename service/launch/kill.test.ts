@@ -70,7 +70,7 @@ async function killAtSend(chain: BareChain, isAfter: boolean, through: number): 
   return isKilled;
 }
 
-test("a launch sends nothing twice if killed before a send and after the next send", async (t) => {
+test("a launch that is killed twice sends no transaction twice", async (t) => {
   const chain = await startChain(t);
   assert.ok(await killAtSend(chain, false, 1));
   assert.ok(await killAtSend(chain, true, 1));
@@ -79,7 +79,7 @@ test("a launch sends nothing twice if killed before a send and after the next se
   assert.equal(journalOf(chain).sent.filter(({ mined }) => mined?.succeeded).length, 8);
 });
 
-test("a launch sends nothing twice if killed before and after each send", onlyLong, async (t) => {
+test("a launch that is killed at each send sends no transaction twice", onlyLong, async (t) => {
   const chain = await startChain(t);
   let kills = 0;
   let isPaid = false;
@@ -120,7 +120,7 @@ describe("a launch that is killed", () => {
     assert.equal(child.signalCode, "SIGKILL", `${point}: ${said}`);
   }
 
-  test("a launch creates one account and one address even if it is killed", onlyLong, async (t) => {
+  test("creates only one account and one address", onlyLong, async (t) => {
     const chain = await startChain(t);
     const file = `${chain.config.dataDirectory}/service.db`;
     const points = [
@@ -150,7 +150,7 @@ describe("a launch that is killed", () => {
     assert.equal(await countSent(chain), 8);
   });
 
-  test("a launch that is killed while proving ends with the same proof", onlyLong, async (t) => {
+  test("ends with the same proof if it is killed while proving", onlyLong, async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const first = await runLaunch(chain).done;

@@ -31,13 +31,13 @@ async function assertRefused(chain: BareChain, message: RegExp, change?: Partial
   assert.equal(existsSync(chain.config.dataDirectory), false);
 }
 
-describe("a launch before it spends anything", () => {
-  test("a launch refuses a chain before Cancun", async (t) => {
+describe("a launch spends nothing if", () => {
+  test("the chain does not support the Cancun fork", async (t) => {
     const chain = await startChain(t, "shanghai");
     await assertRefused(chain, /does not support MCOPY/);
   });
 
-  test("a launch refuses a chain on which the keyless deployment needs too much gas", async (t) => {
+  test("deploying the deterministic deployer needs too much gas", async (t) => {
     const chain = await startChain(t);
     const { sender } = deterministicDeployer;
     chain.watch(async ({ method, params }, forward) => {
@@ -49,7 +49,7 @@ describe("a launch before it spends anything", () => {
     await assertRefused(chain, /needs 250000 gas here, and its transaction is signed for 100000/);
   });
 
-  test("a launch names the balance and the cost if the wallet has too little coin", async (t) => {
+  test("the wallet has too little coin", async (t) => {
     const chain = await startChain(t);
     await chain.client.setBalance({ address: chain.wallet, value: parseEther("0.01") });
     const wallet = new RegExp(
@@ -58,7 +58,7 @@ describe("a launch before it spends anything", () => {
     await assertRefused(chain, wallet);
   });
 
-  test("a launch refuses a single endpoint, a wrong chain, and a lack of proofs", async (t) => {
+  test("there is only one endpoint, a wrong chain, or no `eth_getProof`", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /requires endpoints of two different providers, found 1/, {
       rpcUrls: [chain.rpcUrls[0]!],
@@ -75,7 +75,7 @@ describe("a launch before it spends anything", () => {
     await assertRefused(chain, /expected an RPC endpoint of chain 84532, found chain 1/);
   });
 
-  test("a launch refuses an unknown chain and `--resume` without an earlier launch", async (t) => {
+  test("the chain is unknown, or `--resume` has nothing to resume", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /--chain: expected one of base-sepolia, found sepolia/, {
       chainName: "sepolia",
@@ -85,7 +85,7 @@ describe("a launch before it spends anything", () => {
 });
 
 describe("launch", () => {
-  test("a launch proves its payment and costs within 10 % of the dry run's estimate", async (t) => {
+  test("proves its payment and costs within 10 % of the dry run's estimate", async (t) => {
     const chain = await startChain(t);
     const before = await chain.client.getBalance({ address: chain.wallet });
     const dry = runLaunch(chain, { isDryRun: true });
@@ -148,7 +148,7 @@ describe("launch", () => {
   });
 });
 
-describe("a launch whose execution USDC rejects", () => {
+describe("a launch while USDC rejects the execution", () => {
   const { pause, unpause, block, unblock } = fiatTokenData;
 
   /** Sends a transaction from the owner of USDC, without waiting until it is mined. */
@@ -193,12 +193,12 @@ describe("a launch whose execution USDC rejects", () => {
     assert.equal(await client.readContract({ ...read, args: [wallet] }), 10_000n);
   }
 
-  test("a launch reports that USDC is paused, and executes when run later", async (t) => {
+  test("reports that USDC is paused, and succeeds later", async (t) => {
     const chain = await startChain(t);
     await assertWaits(chain, pause, unpause, "Pausable: paused");
   });
 
-  test("a launch reports that USDC blocks the wallet, and executes when run later", async (t) => {
+  test("reports that USDC blocks the wallet, and succeeds later", async (t) => {
     const chain = await startChain(t);
     const [blocked, unblocked] = [block(chain.wallet), unblock(chain.wallet)];
     await assertWaits(chain, blocked, unblocked, "Blacklistable: account is blacklisted");

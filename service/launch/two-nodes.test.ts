@@ -59,7 +59,7 @@ async function assertProvedLater(chain: BareChain, message: RegExp, becomeHonest
 const tooFew = /nonce 7 is used, but too few endpoints show the transaction that used it/;
 
 describe("a launch with two nodes", () => {
-  test("a launch proves the outcome at a block that both nodes have executed", async (t) => {
+  test("proves the outcome at a block that both nodes have executed", async (t) => {
     const chain = await startChain(t, ["own", "second"]);
     const run = runLaunch(chain);
     const proved = await run.done;
@@ -72,7 +72,7 @@ describe("a launch with two nodes", () => {
     assert.ok(code, "the second node has executed the calls");
   });
 
-  test("a launch waits for a second node that falls behind", async (t) => {
+  test("waits for a second node that falls behind", async (t) => {
     const chain = await startChain(t, ["own", "second"]);
     const second = chain.second!;
     let requests = 0;
@@ -90,37 +90,29 @@ describe("a launch with two nodes", () => {
     assert.equal(await countSent(chain), 8);
   });
 
-  test(
-    "a launch makes no receipt and repeats no execution if the second node stops",
-    onlyLong,
-    async (t) => {
-      const chain = await startChain(t, ["own", "second"]);
-      const second = chain.second!;
-      afterExecution(
-        chain,
-        () => second.become("stands still"),
-        (_, forward) => forward(),
-      );
-      await assertProvedLater(chain, tooFew, () => second.become("follows"));
-    },
-  );
+  test("writes no receipt if the second node stops", onlyLong, async (t) => {
+    const chain = await startChain(t, ["own", "second"]);
+    const second = chain.second!;
+    afterExecution(
+      chain,
+      () => second.become("stands still"),
+      (_, forward) => forward(),
+    );
+    await assertProvedLater(chain, tooFew, () => second.become("follows"));
+  });
 
-  test(
-    "a launch makes no receipt if the second node's chain does not have the execution",
-    onlyLong,
-    async (t) => {
-      const chain = await startChain(t, ["own", "second"]);
-      const second = chain.second!;
-      afterExecution(
-        chain,
-        () => second.become("forks"),
-        (_, forward) => forward(),
-      );
-      await assertProvedLater(chain, /expected 2 of 2 endpoints to agree on a block/, () =>
-        second.become("follows"),
-      );
-    },
-  );
+  test("writes no receipt if the second node's chain lacks the execution", onlyLong, async (t) => {
+    const chain = await startChain(t, ["own", "second"]);
+    const second = chain.second!;
+    afterExecution(
+      chain,
+      () => second.become("forks"),
+      (_, forward) => forward(),
+    );
+    await assertProvedLater(chain, /expected 2 of 2 endpoints to agree on a block/, () =>
+      second.become("follows"),
+    );
+  });
 });
 
 describe("a launch with a node that lies about the outcome", () => {
@@ -143,7 +135,7 @@ describe("a launch with a node that lies about the outcome", () => {
     }
   };
 
-  test("a launch makes no receipt if one of two nodes lies about the outcome", async (t) => {
+  test("writes no receipt if one of two nodes lies", async (t) => {
     const chain = await startChain(t, ["own", "second"]);
     afterExecution(
       chain,
@@ -157,7 +149,7 @@ describe("a launch with a node that lies about the outcome", () => {
     });
   });
 
-  test("a launch proves the true outcome if one of three nodes lies", onlyLong, async (t) => {
+  test("proves the true outcome if one of three nodes lies", onlyLong, async (t) => {
     const chain = await startChain(t, ["own", "second", "own"]);
     afterExecution(
       chain,

@@ -79,7 +79,7 @@ function setMaxFee({ env }: BareChain, gwei: string): void {
 }
 
 describe("a launch on a chain that stops mining", () => {
-  test("a launch reports that mining stopped, and resends a forgotten transaction", async (t) => {
+  test("reports that mining stopped, and sends a lost transaction again", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     const [, hash] = /^sending (0x\w+)/.exec(await run.prints(/^sending /))!;
@@ -94,7 +94,7 @@ describe("a launch on a chain that stops mining", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("after Ctrl-C, `--resume` reports the outcome of each transaction", async (t) => {
+  test("reports the outcome of each transaction with `--resume` after Ctrl-C", async (t) => {
     const chain = await startStopped(t);
     const admin = resolve(import.meta.dirname, "../admin.ts");
     const args = [admin, "launch", "--chain", "base-sepolia", "--key-file", chain.keyFile];
@@ -129,8 +129,8 @@ describe("a launch on a chain that stops mining", () => {
   });
 });
 
-describe("a launch whose offered fee is too low", () => {
-  test("a launch raises the offered fee if the base fee rises above this fee", async (t) => {
+describe("a launch whose fee is too low", () => {
+  test("raises the fee if the base fee is higher", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     await run.prints(/^sending /);
@@ -143,7 +143,7 @@ describe("a launch whose offered fee is too low", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("a launch waits and names the limit if the base fee exceeds `maxFeePerGas`", async (t) => {
+  test("waits if the base fee exceeds `maxFeePerGas`", async (t) => {
     const chain = await startStopped(t);
     setMaxFee(chain, "1.000000008");
     const run = runLaunch(chain);
@@ -161,7 +161,7 @@ describe("a launch whose offered fee is too low", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("a launch waits and names the cost if a raised fee costs too much", onlyLong, async (t) => {
+  test("waits if the wallet cannot pay the raised fee", onlyLong, async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     await run.prints(/^sending /);
@@ -180,10 +180,10 @@ describe("a launch whose offered fee is too low", () => {
   });
 });
 
-describe("a launch whose key another program uses", () => {
+describe("a launch whose key is used by another program", () => {
   const isExecution = (raw: Hex) => `${parseTransaction(raw).to}` === factoryAddress.toLowerCase();
 
-  test("a launch names another program's transaction and repeats nothing itself", async (t) => {
+  test("stops with an error that names the other transaction", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     const [, own] = /^sending (0x\w+)/.exec(await run.prints(/^sending /))!;
@@ -200,31 +200,27 @@ describe("a launch whose key another program uses", () => {
     await assertExecuted(chain, runLaunch(chain).done, 1);
   });
 
-  test(
-    "a launch names another program's transaction and repeats the execution only when run again",
-    onlyLong,
-    async (t) => {
-      const chain = await startBareChain();
-      t.after(chain.stop);
-      let isStopped = false;
-      chain.watch(async ({ method, params }, forward) => {
-        if (method === "eth_sendRawTransaction" && isExecution(params[0] as Hex) && !isStopped) {
-          isStopped = true;
-          await chain.client.setAutomine(false);
-        }
-        return forward();
-      });
-      const run = runLaunch(chain);
-      await run.prints(/^waiting for 0x\w+ \(execution, nonce 7\)/);
-      const other = await sendAside(chain, 7);
-      await assert.rejects(run.done, { message: new RegExp(`nonce 7 .* for ${other}`) });
-      await mineOn(chain);
-      await assertExecuted(chain, runLaunch(chain).done, 1);
-    },
-  );
+  test("stops if the other transaction replaces the execution", onlyLong, async (t) => {
+    const chain = await startBareChain();
+    t.after(chain.stop);
+    let isStopped = false;
+    chain.watch(async ({ method, params }, forward) => {
+      if (method === "eth_sendRawTransaction" && isExecution(params[0] as Hex) && !isStopped) {
+        isStopped = true;
+        await chain.client.setAutomine(false);
+      }
+      return forward();
+    });
+    const run = runLaunch(chain);
+    await run.prints(/^waiting for 0x\w+ \(execution, nonce 7\)/);
+    const other = await sendAside(chain, 7);
+    await assert.rejects(run.done, { message: new RegExp(`nonce 7 .* for ${other}`) });
+    await mineOn(chain);
+    await assertExecuted(chain, runLaunch(chain).done, 1);
+  });
 
   test(
-    "a launch uses the next nonce if another program uses a nonce before the payment",
+    "uses the next nonce if the other transaction comes before the payment",
     onlyLong,
     async (t) => {
       const chain = await startBareChain();

@@ -130,8 +130,8 @@ for (const [name, newPlace] of Object.entries(places)) {
   // database there.
   const once = name === "sqlite" ? {} : onlyLong;
 
-  describe(`records on ${name}`, () => {
-    test("`import` rejects each invalid line and stores all other records", once, async () => {
+  describe(`commands for records, on ${name}`, () => {
+    test("`import` rejects invalid lines and saves all other records", once, async () => {
       const place = await newPlace();
       await addAccount(place);
       assert.match(
@@ -159,7 +159,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.equal((await admin(place, "export")).out, `${good}\n`);
     });
 
-    test("`mirror` writes new records as files that a client can look up", once, async () => {
+    test("`mirror` writes new records to files that a client can look up", once, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const first = await fill(place, 3, 1_700_000_000_000);
@@ -194,7 +194,7 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.deepEqual(await client.lookup(record(nth).address), record(nth));
     });
 
-    test("`mirror` omits a corrupt record and adds it after its repair", once, async () => {
+    test("`mirror` omits a corrupt record until it is repaired", once, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const lines = await fill(place, 3, 1_700_000_000_000);
@@ -220,7 +220,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(listed(), lines.toSorted());
     });
 
-    const retries = "`mirror` retries 600 corrupt records and adds each record after the repair";
+    const retries = "`mirror` omits 600 corrupt records until they are repaired";
     test(retries, once, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
@@ -276,7 +276,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(sorted((await admin(place, "export")).out), lines.toSorted());
     });
 
-    test("`export` and `import` include every record, even expired records", async () => {
+    test("`export` and `import` include every record", async () => {
       const from = await newPlace();
       const count = 2 * batchSize + 100;
       const lines = await fill(from, count, 1_700_000_000_000);
@@ -299,7 +299,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(sorted((await typed(to, "export")).out), lines.toSorted());
     });
 
-    test("`export --since` writes the records that were created since a time", once, async () => {
+    test("`export --since` writes only records created since a time", once, async () => {
       const place = await newPlace();
       const lines = await fill(place, 10, Date.parse("2026-01-31T00:00:00Z"));
       const since = await admin(place, "export --since 2026-01-31T00:00:00.004Z");
@@ -314,8 +314,8 @@ for (const [name, newPlace] of Object.entries(places)) {
   });
 }
 
-describe("backup", () => {
-  test("`backup` writes a complete file for its owner only, and overwrites nothing", async () => {
+describe("the command `backup`", () => {
+  test("writes a complete file for its owner only, and overwrites nothing", async () => {
     const place = await places.sqlite!();
     const lines = await fill(place, 100, 1_700_000_000_000);
     const restored = mkdtempSync(join(folder, "restored-"));
@@ -333,14 +333,14 @@ describe("backup", () => {
     assert.deepEqual(sorted((await admin({ DATA_DIR: restored }, "export")).out), lines.toSorted());
   });
 
-  test("`backup` refuses PostgreSQL, which has its own tools", async () => {
+  test("refuses PostgreSQL, which has its own tools", async () => {
     const { err } = await admin(await places.postgres!(), "backup --to somewhere");
     assert.match(err, /pg_dump/);
   });
 });
 
-describe("copy to-postgres", () => {
-  test("`copy to-postgres` refuses a full or missing target, and a missing source", async () => {
+describe("the command `copy to-postgres`", () => {
+  test("refuses a target with rows, a missing target, and a missing source", async () => {
     const place = await places.sqlite!();
     await addAccount(place);
     const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
@@ -356,7 +356,7 @@ describe("copy to-postgres", () => {
     );
   });
 
-  test("`copy to-postgres` refuses a database file of another version", async () => {
+  test("refuses a database file of another version", async () => {
     const place = await places.sqlite!();
     const store = await open(place);
     const last = store.db.selectFrom("migrations").select(({ fn }) => fn.max("name").as("name"));
@@ -372,7 +372,7 @@ describe("copy to-postgres", () => {
     assert.equal(wanted, `${found}, ${name}`);
   });
 
-  test("`copy to-postgres` copies no record if one record is corrupt", async () => {
+  test("copies nothing if a record is corrupt", async () => {
     const place = await places.sqlite!();
     await fill(place, 3, 1_700_000_000_000);
     const store = await open(place);
@@ -386,7 +386,7 @@ describe("copy to-postgres", () => {
     assert.equal((await admin(target, "export")).out, "");
   });
 
-  test("`copy to-postgres` copies all rows and verifies every record", async () => {
+  test("copies all rows and verifies every record", async () => {
     const place = await places.sqlite!();
     const lines = await fill(place, 1500, 1_700_000_000_000);
     const created = JSON.parse((await admin(place, `account create --email ${email}`)).out);

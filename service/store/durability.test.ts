@@ -76,7 +76,7 @@ async function killWhileWriting(config: object, first: number): Promise<number[]
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  test(`every acknowledged record survives \`kill -9\`, on ${dialect}`, async () => {
+  test(`every confirmed record survives \`kill -9\`, on ${dialect}`, async () => {
     const databaseUrl = dialect === "postgres" ? postgres.url : undefined;
     const config = { dataDirectory: directory, databaseUrl };
     let first = 0;
@@ -95,7 +95,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   });
 }
 
-test("only the owner can access the SQLite directory and its files", async () => {
+test("only the owner can read the SQLite directory and its files", async () => {
   const dataDirectory = join(directory, "made");
   const umask = process.umask(0);
   const store = await openStore({ dataDirectory });
@@ -113,7 +113,7 @@ test("only the owner can access the SQLite directory and its files", async () =>
   await store.close();
 });
 
-test("the backup in docs/self-hosting.md completes during create requests", async () => {
+test("the backup in docs/self-hosting.md works during create requests", async () => {
   const docs = readFileSync(new URL("../../docs/self-hosting.md", import.meta.url), "utf8");
   assert.ok(docs.includes("npm run --silent admin -- backup --to backup.db"));
   const dataDirectory = mkdtempSync(join(directory, "backed-up-"));
@@ -137,8 +137,8 @@ test("the backup in docs/self-hosting.md completes during create requests", asyn
   await restored.close();
 });
 
-describe("a store that cannot write durably", () => {
-  test("a failed write to SQLite blocks all later writes until a restart", async () => {
+describe("a database that cannot write", () => {
+  test("rejects all writes after a failed write, until a restart", async () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "full-")) };
     const script = `
       import { createHash } from "node:crypto";
@@ -186,7 +186,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("a store is not ready if the SQLite file is missing", async () => {
+  test("is not ready if the SQLite file is missing", async () => {
     const dataDirectory = mkdtempSync(join(directory, "gone-"));
     const store = await openStore({ dataDirectory });
     await store.check();
@@ -199,7 +199,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("the store throws `UnavailableError` while a process locks SQLite", async () => {
+  test("throws `UnavailableError` while another process locks SQLite", async () => {
     const dataDirectory = mkdtempSync(join(directory, "busy-"));
     const store = await openStore({ dataDirectory });
     const other = new Database(join(dataDirectory, "service.db"));
@@ -215,7 +215,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("the store throws `UnavailableError` for every call while PostgreSQL is down", async () => {
+  test("throws `UnavailableError` for every call while PostgreSQL is down", async () => {
     const own = await startPostgres();
     const store = await openStore({ dataDirectory: directory, databaseUrl: own.url });
     await own.stop();
@@ -233,7 +233,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("no write is acknowledged if PostgreSQL's wait for a standby is canceled", async () => {
+  test("confirms no write if PostgreSQL's wait for a standby is canceled", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -265,7 +265,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("the store throws `UnavailableError` if connections break, then recovers", async () => {
+  test("throws `UnavailableError` if its connections break, and then recovers", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -286,7 +286,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("a connection that breaks between statements causes `UnavailableError`", async () => {
+  test("throws if a connection breaks between two statements", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const broken = store.db.transaction().execute(async (transaction) => {
@@ -303,7 +303,7 @@ describe("a store that cannot write durably", () => {
     await store.close();
   });
 
-  test("the store refuses a PostgreSQL without synchronous commits at startup", async () => {
+  test("is refused at startup if PostgreSQL does not commit synchronously", async () => {
     const databaseUrl = await postgres.newDatabase();
     const operator = new pg.Client(databaseUrl);
     await operator.connect();

@@ -73,7 +73,7 @@ async function waiting({ db }: Store, count: number, isOver = () => false): Prom
 
 for (const name of ["sqlite", "postgres"] as const) {
   const open = stores[name];
-  describe(`store on ${name}`, () => {
+  describe(`the database functions of the service, on ${name}`, () => {
     let store: Store;
     before(async () => {
       store = await open();
@@ -88,7 +88,7 @@ for (const name of ["sqlite", "postgres"] as const) {
         .orderBy("account_id")
         .execute();
 
-    test("a save of other terms for an address throws `CorruptError`, others succeed", async () => {
+    test("throw `CorruptError` if an address is saved with other terms", async () => {
       const first = row();
       const forged = { ...row("acc_2"), address: first.address };
       const beside = row();
@@ -106,7 +106,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("a lookup of wrong terms throws `CorruptError`, and other lookups succeed", async () => {
+    test("throw `CorruptError` for a record whose terms belong to another address", async () => {
       const records = [1, 2, 3].map((number) => makeRecord(intentOf(number, 2_000_000_000)));
       const [first, forged, last] = records.map((record) => ({
         ...row(),
@@ -128,12 +128,12 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("the store returns undefined for an unknown address", async () => {
+    test("return undefined for an unknown address", async () => {
       assert.equal(await store.findTerms(randomBytes(20)), undefined);
       assert.equal(await store.findRecord(randomBytes(20)), undefined);
     });
 
-    test("a record says whether the first create request used a client ID", async () => {
+    test("save whether the first create request used a client ID", async () => {
       const [byKey, byClient] = [row(), row()];
       await store.saveRecord(byKey);
       await store.saveRecord({ ...byClient, isClientId: true });
@@ -146,7 +146,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kindOf(byClient.address), [1]);
     });
 
-    test("the store finds a saved record with the same bytes and the same account", async () => {
+    test("find a saved record with its account", async () => {
       const saved = row();
       await store.saveRecord(saved);
       assert.deepEqual(Buffer.from((await store.findTerms(saved.address))!), saved.terms);
@@ -155,7 +155,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("a second save changes neither the row nor its time", async () => {
+    test("change nothing if a record is saved again", async () => {
       const saved = row();
       await store.saveRecord(saved);
       await store.saveRecord({ ...saved, createdAtMs: saved.createdAtMs + 1000 });
@@ -164,7 +164,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("two accounts can own an address, each since its own create request", async () => {
+    test("save two accounts that own an address, each with its own time", async () => {
       const saved = row();
       await Promise.all([
         store.saveRecord(saved),
@@ -177,7 +177,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("repeated create requests of a later owner change nothing", async () => {
+    test("change nothing if the second owner saves the record again", async () => {
       const saved = row();
       const later = { ...saved, accountId: "acc_2", createdAtMs: saved.createdAtMs + 1000 };
       await store.saveRecord(saved);
@@ -199,7 +199,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       return rows.map((each) => Object.values(each));
     };
 
-    test("the store saves a reference with the record; a repetition changes nothing", async () => {
+    test("save a reference together with its record", async () => {
       const saved = { ...row(), reference: "Order 1" };
       for (let time = 0; time < 2; time++) assert.equal(await store.saveRecord(saved), "saved");
       const name = ["acc_1", "Order 1", saved.createdAtMs, 0, 0];
@@ -210,7 +210,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(both, [name, ["acc_2", "Order 1", 7, 1, 0]]);
     });
 
-    test("a save returns `usedBy` if another address has the reference", async () => {
+    test("return `usedBy` if another address has the reference", async () => {
       for (const isClientId of [false, true]) {
         const first = { ...row(), reference: "order-2", isClientId };
         const second = { ...row(), reference: "order-2", isClientId };
@@ -225,7 +225,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a save returns `usedBy` if it would reuse another address's reference", async () => {
+    test("return `usedBy` if a saved record gets another address's reference", async () => {
       const [first, second] = [row(), row()];
       await store.saveRecord({ ...first, reference: "order-3" });
       await store.saveRecord({ ...second, reference: "order-4" });
@@ -235,7 +235,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal((await namesOf(second.address))[0]![1], "order-5");
     });
 
-    test("a client ID's save returns `exists` for an address of the account", async () => {
+    test("return `exists` if a client ID saves an address of the account", async () => {
       for (const reference of [undefined, "order-6"]) {
         const saved = row();
         await store.saveRecord({ ...saved, reference });
@@ -246,7 +246,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("an API key replaces the reference of a client ID", async () => {
+    test("replace the reference of a client ID with the reference of an API key", async () => {
       const saved = row();
       await store.saveRecord({ ...saved, isClientId: true, reference: "claim-7" });
       assert.equal(await store.saveRecord({ ...saved, reference: "order-7" }), "saved");
@@ -254,7 +254,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await namesOf(saved.address), [name]);
     });
 
-    test("the store saves 3,000 simultaneous records and finds every record", async () => {
+    test("save 3,000 simultaneous records", async () => {
       const rows = Array.from({ length: 3000 }, () => row());
       await Promise.all(rows.map((each) => store.saveRecord(each)));
       const found = await Promise.all(rows.map((each) => store.findTerms(each.address)));
@@ -263,7 +263,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       });
     });
 
-    test("a lookup that begins after a save has resolved finds the saved record", async () => {
+    test("find a record immediately after it was saved", async () => {
       for (let round = 0; round < 100; round++) {
         const saved = row();
         await store.saveRecord(saved);
@@ -271,7 +271,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("the store saves a record while another transaction is open", async () => {
+    test("save a record while another transaction is open", async () => {
       const saved = row();
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
@@ -286,7 +286,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.ok(await store.findTerms(saved.address));
     });
 
-    test("a transaction that started with a read can write after other saves", async () => {
+    test("let a transaction write that began with a read before another save", async () => {
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
         const accounts = await transaction.selectFrom("accounts").select("id").execute();
@@ -300,7 +300,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await isSaved;
     });
 
-    test("a reader returns the rows of each key, in the order of the keys", async () => {
+    test("read the rows of several keys in the order of the keys", async () => {
       const rowsOf = store.readerOf<{ account_id: string; created_at: number }>({
         name: "test-owners",
         sqlite: `select account_id, created_at from owners where address = ?
@@ -319,7 +319,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal(Number(first?.created_at), two.createdAtMs);
     });
 
-    test("a second server sees the writes of the first", async () => {
+    test("see what a second server has saved", async () => {
       const other = await open();
       const saved = row();
       await store.saveRecord(saved);
@@ -327,7 +327,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await other.close();
     });
 
-    test("four processes that start simultaneously create the tables once", async () => {
+    test("create the tables once if four processes start simultaneously", async () => {
       const config = JSON.stringify(await emptyDatabase[name]());
       const script = `import { openStore } from "${import.meta.resolve("../roles/open-store.ts")}";
         const store = await openStore(${config}, false);
@@ -344,7 +344,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("the store keeps the migrations of earlier versions", async () => {
+    test("keep the migrations of earlier versions", async () => {
       const names = (await store.db.selectFrom("migrations").select("name").execute()).map(
         ({ name }) => name,
       );
@@ -354,7 +354,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("the store refuses a database of another version and names that version", async () => {
+    test("refuse a database of another version, and name the version", async () => {
       await store.db
         .insertInto("migrations")
         .values({ name: "999-later", applied_at: 1 })
@@ -366,7 +366,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("migrations").where("name", "=", "999-later").execute();
     });
 
-    test("the columns of a record follow its terms even after a repair", async () => {
+    test("derive a record's columns from its terms, even after a repair", async () => {
       const saved = row();
       const word = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex");
       const words = [32n, 0xabcdn, 2n ** 255n + 1n, 7n, 1_900_000_000n, 8n, 9n, 8453n, 5n];
@@ -393,7 +393,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual({ ...(await readColumns()) }, expected);
     });
 
-    test("close resolves pending calls", async () => {
+    test("complete pending calls before the database closes", async () => {
       const other = await open();
       const saved = row();
       const isSaved = other.saveRecord(saved);

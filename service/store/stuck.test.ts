@@ -52,8 +52,8 @@ async function assertAllRefused(store: Store): Promise<void> {
   await Promise.all([...reads, first, second, third]);
 }
 
-describe("UnavailableError within seconds", { concurrency: true }, () => {
-  test("calls throw while a table is locked, and a canceled save leaves nothing", async (t) => {
+describe("calls throw `UnavailableError` within seconds if", { concurrency: true }, () => {
+  test("a table is locked, and a canceled save leaves nothing", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: "", databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -69,7 +69,7 @@ describe("UnavailableError within seconds", { concurrency: true }, () => {
     assert.deepEqual(await store.findTerms(newRow(1).address), newRow(1).terms);
   });
 
-  test("calls throw while PostgreSQL is silent, and a repeated save is stored once", async (t) => {
+  test("the server does not respond, and a repeated save is stored once", async (t) => {
     const line = await openLine(await postgres.newDatabase());
     t.after(line.close);
     const store = await openStore({ dataDirectory: "", databaseUrl: line.url });
@@ -89,7 +89,7 @@ describe("UnavailableError within seconds", { concurrency: true }, () => {
     await store.close();
   });
 
-  test("a transaction throws without a second wait for the rollback", async (t) => {
+  test("the server stops responding during a transaction", async (t) => {
     const line = await openLine(await postgres.newDatabase());
     t.after(line.close);
     const store = await openStore({ dataDirectory: "", databaseUrl: line.url });
@@ -108,7 +108,7 @@ describe("UnavailableError within seconds", { concurrency: true }, () => {
     await store.close();
   });
 
-  test("if references are locked, only saves with a reference throw", async (t) => {
+  test("references are locked, but only for saves with a reference", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const config = { dataDirectory: "", databaseUrl };
     const [store, other] = await Promise.all([openStore(config), openStore(config)]);
@@ -136,8 +136,8 @@ describe("UnavailableError within seconds", { concurrency: true }, () => {
   });
 });
 
-describe("while other work uses PostgreSQL", { concurrency: true }, () => {
-  test("creates and lookups do not wait for the connections of lists", async (t) => {
+describe("PostgreSQL calls while other work runs", { concurrency: true }, () => {
+  test("create requests and lookups do not wait for lists", async (t) => {
     const store = await openStore({ dataDirectory: "", databaseUrl: await postgres.newDatabase() });
     t.after(() => store.close());
     await store.saveRecord(newRow(1));
@@ -182,7 +182,7 @@ describe("while other work uses PostgreSQL", { concurrency: true }, () => {
     assert.deepEqual(await stopped.findTerms(newRow(1).address), newRow(1).terms);
   });
 
-  test("a migration that waits for a lock does not stop a running service", async (t) => {
+  test("a migration that waits for a lock does not block a running service", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const running = await openPostgres(databaseUrl, {});
     const isLocked = Promise.withResolvers<void>();
@@ -211,7 +211,7 @@ describe("while other work uses PostgreSQL", { concurrency: true }, () => {
     assert.equal(applied.filter(({ name }) => name.startsWith("more-")).length, 1);
   });
 
-  test("a migration may take longer than a statement, and a second server waits", async (t) => {
+  test("a migration can take longer than a statement, and a second server waits", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     // This takes longer than 10 s, the limit for other statements.
     const rooms = { slow: { statements: () => [sql`select pg_sleep(12)`] } };

@@ -15,19 +15,19 @@ const programs = join(home, "native");
 chmodSync(home, 0o700);
 cpSync(findPrograms(), programs, { recursive: true, verbatimSymlinks: true });
 
-describe("PostgreSQL for tests", () => {
-  test("startPostgres throws an error that names the missing program", async () => {
+describe("startPostgres, which starts PostgreSQL for tests", () => {
+  test("throws an error that names a missing program", async () => {
     await assert.rejects(startPostgres({}, join(home, "none")), /ENOENT|no such file/i);
   });
 
-  test("startPostgres throws with the server's message if the server does not start", async () => {
+  test("throws with the server's message if the server does not start", async () => {
     await assert.rejects(
       startPostgres({ shared_buffers: "nonsense" }, programs),
       /PostgreSQL ended: .*shared_buffers/s,
     );
   });
 
-  test("startPostgres throws an error that names a program that cannot run", async () => {
+  test("throws an error that names a program that cannot run", async () => {
     const damaged = join(home, "damaged");
     cpSync(programs, damaged, { recursive: true, verbatimSymlinks: true });
     rmSync(join(damaged, "bin/postgres"));
@@ -35,7 +35,7 @@ describe("PostgreSQL for tests", () => {
     await assert.rejects(startPostgres({}, damaged), /postgres (EACCES|ENOEXEC)/);
   });
 
-  test("PostgreSQL runs in a folder that only its owner can enter", async () => {
+  test("uses a folder that only its owner can enter", async () => {
     process.chdir(home);
     const postgres = await startPostgres({}, programs);
     try {

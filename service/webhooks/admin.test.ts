@@ -36,7 +36,7 @@ describe("an operator's command for webhooks", () => {
     return { account, secret, options: { account, endpoint: id as string } };
   };
 
-  test("webhook commands change nothing for another account's endpoint", async () => {
+  test("changes nothing for another account's endpoint", async () => {
     const { options } = await hooked();
     const shown = await run("list", options);
     const event = await happen(store, options.account);
@@ -55,7 +55,7 @@ describe("an operator's command for webhooks", () => {
     );
   });
 
-  test("`webhook replay` requires either an event or a range, and not both", async () => {
+  test("`webhook replay` needs either an event or a time range", async () => {
     const { options } = await hooked();
     const [from, until] = ["2026-11-22T06:00:00Z", "2026-11-22T07:00:00Z"];
     const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";
@@ -85,7 +85,7 @@ describe("an operator's command for webhooks", () => {
     }
   });
 
-  test("webhook commands list, pause, rotate, replay, and remove an endpoint", async () => {
+  test("can list, pause, rotate, replay, and remove an endpoint", async () => {
     const { options, secret } = await hooked();
     await run("pause", options);
     assert.equal((await run("list", options)).endpoints[0].state, "paused");

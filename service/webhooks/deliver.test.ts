@@ -28,7 +28,7 @@ import { findEndpoint, listEndpoints, removeEndpoint, setPaused } from "./endpoi
 import { sender } from "./send.ts";
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`webhooks, on ${dialect}`, () => {
+  describe(`the delivery of webhooks, on ${dialect}`, () => {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
@@ -77,7 +77,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ({ state }) => state === "delivered" || state === "failed",
       );
 
-    test("an endpoint gets only its account's and types' events, none while paused", async () => {
+    test("sends an endpoint only its types of its account's events, unless paused", async () => {
       const receiver = await receive();
       const [mine, other] = [await newAccount(store), await newAccount(store)];
       const hook = await addHook(store, mine, receiver.url, ["address.executed"]);
@@ -95,7 +95,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("a failure delays later events of the same address, but of no other address", async () => {
+    test("delays only events about the same address after a failure", async () => {
       const failing = new Set<string>();
       const receiver = await receive(({ headers }) =>
         failing.has(String(headers["webhook-id"])) ? { status: 500 } : { status: 200 },
@@ -128,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("the events of one commit arrive at each endpoint in order", async () => {
+    test("sends the events of one commit in order", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const all = await addHook(store, account, `${receiver.url}/all`);
@@ -149,7 +149,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(arrivedAt("/some"), ["evt_2"]);
     });
 
-    test("an event is sent ten times over 75 hours with one ID", async () => {
+    test("sends an event up to ten times within 75 hours, with the same ID", async () => {
       const receiver = await receive(() => ({ status: 500, body: "x".repeat(5000) }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -178,7 +178,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("an endpoint without a success for 3 days is disabled with this reason", async () => {
+    test("disables an endpoint that has failed for 3 days", async () => {
       const receiver = await receive(() => ({ status: 503 }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -193,7 +193,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(endpoint!.reason!, /3 days/);
     });
 
-    test("a 410 disables an endpoint immediately, and `Retry-After` is respected", async () => {
+    test("disables an endpoint after 410, and respects `Retry-After`", async () => {
       const gone = await receive(() => ({ status: 410 }));
       const busy = await receive(() => ({ status: 429, headers: { "retry-after": "4000" } }));
       const account = await newAccount(store);
@@ -211,7 +211,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await findEndpoint(store.db, account, a.id), undefined);
     });
 
-    test("a delivery follows no redirect, and truncates long responses", async () => {
+    test("follows no redirect, and truncates long responses", async () => {
       const other = await receive();
       const answers: Record<string, Reply> = {
         "/redirect": { status: 302, headers: { location: other.url } },
@@ -238,7 +238,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(other.taken.length, 0);
     });
 
-    test("an unstorable response or an invalid URL does not affect other deliveries", async () => {
+    test("continues after a response that cannot be stored and after an invalid URL", async () => {
       const unkept = Buffer.from("a\0b\u001b[2J\xff", "latin1");
       const bad = await receive(() => ({ status: 500, body: unkept }));
       const good = await receive();
@@ -266,7 +266,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       else await kept;
     });
 
-    test("64 deliveries need as few statements as one delivery", async () => {
+    test("needs as few statements for 64 deliveries as for one", async () => {
       let statements = 0;
       const counted = store.db.withPlugin({
         transformQuery: ({ node }) => node,
@@ -302,7 +302,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     const done = (replayed: number) => ({ replayed, nextMs: null });
 
-    test("a replay of more than 1,000 events returns the time to continue from", async () => {
+    test("returns from which time to continue a replay of more than 1,000 events", async () => {
       const receiver = await startReceiver();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url, ["address.surplus"]);
@@ -317,7 +317,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await receiver.close();
     });
 
-    test("tests and replays are sent immediately, and a replay keeps the event's ID", async () => {
+    test("sends tests and replays immediately, and keeps the ID of a replayed event", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -335,7 +335,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(ids.filter((each) => each === id).length, 3);
     });
 
-    test("two deliverers send the events of each address once, in order", async () => {
+    test("sends each event once and in order, even if two instances run", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);

@@ -61,7 +61,7 @@ async function startNameServer() {
   };
 }
 
-describe("a webhook's target", () => {
+describe("the target of a webhook", () => {
   let server: Server;
   let port: number;
   let connections = 0;
@@ -75,7 +75,7 @@ describe("a webhook's target", () => {
   });
   after(() => server.close());
 
-  test(`a webhook connects to none of ${hosts.length} internal hosts on any port`, async () => {
+  test(`is never one of ${hosts.length} internal hosts, on any port`, async () => {
     assert.ok(hosts.length >= 60);
     const send = sender("public", 1_000);
     for (const host of hosts) {
@@ -92,7 +92,7 @@ describe("a webhook's target", () => {
     assert.equal(connections, 0);
   });
 
-  test("a name with a public and an internal address is refused", async () => {
+  test("is refused if its name has a public and an internal address", async () => {
     const resolve = async (host: string) =>
       names[host]!.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
     for (const [host, addresses] of Object.entries(names)) {
@@ -105,7 +105,7 @@ describe("a webhook's target", () => {
     }
   });
 
-  test("a name is resolved once, and the checked address is used", async () => {
+  test("is resolved once, and the checked address is used", async () => {
     let asked = 0;
     const rebinding = async () => [
       { address: asked++ === 0 ? "93.184.216.34" : "127.0.0.1", family: 4 },
@@ -114,7 +114,7 @@ describe("a webhook's target", () => {
     assert.deepEqual([asked, target.address], [1, "93.184.216.34"]);
   });
 
-  test("a delivery fails after the timeout if a receiver never answers", async () => {
+  test("fails after the timeout if it does not answer", async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as AddressInfo;
@@ -123,7 +123,7 @@ describe("a webhook's target", () => {
     silent.close();
   });
 
-  test("a silent DNS server blocks no thread and delays no other name", async () => {
+  test("is not delayed by another name whose DNS server does not answer", async () => {
     const names = await startNameServer();
     const resolve = publicNames([names.at]);
     const silent = Array.from({ length: 16 }, (_, i) =>
@@ -138,7 +138,7 @@ describe("a webhook's target", () => {
     await names.stop();
   });
 
-  test("the guard refuses a wrong scheme, a password, and an internal name", () => {
+  test("is refused if it has a wrong scheme, a password, or an internal name", () => {
     const noUrl = /^expected a URL such as/;
     for (const [url, message] of [
       ["http://example.com/", "expected https:, found http:"],
@@ -156,7 +156,7 @@ describe("a webhook's target", () => {
     }
   });
 
-  test("the guard accepts public addresses and names, and every URL in development", () => {
+  test("is accepted if it is public, or during development", () => {
     for (const address of [
       "93.184.216.34",
       "1.1.1.1",

@@ -160,20 +160,20 @@ if (isLong) {
 }
 const seconds = isLong ? 30 : 20;
 
-describe("lanes beside 1,000 endpoints of 100 accounts", () => {
+describe("1,000 webhook endpoints of 100 other accounts", () => {
   for (const [name, mix] of mixes) {
     for (const [kind, arrivals] of [
       ["one in half a second", { everyMs: 500, count: 1 }],
       ["20 in five seconds", { everyMs: 5_000, count: 20 }],
     ] as const)
-      test(`endpoints that ${name}: the p99 of a good endpoint at most doubles (${kind})`, () => {
+      test(`at most double the p99 of a good endpoint (they ${name}; ${kind})`, () => {
         const alone = p99(deliver(earned(), arrivals, []));
         const beside = deliver(earned(), arrivals, crowd(mix));
         assert.ok(beside.length >= (seconds * 1_900 * arrivals.count) / arrivals.everyMs / 2);
         assert.ok(p99(beside) <= 2 * alone, `${p99(beside)} ms, alone ${alone} ms`);
       });
 
-    test(`endpoints that ${name}: an endpoint of 1.2 s latency is served within 3 s`, () => {
+    test(`let an endpoint with a latency of 1.2 s wait at most 3 s (they ${name})`, () => {
       for (const fromMs of [0, 500, 1_000, 1_500]) {
         const mine = endpoint("mine", "me", () => slow);
         const waits = deliver(mine, { everyMs: 2_000, count: 1, fromMs }, crowd(mix));
@@ -182,7 +182,7 @@ describe("lanes beside 1,000 endpoints of 100 accounts", () => {
       }
     });
 
-    test(`endpoints that ${name}: a new endpoint is served within 3 s`, () => {
+    test(`let a new endpoint wait at most 3 s (they ${name})`, () => {
       for (const fromMs of [700, 1_900, 3_100, 4_300]) {
         const mine = endpoint("mine", "me", () => good);
         const waits = deliver(mine, { everyMs: 10_000, count: 1, fromMs }, crowd(mix));
@@ -211,20 +211,20 @@ const longest = {
 };
 const kinds = ["good", "slow", "fresh"] as const;
 
-describe("each part of the lanes", () => {
+describe("the rules that share the slots of webhook deliveries", () => {
   const isWithin = { good: (ms: number) => ms <= 2 * good.latencyMs, slow: isSoon, fresh: isSoon };
   function isSoon(ms: number) {
     return ms <= 3_000;
   }
 
   for (const kind of kinds)
-    test(`control: one pool without shares and bars delays a ${kind} endpoint`, control, () => {
+    test(`control: a ${kind} endpoint waits too long without these rules`, control, () => {
       const waitMs = longest[kind](crowd(anyOfThese), onePool);
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
   for (const kind of ["slow", "fresh"] as const)
-    test(`control: a ${kind} endpoint waits too long if all change lanes`, control, () => {
+    test(`control: a ${kind} endpoint waits too long if all may change lanes`, control, () => {
       const hanging = crowd([behaviours["earn the fast lane, then hang"]!]);
       const waitMs = longest[kind](hanging, { ...threeLanes, mayChangeLane: () => true });
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
@@ -243,7 +243,7 @@ describe("each part of the lanes", () => {
     });
 
   test(
-    "control: without shares, 1,000 accounts leave no slot for a fresh endpoint",
+    "control: 1,000 accounts without fair shares leave no slot for a new endpoint",
     control,
     () => {
       const share = inTurn(threeLanes.places[1]);

@@ -69,7 +69,7 @@ async function openHook() {
   return { account, hook, deliver };
 }
 
-test("changed signatures are rejected by both libraries and by a verifier of v1a", async () => {
+test("changed webhooks are rejected by two libraries and by `verifyWebhook`", async () => {
   const { hook, deliver } = await openHook();
   const delivery = await deliver();
   const id = String(delivery.headers["webhook-id"]);
@@ -122,7 +122,7 @@ test("changed signatures are rejected by both libraries and by a verifier of v1a
   await assert.rejects(verifyWebhook(delivery.body, delivery.headers, { secret: wrong }));
 });
 
-test("v1a: both keys sign for a day after a rotation, and then only the new key", async () => {
+test("both signing keys are used for a day after a rotation, then only the new key", async () => {
   const { hook, deliver } = await openHook();
   const [old] = await readSigningKeys(store.db, now());
   const takes = ({ body, headers }: Delivery, publicKey: string | string[]) =>
@@ -150,7 +150,7 @@ test("v1a: both keys sign for a day after a rotation, and then only the new key"
   );
 });
 
-test("v1a: a second rotation within a day ends the oldest key immediately", async () => {
+test("a second rotation of the signing key within a day ends the oldest key", async () => {
   const [first] = await readSigningKeys(store.db, now());
   const [second] = await rotateSigningKey(store.db, now());
   const keys = await rotateSigningKey(store.db, now());
@@ -159,7 +159,7 @@ test("v1a: a second rotation within a day ends the oldest key immediately", asyn
   assert.ok(keys.every(({ publicKey }) => publicKey !== first!.publicKey));
 });
 
-test("both secrets sign for 24 hours after a rotation, then only the new secret", async () => {
+test("both secrets are used for 24 hours after a rotation, then only the new secret", async () => {
   const { account, hook, deliver } = await openHook();
   const rotated = await rotateSecret(store.db, account, hook.id, { atMs: now() });
   const during = await deliver();

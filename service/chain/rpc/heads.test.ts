@@ -98,7 +98,7 @@ describe("the newest block of a chain", () => {
     stop();
   });
 
-  test("is requested only when due if blocks arrive regularly", async () => {
+  test("is requested only when a block is expected if blocks arrive regularly", async () => {
     const chain = node();
     const { asked, mine } = chain;
     const { numbers, stop } = follower(chain);

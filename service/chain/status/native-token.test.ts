@@ -39,7 +39,7 @@ async function bothReadings(record: Awaited<ReturnType<typeof expiredWith>>) {
   return (await ours).recoverable;
 }
 
-describe("recoverable amounts if the token is also the native coin", () => {
+describe("the recoverable amounts of a token that is also the native coin", () => {
   for (const [name, code, amount] of [
     ["wei for wei", coin, "5000000000000"],
     ["with other decimals", coarseCoin, "5"],

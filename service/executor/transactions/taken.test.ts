@@ -78,7 +78,7 @@ describe("traces from three endpoints", () => {
     ]);
   });
 
-  test("are not used if two differ", async () => {
+  test("are not used if there are only two, and they differ", async () => {
     const { read, asked } = await passOver([[1, 79_999], [30_000, 50_000], undefined]);
     assert.equal(await read(), undefined);
     await read();

@@ -12,7 +12,7 @@ test("security.txt is missing (404) if the operator has not set a contact", asyn
   await service.close();
 });
 
-test("security.txt has a contact, and expires at most a year after the request", async () => {
+test("security.txt contains a contact and expires within a year", async () => {
   const contact = "mailto:security@pay.example";
   let nowMs = Date.UTC(2026, 10, 23, 12);
   const service = await startApp({ securityContact: contact, now: () => nowMs });

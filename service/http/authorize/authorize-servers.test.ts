@@ -36,8 +36,8 @@ async function create(on: TestApp, headers: Record<string, string>): Promise<num
 const createWith = (on: TestApp, apiKey: string) =>
   create(on, { authorization: `Bearer ${apiKey}` });
 
-describe("two servers on one PostgreSQL", () => {
-  test("server B returns 401 to 100 create requests with a key that server A rotated", async () => {
+describe("two servers that share one PostgreSQL", () => {
+  test("reject an API key immediately after one server has rotated it", async () => {
     const { accountId, apiKey } = await a.newKey();
     let held = apiKey;
     for (let round = 0; round < count; round++) {
@@ -51,7 +51,7 @@ describe("two servers on one PostgreSQL", () => {
     }
   });
 
-  test("server B immediately returns 403 for an origin that server A removed", async () => {
+  test("reject an origin immediately after one server has removed it", async () => {
     const { accountId } = await a.newKey();
     const { db } = a.parts.store;
     const { client_id: clientId } = await db
@@ -67,7 +67,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.equal(await create(b, headers), 403);
   });
 
-  test("two servers share one limit: both together accept one burst, then return 429", async () => {
+  test("share one rate limit", async () => {
     const { apiKey } = await a.newKey();
     const began = performance.now();
     const asked = Array.from({ length: 300 }, (_, i) => createWith(i % 2 ? a : b, apiKey));
@@ -77,7 +77,7 @@ describe("two servers on one PostgreSQL", () => {
     assert.ok(passed <= burst + (performance.now() - began) / intervalMs + 1, `${passed} passed`);
   });
 
-  test("two servers share each account's daily limit", async () => {
+  test("share each account's daily limit", async () => {
     const limits = { addressesPerAccountDay: 7 };
     const bounded = await Promise.all(
       [1, 2].map(() => startApp({ databaseUrl: postgres.url, limits })),
@@ -89,7 +89,7 @@ describe("two servers on one PostgreSQL", () => {
     for (const each of bounded) await each.close();
   });
 
-  test("two servers together limit a network's guesses and new accounts", async () => {
+  test("share the limits on sign-in attempts and new accounts", async () => {
     const config = {
       publicUrl: a.parts.publicUrl,
       signup: "open",
@@ -115,7 +115,7 @@ describe("two servers on one PostgreSQL", () => {
     for (const server of servers) await server.close();
   });
 
-  test("a server still limits requests if the table of limits is gone", async () => {
+  test("limit requests even if the database table of limits is missing", async () => {
     const faults: unknown[] = [];
     const { store, publicUrl } = a.parts;
     const accounts = await openAccounts(
@@ -138,10 +138,10 @@ describe("two servers on one PostgreSQL", () => {
   });
 });
 
-describe("a server whose store does not respond", () => {
+describe("a server whose database does not respond", () => {
   const down = () => Promise.reject(new Error("connection refused"));
 
-  test("a request gets 503 with `Retry-After` if credentials cannot be read", async (t) => {
+  test("returns 503 with `Retry-After` if it cannot read credentials", async (t) => {
     const broken = await startApp();
     t.after(() => broken.close());
     const { apiKey } = await broken.newKey();

@@ -69,8 +69,8 @@ async function refuses(status: number, code: string, headers: Headers): Promise<
   return answer;
 }
 
-describe("POST /v1/address/create and its credential in seven steps", () => {
-  test("step 1: two credentials, valid or not, return 400 `invalid_request`", async () => {
+describe("POST /v1/address/create with a credential", () => {
+  test("returns 400 `invalid_request` if there are two credentials", async () => {
     const { bearer, clientId } = await newAccount();
     for (const authorization of [bearer, "Bearer nonsense", "Basic eDp5", ""]) {
       for (const id of [clientId, "nonsense", ""]) {
@@ -85,7 +85,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     }
   });
 
-  test("step 1: a repeated credential header returns 400 `invalid_request`", async () => {
+  test("returns 400 `invalid_request` if the header is repeated", async () => {
     const { bearer, clientId } = await newAccount();
     const values = { Authorization: [bearer, "Bearer x", ""], "X-Client-Id": [clientId, "x", ""] };
     for (const [name, [good = "", ...others]] of Object.entries(values)) {
@@ -104,7 +104,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     ]);
   });
 
-  test("step 2: a missing or misplaced credential returns 401 `unauthorized`", async () => {
+  test("returns 401 `unauthorized` if the credential is missing or in a wrong header", async () => {
     const { apiKey, clientId } = await newAccount();
     const missing = await refuses(401, "unauthorized", []);
     assert.match(missing.body, /a credential is required, found none: /);
@@ -114,7 +114,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     await refuses(401, "unauthorized", [["Proxy-Authorization", `Bearer ${apiKey}`]]);
   });
 
-  test("step 3: a key with any `Origin` returns 403 `api_key_in_browser`", async () => {
+  test("returns 403 `api_key_in_browser` for an API key with an `Origin`", async () => {
     const { bearer } = await newAccount();
     for (const value of [origin, "https://evil.example", "null", "", "*", "x", origin.repeat(9)]) {
       const withOrigin: Headers = [["Origin", value]];
@@ -132,7 +132,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     ]);
   });
 
-  test("step 3: the refusal of a key with `Origin` does not show whether it exists", async () => {
+  test("does not show whether an API key with an `Origin` exists", async () => {
     const { bearer } = await newAccount();
     const [known, unknown] = await Promise.all(
       [bearer, `Bearer ${newApiKey()}`].map((value) =>
@@ -147,7 +147,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     assert.deepEqual(names(known!), names(unknown!));
   });
 
-  test("step 4: a wrong scheme, form, or credential returns 401 `unauthorized`", async () => {
+  test("returns 401 `unauthorized` if the credential is wrong or malformed", async () => {
     const { apiKey, clientId, bearer } = await newAccount();
     const authorizations = [
       "",
@@ -186,7 +186,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     ]);
   });
 
-  test("step 4: a wrong checksum returns 401 with advice, without a database query", async () => {
+  test("returns 401 with advice for a wrong checksum, without a database query", async () => {
     const { apiKey, clientId } = await newAccount();
     const { holders } = service.parts.accounts;
     const { findApiKey, findClientId } = holders;
@@ -212,7 +212,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     }
   });
 
-  test("step 5: a known client ID without `Origin` returns 403 `origin_required`", async () => {
+  test("returns 403 `origin_required` for a client ID without an `Origin`", async () => {
     const { clientId } = await newAccount();
     const { body } = await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
     assert.match(body, /requires an Origin header, found none: /);
@@ -222,7 +222,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     ]);
   });
 
-  test("step 6: a wrong, null, or repeated `Origin` returns 403 `origin_not_allowed`", async () => {
+  test("returns 403 `origin_not_allowed` for a wrong or repeated `Origin`", async () => {
     const { clientId } = await newAccount();
     for (const value of ["https://evil.example", "null", "", "*", `${origin}/`, `${origin}:443`]) {
       const answer = await refuses(403, "origin_not_allowed", [
@@ -252,7 +252,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     ]);
   });
 
-  test("step 7: a request above the burst returns 429 with the wait in seconds", async () => {
+  test("returns 429 with the wait in seconds above the rate limit", async () => {
     for (const kind of ["apiKey", "clientId"] as const) {
       const slow = await startApp();
       try {
@@ -289,7 +289,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     }
   });
 
-  test("a create request returns 200 for a key if its scheme is in any letter case", async () => {
+  test("returns 200 for an API key, with `Bearer` in upper or lower case", async () => {
     const { apiKey } = await newAccount();
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const answer = await send([["Authorization", `${scheme} ${apiKey}`]]);
@@ -297,7 +297,7 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
     }
   });
 
-  test("a create request returns 200 for a client ID from an allowed origin", async () => {
+  test("returns 200 for a client ID from an allowed origin", async () => {
     const { clientId } = await newAccount();
     const answer = await send([
       ["X-Client-Id", clientId],
@@ -308,8 +308,8 @@ describe("POST /v1/address/create and its credential in seven steps", () => {
   });
 });
 
-describe("a credential", () => {
-  test("a key is refused immediately after its rotation, and the new key is accepted", async () => {
+describe("the credential of an account", () => {
+  test("an API key is rejected immediately after its rotation", async () => {
     const { accountId, apiKey, bearer } = await newAccount();
     assert.equal((await send([["Authorization", bearer]])).status, 200);
     const { db } = service.parts.store;
@@ -319,7 +319,7 @@ describe("a credential", () => {
     assert.equal((await send([["Authorization", `Bearer ${rotated!.apiKey}`]])).status, 200);
   });
 
-  test("an origin is refused immediately after its removal", async () => {
+  test("an origin is rejected immediately after its removal", async () => {
     const { accountId, clientId } = await newAccount();
     const headers: Headers = [
       ["X-Client-Id", clientId],
@@ -330,7 +330,7 @@ describe("a credential", () => {
     await refuses(403, "origin_not_allowed", headers);
   });
 
-  test("a refused request with a credential does not use up the credential's limit", async () => {
+  test("a rejected request does not count toward the rate limit", async () => {
     const { bearer, clientId } = await newAccount();
     for (let i = 0; i < 30; i++) {
       await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
@@ -348,7 +348,7 @@ describe("a credential", () => {
     assert.match(server.headers.get("ratelimit")!, /r=99;/);
   });
 
-  test("a known key that is sent with an `Origin` is stored as seen in a browser", async () => {
+  test("an API key that is sent with an `Origin` is recorded as seen in a browser", async () => {
     const { accountId, bearer } = await newAccount();
     const { accounts, store } = service.parts;
     await refuses(403, "api_key_in_browser", [
@@ -369,7 +369,7 @@ describe("a credential", () => {
     assert.equal(seen.length, 1);
   });
 
-  test("a flush stores the last use of a key and the account's requests per hour", async () => {
+  test("the last use of a key and the account's requests per hour are stored", async () => {
     const { accountId, apiKey, bearer, clientId } = await newAccount();
     await send([["Authorization", bearer]]);
     const firstAnsweredAt = Date.now();
@@ -413,7 +413,7 @@ describe("a credential", () => {
 });
 
 describe("GET routes", () => {
-  test("GET routes ignore every credential and every `Origin`", async () => {
+  test("ignore credentials and `Origin`", async () => {
     const { bearer, clientId } = await newAccount();
     const credentials = [
       {},

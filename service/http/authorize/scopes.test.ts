@@ -27,7 +27,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`scopes of API keys, on ${dialect}`, () => {
+  describe(`API keys with scopes, on ${dialect}`, () => {
     let service: TestApp;
     let nowMs = Date.now();
     before(async () => {
@@ -65,7 +65,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ),
     ] as const;
 
-    test("a key gets 403 `scope_required` on every route whose scope it lacks", async () => {
+    test("a key gets 403 `scope_required` on every route outside its scopes", async () => {
       const { accountId } = await service.newKey();
       for (const has of ["create", "read", "webhooks"] as const) {
         const { ask } = await keyOf(accountId, [has]);
@@ -85,7 +85,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a key is refused and cannot be rotated from the millisecond of its expiry", async () => {
+    test("a key is rejected from the millisecond in which it expires", async () => {
       const { accountId } = await service.newKey();
       const expiresAtMs = nowMs + 60_000;
       const { ask, prefix } = await keyOf(accountId, ["read"], expiresAtMs);
@@ -99,7 +99,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await rotateApiKey(db, accountId, prefix, { atMs: nowMs }), undefined);
     });
 
-    test("a second key continues to work while the first key is rotated or revoked", async () => {
+    test("a key still works after another key of the account is revoked", async () => {
       const { accountId } = await service.newKey();
       const { db } = service.parts.store;
       const [old, next] = [await keyOf(accountId, ["read"]), await keyOf(accountId, ["read"])];
@@ -117,7 +117,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([held?.prefix, held?.scopes], [rotated.prefix, ["read"]]);
     });
 
-    test("a flood with one key delays no other key, and a rotation resets no limit", async () => {
+    test("too many requests with one key do not limit another key", async () => {
       const { accountId } = await service.newKey();
       const calm = await keyOf(accountId, ["read"]);
       let busy = await keyOf(accountId, ["read"]);
@@ -151,7 +151,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(rotated < whole, `${rotated} of ${whole} left after a flood and a rotation`);
     });
 
-    test("an open stream continues after a key is revoked", async () => {
+    test("an open event stream continues after its key is revoked", async () => {
       const { accountId } = await service.newKey();
       const { ask, prefix, apiKey } = await keyOf(accountId, ["create"]);
       const { address } = (await ask("POST", "/address/create", newIntent())).json();
@@ -169,7 +169,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
   });
 
-  describe(`a bound client ID, on ${dialect}`, () => {
+  describe(`a client ID that needs signatures, on ${dialect}`, () => {
     let service: TestApp;
     before(async () => {
       const databaseUrl =
@@ -198,7 +198,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     };
     const addressOf = (intent: object): Hex => makeRecord(intent as never).address;
 
-    test("a page gets 403 `not_signed` if it changes any signed field", async () => {
+    test("a page gets 403 `not_signed` if it changes a signed field", async () => {
       const { page, referenceKey } = await shop();
       const intent = newIntent();
       const signature = signatureFor(addressOf(intent), referenceKey, "order-1");
@@ -234,7 +234,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await create(page, intent, signed), "created", "a repeat");
     });
 
-    test("`create` returns 403 `not_signed` for another account's or a rotated key", async () => {
+    test("a page gets 403 `not_signed` for a signature by another or a rotated key", async () => {
       const [mine, other] = [await shop(), await shop()];
       const intent = newIntent();
       const by = (key: string) => ({ signature: signatureFor(addressOf(intent), key) });
@@ -245,7 +245,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await create(mine.page, intent, by(next.referenceKey)), "created");
     });
 
-    test("a server needs no signature, but a wrong signature is always refused", async () => {
+    test("a server needs no signature, but a wrong signature is rejected", async () => {
       const { server, page, accountId, referenceKey } = await shop();
       assert.equal(await create(server, newIntent()), "created");
       const wrong = { signature: signatureFor(addressOf(newIntent()), referenceKey) };

@@ -34,7 +34,7 @@ const post = (path: string, apiKey: string, body: unknown, to = server) =>
 const newIntent = async () => (await world.newRecord({ amount: "5000000" })).intent;
 
 describe("POST /v1/address/check", () => {
-  test("a check returns 400 with the same faults as `create`", async () => {
+  test("returns 400 with the same errors as `create`", async () => {
     const { apiKey } = await server.newKey();
     const wrong = { ...(await newIntent()), amount: "01", recovery: "0x", more: 1 };
     const [checked, created] = [
@@ -45,7 +45,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual(checked.json().error.issues, created.json().error.issues);
   });
 
-  test("`check` returns 429 above a burst of 30, but only to this account", async () => {
+  test("returns 429 above a burst of 30 requests of one account", async () => {
     const [busy, other] = [await server.newKey(), await server.newKey()];
     const intent = await newIntent();
     const answers = await Promise.all(
@@ -60,7 +60,7 @@ describe("POST /v1/address/check", () => {
     assert.equal((await post("create", busy.apiKey, intent)).statusCode, 200);
   });
 
-  test("a check returns 503 `chain_unavailable` if the chain's RPC is down", async () => {
+  test("returns 503 `chain_unavailable` if the chain's RPC is down", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { apiKey } = await cut.newKey();
     const answer = await post("check", apiKey, await newIntent(), cut);
@@ -69,7 +69,7 @@ describe("POST /v1/address/check", () => {
     await cut.close();
   });
 
-  test("a check returns the record of `create` and a simulation, and saves nothing", async () => {
+  test("returns the record and a simulation, and saves nothing", async () => {
     const { accountId, apiKey } = await server.newKey();
     const intent = await newIntent();
     const checked = await post("check", apiKey, intent);
@@ -91,14 +91,14 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual((await post("create", apiKey, intent)).json(), record);
   });
 
-  test("a check generates a salt if the intent has none", async () => {
+  test("generates a salt if the intent has none", async () => {
     const { apiKey } = await server.newKey();
     const { salt: _, ...intent } = await newIntent();
     const { record } = (await post("check", apiKey, intent)).json();
     assert.deepEqual((await post("create", apiKey, record.intent)).json(), record);
   });
 
-  test("a check warns about a condition whose address belongs to another chain", async () => {
+  test("warns about a condition on an address of another chain", async () => {
     const { apiKey } = await server.newKey();
     const here = await newIntent();
     const [own, foreign] = [makeRecord(here), makeRecord({ ...here, chainId: here.chainId + 1 })];
@@ -124,7 +124,7 @@ describe("POST /v1/address/check", () => {
     );
   });
 
-  test("a check accepts the dashboard's session", async () => {
+  test("accepts a session of the dashboard", async () => {
     const browser = openBrowser(server);
     assert.equal((await browser.post("/dashboard/api/check", {})).statusCode, 401);
     await browser.signUp("ada@example.com");

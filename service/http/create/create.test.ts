@@ -40,7 +40,7 @@ async function issuesOf(body: unknown): Promise<Issue[]> {
 const summary = (issues: Issue[]) => issues.map(({ path, code }) => `${path.join(".")} ${code}`);
 
 describe("POST /v1/address/create", () => {
-  test("`create` returns 401 `unauthorized` before any part of the body is read", async () => {
+  test("returns 401 `unauthorized` before it reads the body", async () => {
     const bodies = ["{", "x".repeat(bodyBytesMax + 1), JSON.stringify(newIntent())];
     for (const payload of bodies) {
       for (const type of ["application/json", "text/plain", ""]) {
@@ -57,7 +57,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("`create` returns 415 for a wrong type, charset, or encoding", async () => {
+  test("returns 415 for a wrong type, charset, or encoding", async () => {
     const intent = newIntent();
     const refused: [Record<string, string>, RegExp][] = [
       [{ "content-type": "text/plain" }, /^expected .* application\/json, found "text\/plain"$/],
@@ -84,7 +84,7 @@ describe("POST /v1/address/create", () => {
     assert.match(bare.json().error.message, /an intent as the body, found neither$/);
   });
 
-  test("`create` returns 413 one byte above a body's limit, and 400 at the limit", async () => {
+  test("returns 413 for a body that is one byte too long", async () => {
     const above = await post(Buffer.alloc(bodyBytesMax + 1, " "));
     assert.equal(above.statusCode, 413);
     const { code, message } = above.json().error;
@@ -94,7 +94,7 @@ describe("POST /v1/address/create", () => {
     assert.deepEqual(summary(await issuesOf(Buffer.alloc(bodyBytesMax, " "))), [" not_json"]);
   });
 
-  test("`create` returns 400 for a body that is not JSON in UTF-8", async () => {
+  test("returns 400 for a body that is not JSON in UTF-8", async () => {
     for (const text of ["", "{", "{'a':1}", "\ufeff{}", "[1,]", "NaN", "{}{}"]) {
       assert.deepEqual(summary(await issuesOf(text)), [" not_json"], text);
     }
@@ -102,13 +102,13 @@ describe("POST /v1/address/create", () => {
     assert.deepEqual(summary(await issuesOf(latin1)), [" not_utf8"]);
   });
 
-  test("a create request returns 400 `wrong_type` for a value that is not an object", async () => {
+  test("returns 400 `wrong_type` for JSON that is not an object", async () => {
     for (const value of [null, [], [newIntent()], "intent", 1, true]) {
       assert.equal((await issuesOf(JSON.stringify(value)))[0]?.code, "wrong_type");
     }
   });
 
-  test("`create` returns 400 `repeated_field` for a repeated field in any spelling", async () => {
+  test("returns 400 `repeated_field` for a repeated field in any spelling", async () => {
     const text = JSON.stringify(newIntent());
     const twice = [
       text.replace("{", '{"amount":"1",'),
@@ -122,7 +122,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("`create` returns 400 `unknown_field` for a field such as `__proto__`", async () => {
+  test("returns 400 `unknown_field` for a field such as `__proto__`", async () => {
     const text = JSON.stringify(newIntent());
     for (const name of ["__proto__", "constructor", "Amount", "intent", "toString"]) {
       const body = text.replace("{", `{${JSON.stringify(name)}:{"amount":"1"},`);
@@ -131,7 +131,7 @@ describe("POST /v1/address/create", () => {
     assert.equal(({} as { amount?: string }).amount, undefined);
   });
 
-  test("`create` returns 400 with up to 20 faults of the library and the service", async () => {
+  test("returns 400 with up to 20 errors", async () => {
     const issues = await issuesOf({
       ...newIntent(),
       amount: "01",
@@ -149,7 +149,7 @@ describe("POST /v1/address/create", () => {
     assert.equal((await issuesOf({ ...newIntent(), ...many })).length, 20);
   });
 
-  test("`create` returns 400 `chain_not_listed` with the listed chains", async () => {
+  test("returns 400 `chain_not_listed` with the list of chains", async () => {
     for (const chainId of [10, 2]) {
       const [issue] = await issuesOf({ ...newIntent(), chainId });
       assert.equal(issue?.code, "chain_not_listed");
@@ -157,14 +157,14 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("`create` returns 400 `token_not_listed` with the chain's listed tokens", async () => {
+  test("returns 400 `token_not_listed` with the list of the chain's tokens", async () => {
     const other = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
     const [issue] = await issuesOf({ ...newIntent(), token: other });
     assert.equal(issue?.code, "token_not_listed");
     assert.match(issue?.message ?? "", new RegExp(`USDC ${token}`));
   });
 
-  test("`create` returns 400 for a look-alike and names the intended token", async () => {
+  test("returns 400 for a look-alike token, with the address of the right token", async () => {
     for (const spelling of [lookalike, lookalike.toLowerCase()]) {
       const [issue, ...others] = await issuesOf({ ...newIntent(), token: spelling });
       assert.deepEqual(others, []);
@@ -177,7 +177,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("`create` returns 400 for an expiry in under 5 minutes or over 366 days", async () => {
+  test("returns 400 for an expiry in less than 5 minutes or more than 366 days", async () => {
     const nowMs = 1_800_000_000_000;
     const fixed = await startApp({ now: () => nowMs });
     const now = nowMs / 1000;
@@ -193,7 +193,7 @@ describe("POST /v1/address/create", () => {
     await fixed.close();
   });
 
-  test("`create` returns 503 instead of 200 if the store cannot commit", async () => {
+  test("returns 503 if the database cannot save the record", async () => {
     const down = await startApp();
     const { store } = down.parts;
     store.saveRecord = async () => {
@@ -207,7 +207,7 @@ describe("POST /v1/address/create", () => {
     await down.close();
   });
 
-  test("`create` returns 429 above a configured daily limit per account", async () => {
+  test("returns 429 above the account's daily limit", async () => {
     const bounded = await startApp({ limits: { addressesPerAccountDay: 2 } });
     const [mine, others] = [await bounded.newKey(), await bounded.newKey()];
     const post = ({ apiKey }: { apiKey: string }) =>
@@ -228,7 +228,7 @@ describe("POST /v1/address/create", () => {
 });
 
 describe("POST /v1/address/create", () => {
-  test("`create` returns 200 with a record that matches its address and the intent", async () => {
+  test("returns 200 with a record that matches its address and the intent", async () => {
     const intent = newIntent();
     const response = await post(intent);
     assert.equal(response.statusCode, 200);
@@ -245,7 +245,7 @@ describe("POST /v1/address/create", () => {
     );
   });
 
-  test("`create` and a lookup return the same bytes for the same intent", async () => {
+  test("returns the same bytes as a lookup and as an earlier request", async () => {
     const intent = newIntent();
     const shuffled = Object.fromEntries(Object.entries(intent).reverse());
     const lower = { ...shuffled, token: token.toLowerCase() };
@@ -266,14 +266,14 @@ describe("POST /v1/address/create", () => {
     assert.equal(owners.length, 3);
   });
 
-  test("`create` returns a new address for each request whose intent has no salt", async () => {
+  test("returns a new address for each request without a salt", async () => {
     const { salt: _, ...intent } = newIntent();
     const [first, second] = [(await post(intent)).json(), (await post(intent)).json()];
     assert.notEqual(first.address, second.address);
     assert.match(first.intent.salt, /^0x[0-9a-f]{64}$/);
   });
 
-  test("`create` accepts `application/json` in any letter case, with a UTF-8 charset", async () => {
+  test("accepts `application/json` in upper or lower case, with a UTF-8 charset", async () => {
     for (const type of [
       "APPLICATION/JSON",
       "application/json;charset=UTF-8",
@@ -283,7 +283,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("a key is never logged, even after a failure", async () => {
+  test("never logs a key, even after a failure", async () => {
     const failing = await startApp();
     failing.parts.store.saveRecord = async () => {
       throw new Error("disk");

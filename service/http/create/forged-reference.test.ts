@@ -159,7 +159,7 @@ async function intentOf(amount: string) {
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`a forged reference, on ${dialect}`, () => {
+  describe(`a reference that a page forges, on ${dialect}`, () => {
     let scene: Awaited<ReturnType<typeof openScene>>;
     before(async () => {
       scene = await openScene(dialect === "postgres" ? postgres.url : undefined);
@@ -174,7 +174,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       data.createdBy,
     ];
 
-    test("webhooks report a reference that a page forges only as claimed", async () => {
+    test("is reported only as `claimedReference`", async () => {
       const { record } = await scene.shop.order("order-1", await intentOf(price));
       const cheap = await world.newRecord({ amount: "1" });
       assert.equal((await forge("order-1", cheap.intent)).statusCode, 200);
@@ -196,7 +196,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([reference, claimedReference, createdBy], [null, "order-1", "client_id"]);
     });
 
-    test("a page cannot replace the reference that a server set", async () => {
+    test("cannot replace the reference that a server set", async () => {
       const { record } = await scene.shop.order("order-2", await intentOf("1"));
       const dear = await scene.shop.order("order-9000", await intentOf(price));
       const orders = { "order-2": record, "order-9000": dear.record };

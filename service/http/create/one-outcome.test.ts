@@ -60,7 +60,7 @@ function numberedIntent(number: number, expirationTimestamp: number, token: stri
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`one create request and its outcome on ${dialect}`, () => {
+  describe(`POST /v1/address/create with a reference, on ${dialect}`, () => {
     let service: TestApp;
     let databaseUrl: string | undefined;
     const more = () => (databaseUrl ? { databaseUrl } : {});
@@ -109,7 +109,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     }
 
     for (const credential of ["server", "page"] as const) {
-      test(`\`create\` returns 503 while references cannot be saved (${credential})`, async () => {
+      test(`returns 503 while references cannot be saved (${credential})`, async () => {
         const account = await newAccount(service);
         const intent = newIntent();
         const ask = () => create(account[credential], "order-1", intent);
@@ -124,7 +124,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(await countRecords(account.accountId), 1);
       });
 
-      test(`\`create\` saves one of many intents with one reference (${credential})`, async () => {
+      test(`saves only one of many intents with the same reference (${credential})`, async () => {
         const account = await newAccount(service);
         const answers = await Promise.all(
           Array.from({ length: parallel[credential] }, () =>
@@ -142,7 +142,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     }
 
-    test("`create` saves one of two intents with the same reference", async () => {
+    test("saves only one of two intents that differ in their expiration time", async () => {
       const { accountId, server } = await newAccount(service);
       const { salt: _, ...intent } = newIntent();
       const codes = await Promise.all(
@@ -155,7 +155,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await countRecords(accountId), 1);
     });
 
-    test("the service saves exactly one of two intents that two servers receive simultaneously", {
+    test("saves only one of many intents that two servers receive simultaneously", {
       skip: dialect === "sqlite" ? "one server has the file" : false,
     }, async () => {
       const { accountId, server } = await newAccount(service);
@@ -170,7 +170,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await countRecords(accountId), 1);
     });
 
-    test("a page that repeats its request after `kill -9` always gets 200", async () => {
+    test("returns 200 to a repeated request after `kill -9`", async () => {
       const dataDirectory = mkdtempSync(join(tmpdir(), "killed-"));
       const place = databaseUrl ? { databaseUrl } : { dataDirectory };
       for (let kill = 0; kill < kills; kill++) {

@@ -22,7 +22,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`references on ${dialect}`, () => {
+  describe(`a reference of an address, on ${dialect}`, () => {
     let service: TestApp;
     const start = () => startApp(dialect === "postgres" ? { databaseUrl: postgres.url } : {});
     before(async () => {
@@ -72,7 +72,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return intent;
     };
 
-    test("a page gets 409 `reference_in_use` for an address of the server", async () => {
+    test("is refused (409) from a page if a server created the address", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=order-1", ""]) {
         const intent = newIntent();
@@ -90,7 +90,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a create request returns 409 if a page changes or adds a reference later", async () => {
+    test("cannot be added or changed later by a page (409)", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=cart-7", ""]) {
         const intent = newIntent();
@@ -101,7 +101,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await listed(server, "order-9001"), []);
     });
 
-    test("a page's reference is shown as `claimedReference`, not as `reference`", async () => {
+    test("is shown as `claimedReference` if it comes from a page", async () => {
       const { server, page } = await shop();
       const forged = (await create(page, "reference=order-2")).json().address;
       assert.deepEqual(await search(server, { reference: "order-2" }), []);
@@ -121,7 +121,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a page gets 403 `forbidden` if the account refuses references from pages", async () => {
+    test("is refused (403) from a page if the account forbids it", async () => {
       const { db, accountId, server, page } = await shop();
       await allowReferences(db, accountId, false, { atMs: Date.now() });
       const refused = await create(page, "reference=order-10");
@@ -139,7 +139,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(events.includes("client_id_references_allowed"));
     });
 
-    test("`create` returns 409 with the address if another intent has the reference", async () => {
+    test("is refused (409), with the other address, if another intent has it", async () => {
       const { server } = await shop();
       const { address } = (await create(server, "reference=order-3")).json();
       const refused = await create(server, "reference=order-3");
@@ -149,7 +149,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-3")).length, 2);
     });
 
-    test("only one of eight simultaneous create requests with one reference succeeds", async () => {
+    test("is given to only one address, even by eight simultaneous requests", async () => {
       const { server } = await shop();
       const answers = await Promise.all(
         Array.from({ length: 8 }, () => create(server, "reference=order-4")),
@@ -159,7 +159,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-4")).length, 1);
     });
 
-    test("only one of eight references that pages give to one address is accepted", async () => {
+    test("is set only once, even by eight simultaneous requests from pages", async () => {
       const { page } = await shop();
       const intent = newIntent();
       const answers = await Promise.all(
@@ -170,7 +170,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(codes, Array(7).fill("reference_in_use"));
     });
 
-    test("`create` returns 400 `invalid_request` for wrong, repeated, or empty input", async () => {
+    test("is refused (400) if it is empty, repeated, or under a wrong name", async () => {
       const { server } = await shop();
       for (const [query, message] of [
         ["refrence=order-5", /^Unrecognized key: "refrence"$/],
@@ -187,7 +187,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("`create` returns 400 `invalid_request` with `bad_escape` for bad escapes", async () => {
+    test("is refused with `bad_escape` if its encoding is invalid", async () => {
       const { server } = await shop();
       for (const query of ["reference=%zz", "reference=%ff"]) {
         const refused = await create(server, query);
@@ -201,14 +201,14 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("`create` returns 400 `invalid_request` for an `Idempotency-Key`", async () => {
+    test("cannot be sent as an `Idempotency-Key` (400)", async () => {
       const { server } = await shop();
       const keyed = await create({ ...server, "idempotency-key": "1" }, "");
       assert.deepEqual([keyed.statusCode, keyed.json().error.code], [400, "invalid_request"]);
       assert.match(keyed.json().error.message, /Idempotency-Key is not supported/);
     });
 
-    test("a create request trims a reference and normalizes it to NFC", async () => {
+    test("is trimmed and normalized to NFC", async () => {
       const { server } = await shop();
       const first = await create(server, `reference=${encodeURIComponent(" caf\u0065\u0301 ")}`);
       assert.equal(first.statusCode, 200);
@@ -216,7 +216,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(again.json().error.issues[0].message, first.json().address);
     });
 
-    test("a missing salt is derived, so a repeated request returns the same address", async () => {
+    test("determines a missing salt, so a repeated request returns the same address", async () => {
       const { db, accountId, server, page } = await shop();
       const intent = withoutSalt();
       const [one, two] = await Promise.all([
@@ -233,7 +233,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notEqual(other.salt, record.intent.salt);
     });
 
-    test("repeated requests return the same address even after a rotation of the key", async () => {
+    test("determines the same salt even after a rotation of the key", async () => {
       const { db, accountId, server } = await shop();
       const intent = withoutSalt();
       const before = await create(server, "reference=order-7", intent);

@@ -19,7 +19,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`the addresses of a dashboard, on ${dialect}`, () => {
+  describe(`the dashboard's list of addresses, on ${dialect}`, () => {
     let service: TestApp;
     let browser: Browser;
     let accountId: string;
@@ -65,7 +65,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return answer.json().items.map(({ address }: { address: string }) => address);
     };
 
-    test("the list returns 400 with the path for an invalid address, state, or time", async () => {
+    test("returns 400 for an invalid address, state, or time", async () => {
       for (const [query, path] of [
         ["address=12", "address"],
         ["state=paid", "state"],
@@ -77,7 +77,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("the list filters by state, time, reference, and token, also combined", async () => {
+    test("filters by state, time, reference, and token", async () => {
       const [first, second, third] = created;
       const at = (ms: number) => encodeURIComponent(new Date(ms).toISOString());
       assert.deepEqual(await list(""), [third, second, first]);
@@ -94,7 +94,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await list(`address=${first!.toLowerCase()}&token=${token}`), [first]);
     });
 
-    test("a page of the list is short only if no more addresses match", async () => {
+    test("has a short page only at the end", async () => {
       const { db } = service.parts.store;
       const isOther = { chain_id: 1, token: Buffer.alloc(20, 7), amount: "1", expires_at: 1 };
       const rows = Array.from({ length: 450 }, (_, at) => ({
@@ -118,7 +118,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await db.deleteFrom("records").where("expires_at", "=", 1).execute();
     });
 
-    test("the dashboard lists a corrupt record, but a lookup returns 500", async () => {
+    test("contains a corrupt record, although a lookup returns 500", async () => {
       const { db } = service.parts.store;
       const [first, second, third] = created;
       const change = (address: string) => {
@@ -135,7 +135,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await change(second!).set({ terms: held! }).execute();
     });
 
-    test("the dashboard shows an unpaid address as `expired` after the expiry", async () => {
+    test("shows an unpaid address as `expired` after its expiration time", async () => {
       const [, second, third] = created;
       const before = nowMs;
       const held = (await browser.get(`${api}/addresses`)).json().items;
@@ -155,7 +155,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       nowMs = before;
     });
 
-    test("the dashboard lists each address with its reference and last state", async () => {
+    test("shows each address with its reference and last state", async () => {
       const { items } = (await browser.get(`${api}/addresses`)).json();
       assert.deepEqual(
         items.map(({ reference }: { reference: string | null }) => reference),
@@ -168,14 +168,14 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(items[2].settledAt, new Date(settledAtMs).toISOString());
     });
 
-    test("`statuses` returns 400 for no address or more than a page of addresses", async () => {
+    test("returns 400 to a request for the statuses of no or too many addresses", async () => {
       const many = Array.from({ length: 21 }, (_, at) => `0x${at}`).join();
       for (const query of ["", `?addresses=${many}`, `?addresses=${"0".repeat(1000)}`]) {
         assert.equal((await browser.get(`${api}/statuses${query}`)).statusCode, 400, query);
       }
     });
 
-    test("the statuses of a page contain an error for each address that fails", async () => {
+    test("returns an error for each address whose status cannot be read", async () => {
       const answer = await browser.get(`${api}/statuses?addresses=${created[0]},${other},0x12`);
       assert.equal(answer.statusCode, 200);
       assert.deepEqual(answer.json().items, [

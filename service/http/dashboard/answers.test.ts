@@ -20,7 +20,7 @@ const shared = Object.values<Operation>(operations)
   .map(({ method, path, answer }) => [`${method} ${path}`, answer as Shape] as const);
 const described: Record<string, Shape> = { ...answers, ...Object.fromEntries(shared) };
 
-describe("the answers of the dashboard's API", () => {
+describe("the schemas of the dashboard's API", () => {
   let service: TestApp;
   let browser: Browser;
   before(async () => {
@@ -30,7 +30,7 @@ describe("the answers of the dashboard's API", () => {
   });
   after(() => service.close());
 
-  test("the dashboard's shapes describe exactly the routes that exist", async () => {
+  test("exist for exactly the existing routes", async () => {
     const mounted = new Set<string>();
     const app = buildApp({ ...service.parts, metrics: createMetrics() });
     app.addHook("onRoute", ({ url, method }) => {
@@ -44,7 +44,7 @@ describe("the answers of the dashboard's API", () => {
     assert.deepEqual([...mounted].sort(), Object.keys(described).sort());
   });
 
-  test("each response to the dashboard has exactly the fields of its shape", async () => {
+  test("contain exactly the fields of the responses", async () => {
     const asked = new Set<string>();
     const ask = async (route: string, input?: object, at = route) => {
       const [method, path] = at.split(" ") as ["GET" | "POST" | "DELETE", string];

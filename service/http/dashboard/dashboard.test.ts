@@ -20,8 +20,8 @@ const databases: Record<string, () => Promise<string | undefined>> = {
 const api = "/dashboard/api";
 type Page = { items: { address: string }[]; next: string | null };
 
-describe("the dashboard's API without its database", () => {
-  test("the dashboard returns 503 `service_unavailable` with `Retry-After`", async () => {
+describe("the dashboard's API while the database is down", () => {
+  test("returns 503 `service_unavailable` with `Retry-After`", async () => {
     const service = await startApp({ databaseUrl: await postgres.newDatabase() });
     const browser = openBrowser(service);
     await browser.signUp("ada@example.com");
@@ -65,7 +65,7 @@ for (const [name, database] of Object.entries(databases)) {
       service.app.inject({ method: "POST", url: "/v1/address/create", headers, payload: intent });
     const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
-    test("the account's page shows only this account's gas per day", async () => {
+    test("shows an account only its own gas per day", async () => {
       const [ada, eve] = [await signUp(), await signUp()];
       const { accountId } = (await ada.get(`${api}/account`)).json();
       const sums = { client_wei: "2", tip_loss_wei: "3", gas_wei: "9", tips_wei: "4" };
@@ -87,7 +87,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await eve.get(`${api}/account`)).json().gasSpent, []);
     });
 
-    test("all routes but `config` and `session` return 401 without a session", async () => {
+    test("returns 401 without a session, except for `config` and `session`", async () => {
       const { apiKey } = await service.newKey();
       const gets = ["account", "credentials", "origins", "usage", "addresses", "activity"];
       const posts = [
@@ -121,7 +121,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await ada.get(`${api}/session`)).json(), { account });
     });
 
-    test("a write from another origin with a session gets 403", async () => {
+    test("returns 403 for a request from another origin", async () => {
       const { jar } = await signUp();
       for (const origin of ["https://evil.example", "null", "http://127.0.0.1:8080.evil.example"]) {
         const page = openBrowser(service, { origin });
@@ -140,7 +140,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("the dashboard sends no CORS headers and forbids caches to store responses", async () => {
+    test("sends no CORS headers and forbids caching", async () => {
       const browser = await signUp();
       for (const path of ["account", "config", "credentials", "nothing"]) {
         const { headers } = await browser.get(`${api}/${path}`);
@@ -151,7 +151,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(preflight.headers["access-control-allow-origin"], undefined);
     });
 
-    test("the dashboard returns 400 with the path for malformed bodies and queries", async () => {
+    test("returns 400 with the path of the error", async () => {
       const browser = await signUp();
       const answers = {
         name: await browser.post(`${api}/credentials/api-key`, { name: "a\u200bb" }),
@@ -180,7 +180,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.match(messageOf("cursor"), /value of `next` from an earlier page, found "x"$/);
     });
 
-    test("a rotation that names an old credential gets 409", async () => {
+    test("returns 409 to the rotation of a credential that was already rotated", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       const unknown = { prefix: "svc_sk_00000000" };
@@ -197,7 +197,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.statusCode, 409);
     });
 
-    test("a new key is shown only once and is accepted until its rotation", async () => {
+    test("shows a new key only once", async () => {
       const browser = await signUp();
       const made = await newKey(browser);
       assert.match(made.apiKey, /^svc_sk_[0-9a-f]{64}$/);
@@ -217,7 +217,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await create(bearer(next.apiKey))).statusCode, 200);
     });
 
-    test("an eleventh key gets 400 `too_many` until another key is revoked", async () => {
+    test("returns 400 `too_many` for an eleventh key", async () => {
       const browser = await signUp();
       const [first, ...more] = await Promise.all(
         Array.from({ length: 10 }, async (_, at) => {
@@ -247,7 +247,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(items.some(({ event }: { event: string }) => event === "api_key_revoked"));
     });
 
-    test("a client ID is accepted from an allowed origin until its rotation", async () => {
+    test("creates a client ID that is valid until its rotation", async () => {
       const browser = await signUp();
       await browser.post(`${api}/origins`, { origin: "https://*.shop.example" });
       const { clientId } = (await browser.get(`${api}/credentials`)).json().clientId;
@@ -260,7 +260,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await from(next, "https://www.shop.example")).statusCode, 200);
     });
 
-    test("the dashboard reports a key that was used in a browser, until its rotation", async () => {
+    test("reports a key that was used in a browser, until its rotation", async () => {
       const browser = await signUp();
       const { apiKey, prefix } = await newKey(browser);
       await create({ ...bearer(apiKey), origin: "https://shop.example" });
@@ -273,7 +273,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(after.rotatedAt);
     });
 
-    test("the dashboard returns 400 for a bad origin and for the 21st origin", async () => {
+    test("returns 400 for an invalid origin and for the 21st origin", async () => {
       const browser = await signUp();
       const add = (origin: string) => browser.post(`${api}/origins`, { origin });
       const bad = await add("https://*.github.io");
@@ -296,7 +296,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await add("https://excess.example")).statusCode, 200);
     });
 
-    test("two simultaneous additions never result in 21 origins", async () => {
+    test("two simultaneous requests never add a 21st origin", async () => {
       const browser = await signUp();
       const add = (origin: string) => browser.post(`${api}/origins`, { origin });
       for (let i = 1; i < originsMax; i++) await add(`https://shop${i}.example`);
@@ -306,7 +306,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(origins.length, originsMax);
     });
 
-    test("a verdict explains an entry and names the entry that allows an origin", async () => {
+    test("explains which entry allows an origin", async () => {
       const browser = await signUp();
       await browser.post(`${api}/origins`, { origin: "https://*.shop.example" });
       const judge = async (body: object) =>
@@ -326,7 +326,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(origins.length, 1);
     });
 
-    test("the dashboard lists only this account's addresses, newest first, in pages", async () => {
+    test("shows an account only its own addresses, newest first", async () => {
       const [mine, other] = [await signUp(), await signUp()];
       const { apiKey } = await newKey(mine);
       const created: string[] = [];
@@ -346,7 +346,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await other.get(`${api}/addresses`)).json(), { items: [], next: null });
     });
 
-    test("the dashboard finds addresses by prefix, in any letter case, and by token", async () => {
+    test("finds addresses by their first digits and by token", async () => {
       const browser = await signUp();
       const { apiKey } = await newKey(browser);
       const { address, intent } = (await create(bearer(apiKey))).json();
@@ -365,7 +365,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await find(`token=0x${"1".repeat(40)}`)).length, 0);
     });
 
-    test("the dashboard counts usage per hour and credential", async () => {
+    test("counts requests per hour and credential", async () => {
       const browser = await signUp();
       const { apiKey } = await newKey(browser);
       await create(bearer(apiKey));
@@ -380,7 +380,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(hours[0].clientId, { created: 0, refused: 1 });
     });
 
-    test("the dashboard lists only the account's changes, and stores no key in them", async () => {
+    test("shows an account only its own changes, without keys", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       await rotate(browser, prefix);
@@ -412,7 +412,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.ok(all.every((row) => !/svc_sk_.{9,}/.test(row.detail ?? "")));
     });
 
-    test("the dashboard lists activity in pages of 50 without gaps", async () => {
+    test("lists activity in pages of 50 without gaps", async () => {
       const browser = await signUp();
       for (let i = 0; i < 30; i++) {
         await browser.post(`${api}/origins`, { origin: "https://shop.example" });
@@ -423,7 +423,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual([first.items.length, second.items.length, second.next], [50, 11, null]);
     });
 
-    test("the configuration is public and does not contain an RPC URL", async () => {
+    test("returns the configuration without an RPC URL", async () => {
       const answer = await openBrowser(service).get(`${api}/config`);
       const { signup, publicUrl, apiBase, chains } = answer.json();
       assert.deepEqual([signup, apiBase], ["open", `${publicUrl}/v1`]);

@@ -30,8 +30,8 @@ function openTurns(atOnce?: number) {
   return { ask, begun, drain, ends, settle, shed };
 }
 
-describe("hashing in turn", () => {
-  test("the 33rd stranger who waits for a hash gets 503; a known browser does not", async () => {
+describe("the queue for password hashes", () => {
+  test("rejects the 33rd waiting request of unknown browsers with 503", async () => {
     const { ask, begun, shed, settle } = openTurns(2);
     for (let i = 0; i < 34; i++) void ask(`stranger ${i}`, false);
     const refused = { code: "service_unavailable" };
@@ -43,7 +43,7 @@ describe("hashing in turn", () => {
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
   });
 
-  test("an account's fifth and a network's ninth waiting request get 503", async () => {
+  test("rejects the fifth waiting request of an account, and the ninth of a network", async () => {
     for (const [isKnown, eachMax] of [
       [true, 4],
       [false, 8],
@@ -64,7 +64,7 @@ describe("hashing in turn", () => {
     }
   });
 
-  test("every fourth hash is for a stranger even if many known browsers wait", async () => {
+  test("serves an unknown browser every fourth time even if known browsers wait", async () => {
     const { ask, begun, drain, settle } = openTurns(1);
     for (let i = 0; i < 20; i++) void ask(`known ${i}`, true);
     void ask("stranger 0", false);
@@ -74,7 +74,7 @@ describe("hashing in turn", () => {
     assert.deepEqual([begun.indexOf("stranger 0"), begun.indexOf("stranger 1")], [4, 8]);
   });
 
-  test("at most three hashes, or one fewer than the cores, run simultaneously", async () => {
+  test("runs at most three hashes simultaneously, or one fewer than the cores", async () => {
     const { ask, begun, ends, settle } = openTurns();
     const atOnce = Math.max(1, Math.min(3, availableParallelism() - 1));
     for (let i = 0; i < 8; i++) void ask(`stranger ${i}`, false);
@@ -85,7 +85,7 @@ describe("hashing in turn", () => {
     assert.equal(begun.length, atOnce + 1);
   });
 
-  test("a known browser is served next even after a failed hash", async () => {
+  test("serves a known browser next, even after a failed hash", async () => {
     const { ask, begun, ends, settle } = openTurns(1);
     const first = ask("first", false);
     const all = [ask("stranger", false), ask("known", true)];

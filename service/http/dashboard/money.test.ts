@@ -17,7 +17,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`money, on ${dialect}`, () => {
+  describe(`the dashboard's sums of money, on ${dialect}`, () => {
     let service: TestApp;
     const midnightMs = Math.floor(Date.now() / dayMs) * dayMs;
     let nowMs = midnightMs;
@@ -33,14 +33,14 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return answer.json();
     };
 
-    test("the dashboard returns 400 for an invalid number of days", async () => {
+    test("returns 400 for an invalid number of days", async () => {
       const browser = openBrowser(service);
       await browser.signUp("eve@example.com");
       for (const days of ["0", "93", "x"])
         assert.equal((await browser.get(`${api}/money?days=${days}`)).statusCode, 400);
     });
 
-    test("each address is counted once, on its day, even during simultaneous reads", async () => {
+    test("counts each address once, even during simultaneous requests", async () => {
       const browser = openBrowser(service);
       await browser.signUp("ada@example.com");
       const amount = (2n ** 256n - 1n).toString();
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await money(browser, "?days=1")).items.length, 1);
     });
 
-    test("at most 8,000 addresses are counted in one request", async () => {
+    test("counts at most 8,000 addresses per request", async () => {
       const browser = openBrowser(service);
       const { accountId } = (await browser.signUp("many@example.com")).json();
       const { db } = service.parts.store;

@@ -16,7 +16,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`sessions, on ${dialect}`, () => {
+  describe(`the sessions of an account, on ${dialect}`, () => {
     let service: TestApp;
     before(async () => {
       service = await startApp(dialect === "postgres" ? { databaseUrl: postgres.url } : {});
@@ -27,7 +27,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const list = async (browser: ReturnType<typeof openBrowser>): Promise<Item[]> =>
       (await browser.get(`${api}/sessions`)).json().items;
 
-    test("the session of another account returns 404 and stays open", async () => {
+    test("cannot be ended by another account (404)", async () => {
       const [ada, eve] = [openBrowser(service), openBrowser(service)];
       await ada.signUp("ada@example.com");
       await eve.signUp("eve@example.com");
@@ -37,7 +37,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await ada.get(`${api}/account`)).statusCode, 200);
     });
 
-    test("the dashboard lists each session with its browser, but no ended session", async () => {
+    test("are listed with their browsers until they end", async () => {
       const [here, there] = [
         openBrowser(service, { "user-agent": "Here/1" }),
         openBrowser(service, { "user-agent": `There/${"2".repeat(300)}` }),
@@ -65,7 +65,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
   });
 
-  describe(`an address made by a session, on ${dialect}`, () => {
+  describe(`an address that is created in the dashboard, on ${dialect}`, () => {
     let service: TestApp;
     before(async () => {
       const databaseUrl = dialect === "postgres" ? await postgres.newDatabase() : undefined;
@@ -73,7 +73,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    test("a new address needs a session (401), a right origin (403), and no faults", async () => {
+    test("needs a session (401), the right origin (403), and a valid intent (400)", async () => {
       const stranger = openBrowser(service);
       assert.equal((await stranger.post(`${api}/addresses`, newIntent())).statusCode, 401);
       const browser = openBrowser(service);
@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(answer.json().error.issues[0].path, ["amount"]);
     });
 
-    test("an address that a session creates is the same as by `create`", async () => {
+    test("is the same as an address created with an API key", async () => {
       const browser = openBrowser(service);
       await browser.signUp("grace@example.com");
       const intent = newIntent();

@@ -35,7 +35,7 @@ for (const [name, database] of Object.entries(databases)) {
    */
   const once = { skip: !isLong && name !== "sqlite" && "on PostgreSQL: npm run test:long" };
 
-  describe(`signing in, on ${name}`, () => {
+  describe(`sign-in and sign-up with a password, on ${name}`, () => {
     let service: TestApp;
     before(async () => {
       service = await startApp({ databaseUrl: (await database()) as string });
@@ -51,7 +51,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.json().error.code, code);
     };
 
-    test("sign-in returns 403 and no cookie for a write from another page", once, async () => {
+    test("returns 403 and no cookie to a request from another origin", once, async () => {
       const paths = ["sign-up/email", "sign-in/email", "sign-out", "change-password"];
       const origins = ["https://evil.example", "null", "", "http://127.0.0.1:8081"];
       for (const path of [...paths, "reset-password"]) {
@@ -69,7 +69,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     test(
-      "sign-up returns 400 for a weak or long password, a bad email, and unknown fields",
+      "returns 400 for a weak password, an invalid email, or an unknown field",
       once,
       async () => {
         const browser = openBrowser(service);
@@ -91,7 +91,7 @@ for (const [name, database] of Object.entries(databases)) {
       },
     );
 
-    test("sign-in returns 400 for a NUL in any text, which would break shared limits", async () => {
+    test("returns 400 for text with a NUL character", async () => {
       const browser = openBrowser(service);
       for (const [path, body] of [
         ["sign-in/email", { email: "a\0@example.com", password }],
@@ -104,7 +104,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("sign-up returns 409 `user_already_exists` for an operator's account too", async () => {
+    test("returns 409 `user_already_exists` if the email belongs to an account", async () => {
       const email = newEmail();
       await createAccount(service.parts.store.db, email, { atMs: Date.now() });
       const browser = openBrowser(service);
@@ -114,14 +114,14 @@ for (const [name, database] of Object.entries(databases)) {
       await refuses(await openBrowser(service).signUp(taken), 409, "user_already_exists");
     });
 
-    test("sign-up returns 409 to all but one of several simultaneous sign-ups", async () => {
+    test("creates only one account for several simultaneous requests", async () => {
       const email = newEmail();
       const all = Array.from({ length: 4 }, () => openBrowser(service).signUp(email));
       const statuses = (await Promise.all(all)).map((answer) => answer.statusCode).sort();
       assert.deepEqual(statuses, [200, 409, 409, 409]);
     });
 
-    test("sign-in returns the same 401 for a wrong password and for an unknown email", async () => {
+    test("returns the same 401 for a wrong password and an unknown email", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const browser = openBrowser(service);
@@ -131,7 +131,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(wrong.body, unknown.body);
     });
 
-    test("sign-in returns 429 for the 11th attempt even if it is right", once, async () => {
+    test("returns 429 for the 11th attempt, even with the right password", once, async () => {
       const email = newEmail();
       const owner = openBrowser(service);
       await owner.signUp(email);
@@ -148,7 +148,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
     });
 
-    test("sign-in counts attempts for the client that a trusted proxy names", once, async () => {
+    test("uses the client address from a trusted proxy to count attempts", once, async () => {
       const trustedProxies = "192.0.2.0/24";
       const { store, accounts } = service.parts;
       const behind = await startApp({ trustedProxies, store, accounts });
@@ -203,7 +203,7 @@ for (const [name, database] of Object.entries(databases)) {
       return startApp({ store, accounts: { ...accounts, attempts } });
     };
 
-    test("a flood from 256 networks locks out no known browser", flood, async () => {
+    test("lets a known browser sign in during a flood from 256 networks", flood, async () => {
       const [email, owner] = [newEmail(), openBrowser(service)];
       await owner.signUp(email);
       const [own, attacker] = [newEmail(), openBrowser(service)];
@@ -243,29 +243,25 @@ for (const [name, database] of Object.entries(databases)) {
       await control.close();
     });
 
-    test(
-      "a flood from 256 /64 networks of another /48 does not lock out a new browser",
-      flood,
-      async () => {
-        const email = newEmail();
-        await openBrowser(service).signUp(email);
-        const attack = (at: TestApp) => (i: number) => {
-          const browser = openBrowser(at, {}, `2001:db8:cafe:${(i % 256).toString(16)}::1`);
-          return i % 2 === 0 ? browser.signUp(newEmail()) : browser.signIn(newEmail());
-        };
-        const fromElsewhere = (at: TestApp) => () => openBrowser(at).signIn(email);
-        const race = await raceOwner(5, attack(service), fromElsewhere(service));
-        assert.equal(race.entered, 5);
-        assert.ok(race.attacker.includes(429));
+    test("lets a new browser sign in during a flood from another /48 network", flood, async () => {
+      const email = newEmail();
+      await openBrowser(service).signUp(email);
+      const attack = (at: TestApp) => (i: number) => {
+        const browser = openBrowser(at, {}, `2001:db8:cafe:${(i % 256).toString(16)}::1`);
+        return i % 2 === 0 ? browser.signUp(newEmail()) : browser.signIn(newEmail());
+      };
+      const fromElsewhere = (at: TestApp) => () => openBrowser(at).signIn(email);
+      const race = await raceOwner(5, attack(service), fromElsewhere(service));
+      assert.equal(race.entered, 5);
+      assert.ok(race.attacker.includes(429));
 
-        const control = await oneLine(false);
-        const lost = await raceOwner(1, attack(control), fromElsewhere(control));
-        assert.equal(lost.entered, 0, "one line for all networks keeps the owner out");
-        await control.close();
-      },
-    );
+      const control = await oneLine(false);
+      const lost = await raceOwner(1, attack(control), fromElsewhere(control));
+      assert.equal(lost.entered, 0, "one line for all networks keeps the owner out");
+      await control.close();
+    });
 
-    test("sign-in returns 403 `signup_closed`, but existing accounts can sign in", async () => {
+    test("refuses new accounts with 403 `signup_closed`, but not existing accounts", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const { store, publicUrl } = service.parts;
@@ -281,7 +277,7 @@ for (const [name, database] of Object.entries(databases)) {
       await closed.close();
     });
 
-    test("a sign-up creates a session and an account with a client ID but no API key", async () => {
+    test("creates a session and an account with a client ID but no API key", async () => {
       const browser = openBrowser(service);
       const email = newEmail();
       const signedUp = await browser.signUp(` ${email.toUpperCase()}`.trim());
@@ -294,20 +290,16 @@ for (const [name, database] of Object.entries(databases)) {
       assert.match(clientId.clientId, /^svc_client_[0-9a-f]{32}$/);
     });
 
-    test(
-      "no response contains a session's token, and the log contains no password",
-      once,
-      async () => {
-        const browser = openBrowser(service);
-        const signedUp = await browser.signUp(newEmail());
-        const token = decodeURIComponent(browser.jar.get("eas-session")!).split(".")[0]!;
-        assert.ok(token.length > 20 && !signedUp.body.includes(token));
-        const log = service.logged.join("\n");
-        assert.ok(!log.includes(token) && !log.includes(password));
-      },
-    );
+    test("returns no session token, and logs no password", once, async () => {
+      const browser = openBrowser(service);
+      const signedUp = await browser.signUp(newEmail());
+      const token = decodeURIComponent(browser.jar.get("eas-session")!).split(".")[0]!;
+      assert.ok(token.length > 20 && !signedUp.body.includes(token));
+      const log = service.logged.join("\n");
+      assert.ok(!log.includes(token) && !log.includes(password));
+    });
 
-    test("the cookie is `HttpOnly` and `SameSite`, and is `Secure` on https", once, async () => {
+    test("sets a cookie with `HttpOnly`, `SameSite`, and (on https) `Secure`", once, async () => {
       const onHttp = await openBrowser(service).signUp(newEmail());
       for (const line of onHttp.headers["set-cookie"] as string[]) {
         assert.match(line, /^eas-(session|device)=.*; Path=\/.*; HttpOnly; SameSite=Strict$/);
@@ -332,7 +324,7 @@ for (const [name, database] of Object.entries(databases)) {
       await accounts.close();
     });
 
-    test("a signed-out session is invalid wherever its cookie is stored", async () => {
+    test("ends a session for all copies of its cookie", async () => {
       const browser = openBrowser(service);
       await browser.signUp(newEmail());
       const thief = openBrowser(service);
@@ -343,7 +335,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(browser.jar.has("eas-session"), false);
     });
 
-    test("a forged or altered session cookie is refused", once, async () => {
+    test("refuses a forged or changed cookie", once, async () => {
       const browser = openBrowser(service);
       await browser.signUp(newEmail());
       const cookie = browser.jar.get("eas-session")!;
@@ -355,7 +347,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("a password change needs the old password and ends all other sessions", async () => {
+    test("requires the old password for a new one, and ends all other sessions", async () => {
       const email = newEmail();
       const [here, there] = [openBrowser(service), openBrowser(service)];
       await here.signUp(email);
@@ -378,7 +370,7 @@ for (const [name, database] of Object.entries(databases)) {
       await refuses(await stranger.post("/auth/change-password", right), 401, "unauthorized");
     });
 
-    test("a reset link ends every session, and then returns `invalid_token`", async () => {
+    test("ends all sessions after a reset of the password", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });
@@ -401,7 +393,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await browser.get("/dashboard/api/account")).statusCode, 401);
     });
 
-    test("a reset link returns 400 to all but one of several simultaneous uses", async () => {
+    test("accepts a reset link only once", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });
@@ -416,7 +408,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(statuses, [200, 400, 400, 400]);
     });
 
-    test("the table of reset tokens contains no token", async () => {
+    test("stores no reset token in plain text", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });

@@ -20,7 +20,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`lists, on ${dialect}`, () => {
+  describe(`the lists of addresses and events, on ${dialect}`, () => {
     let service: TestApp;
     let nowMs = Date.now();
     before(async () => {
@@ -63,7 +63,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return found;
     }
 
-    test("a list returns 401 without a credential and 403 to a page", async () => {
+    test("return 401 without a credential and 403 to a page", async () => {
       const { accountId, apiKey } = await service.newKey();
       await addOrigin(service.parts.store.db, accountId, origin, { atMs: nowMs });
       const { clientId } = await findCredentials(service.parts.store.db, accountId);
@@ -80,7 +80,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a list returns 400 with the path of each fault for an invalid query", async () => {
+    test("return 400 with the path of each error in a query", async () => {
       const { apiKey } = await service.newKey();
       for (const [query, path] of [
         ["limit=0", "limit"],
@@ -106,7 +106,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await get(apiKey, "events?limit=1e1")).statusCode, 400);
     });
 
-    test("an invalid or repeated reference returns 400 and creates nothing", async () => {
+    test("a malformed or repeated reference returns 400 and creates nothing", async () => {
       const { apiKey } = await service.newKey();
       for (const reference of ["", "x".repeat(129), "a\nb", "a\u202eb", "\u200b"]) {
         const response = await create(apiKey, reference);
@@ -123,7 +123,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await list(apiKey)).items, []);
     });
 
-    test("a reference does not change the response and belongs to its account", async () => {
+    test("each account has its own reference for the same address", async () => {
       const [a, b] = [await service.newKey(), await service.newKey()];
       const intent = newIntent();
       const plain = await create(a.apiKey, undefined, intent);
@@ -154,7 +154,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await list(b.apiKey, "reference=order-43")).items, []);
     });
 
-    test("a list contains each address once, even while addresses are added", async () => {
+    test("contain each address once, even while addresses are added", async () => {
       const { apiKey } = await service.newKey();
       const other = await service.newKey();
       const made: string[] = [];
@@ -183,7 +183,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(oldest.toSorted(), all.toSorted());
     });
 
-    test("a list filters by state, token, chain, and time, and shows the last state", async () => {
+    test("filter addresses by state, token, chain, and time", async () => {
       const { accountId, apiKey } = await service.newKey();
       const start = new Date(nowMs).toISOString();
       const records: { address: string }[] = [];
@@ -243,7 +243,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("`requestedAmount` is the maximum that the calls of a tolerance collect", async () => {
+    test("show as `requestedAmount` the most that the calls can collect", async () => {
       const { apiKey } = await service.newKey();
       const { token } = newIntent();
       const collect = (least: bigint, most: bigint) =>
@@ -255,7 +255,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([row!.amount, row!.requestedAmount], ["24", "27"]);
     });
 
-    test("`mine` returns an address as the list does, or 404 to another account", async () => {
+    test("`mine` shows a single address only to its account", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const { address } = (await create(mine.apiKey)).json();
       const path = `address/${address}/mine`;
@@ -264,7 +264,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await get(mine.apiKey, path)).json(), row);
     });
 
-    test("`GET /v1/events/{id}` returns 404 `not_found` with the ID or its length", async () => {
+    test("return 404 `not_found`, with the ID or its length, for an unknown event", async () => {
       const { apiKey } = await service.newKey();
       for (const [id, found] of [
         ["evt_9", '"evt_9"'],
@@ -277,7 +277,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a list contains only the account's events, in order, after a cursor", async () => {
+    test("contain only the account's events, in order, from a cursor on", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const rows = [mine, other].flatMap(({ accountId }) =>
         Array.from({ length: 5 }, (_, i) => ({
@@ -306,7 +306,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([one.statusCode, one.body], [200, rows[1]!.body]);
     });
 
-    test("pages of events that are filtered by type are full except the last page", async () => {
+    test("have full pages of events of the requested types", async () => {
       const { accountId, apiKey } = await service.newKey();
       const rows = Array.from({ length: 1_205 }, (_, i) => ({
         ...{ account_id: accountId, position: i + 1, id: `evt_${accountId}_${i}` },
@@ -332,7 +332,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal((await get(apiKey, `events?${wrong}`)).statusCode, 400, wrong);
     });
 
-    test("the dashboard shows and searches references", async () => {
+    test("show references in the dashboard, and find addresses by reference", async () => {
       const browser = openBrowser(service);
       await browser.signUp(`${Math.random()}@example.com`);
       const keys = "/dashboard/api/credentials/api-key";
@@ -350,7 +350,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await find("reference=order-2"), []);
     });
 
-    test("limited reads of a key do not limit its create requests", async () => {
+    test("have a limit that is separate from the limit on create requests", async () => {
       const { apiKey } = await service.newKey();
       const reads = () => Promise.all(Array.from({ length: 200 }, () => get(apiKey, "events")));
       // The limit refills while the test sends requests, so a slow machine needs more requests.
@@ -360,7 +360,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(String(made.headers.ratelimit), /^"api-key";r=99;/);
     });
 
-    test("a read counts as use of the key, but not as a create request", async () => {
+    test("count as use of the key, but not as create requests", async () => {
       const { accountId, apiKey } = await service.newKey();
       await get(apiKey, "events");
       await service.parts.accounts.usage.flush();

@@ -58,7 +58,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     const searchNothing = () => list(many.apiKey, "referenceContains=none");
 
-    test("a search gets 503 above three simultaneous searches, but lists do not wait", async () => {
+    test("a fourth simultaneous search gets 503, but lists are not delayed", async () => {
       assert.deepEqual((await searchNothing()).json(), { items: [], next: null });
       let isOver = false;
       const all = Promise.all(Array.from({ length: searches }, searchNothing)).finally(() => {
@@ -82,7 +82,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await searchNothing()).statusCode, 200, "a place is free again");
     });
 
-    test("an account with too many searches gets 429, but can still list pages", async () => {
+    test("an account with too many searches gets 429, but can still list addresses", async () => {
       const { limiter } = service.parts.accounts;
       const spendAll = async () => {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);

@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { openAdmission, openLatencyLimit } from "./admission.ts";
 
-describe("creates in progress", () => {
-  test("a client that disconnects at any moment releases the slot of its request", () => {
+describe("the number of create requests in progress", () => {
+  test("decreases if a client disconnects at any moment", () => {
     const admission = openAdmission(1, () => assert.fail("nothing is refused"));
     for (const goneAfter of ["enter", "awaitBody", "begin"]) {
       for (const isComplete of [false, true]) {
@@ -24,7 +24,7 @@ describe("creates in progress", () => {
     }
   });
 
-  test("only a create request with a complete body counts as pending", () => {
+  test("includes only requests with a complete body", () => {
     const admission = openAdmission(1000, () => assert.fail("nothing is refused"));
     const [first, ...others] = Array.from({ length: admission.limit() }, () => exchange(false));
     for (const { request, reply } of [first!, ...others]) {
@@ -107,7 +107,7 @@ const services: Record<string, Service> = {
 };
 
 for (const [name, service] of Object.entries(services)) {
-  describe(`a limit that follows the latency of ${name}`, () => {
+  describe(`a limit on simultaneous requests that adapts to ${name}`, () => {
     const capacity = 1000 / service.busyMs;
     const start = () => {
       const limit = openLatencyLimit(1024);
@@ -116,7 +116,7 @@ for (const [name, service] of Object.entries(services)) {
       return { limit, unloaded };
     };
 
-    test("the limit refuses nothing up to nine tenths of capacity", () => {
+    test("refuses nothing up to 90 % of the capacity", () => {
       const { limit, unloaded } = start();
       assert.equal(unloaded.refused, 0);
       const busy = offer(limit, service, {
@@ -127,7 +127,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(busy.refused, 0);
     });
 
-    test("at triple load, serves 90 % of capacity with at most 5 times the usual p99", () => {
+    test("at triple load, serves 90 % of the capacity, at most 5 times slower (p99)", () => {
       const { limit, unloaded } = start();
       const from = { perSecond: 3 * capacity, fromMs: 10_000 };
       offer(limit, service, { ...from, seconds: 5 });
@@ -139,7 +139,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(later.refused, 0, "and is itself again");
     });
 
-    test("control: with a constant limit of 1,024, each request waits for 1,000 others", () => {
+    test("control: a constant limit of 1,024 makes each request wait for 1,000 others", () => {
       const constant = { current: () => 1024, recordPending() {}, recordLatency() {} };
       const over = offer(constant, service, { perSecond: 3 * capacity, seconds: 5, fromMs: 0 });
       assert.ok(over.p99 > 900 * service.busyMs);
@@ -147,7 +147,7 @@ for (const [name, service] of Object.entries(services)) {
   });
 }
 
-test("a slow disk does not reduce the limit if few create requests are pending", () => {
+test("the limit on create requests does not fall if only the disk is slow", () => {
   const limit = openLatencyLimit(1024);
   const slow = { waitMs: 400, busyMs: 0.1 };
   offer(limit, { waitMs: 2, busyMs: 0.1 }, { perSecond: 100, seconds: 5, fromMs: 0 });

@@ -8,7 +8,7 @@ import { operations } from "../openapi/operations.ts";
 
 const create = "/v1/address/create";
 
-test("the service returns 400 for two `Host` headers or an invalid `Host` header", async () => {
+test("a request with two `Host` headers or an invalid one gets 400", async () => {
   const service = await startApp();
   const port = await listen(service);
   const ask = (about: string) =>
@@ -25,7 +25,7 @@ test("the service returns 400 for two `Host` headers or an invalid `Host` header
   await service.close();
 });
 
-test("the service returns 405 for CONNECT in the form of the API", async () => {
+test("a CONNECT request gets 405", async () => {
   const service = await startApp();
   const port = await listen(service);
   const answer = await exchange(port, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n");
@@ -40,7 +40,7 @@ test("the service returns 405 for CONNECT in the form of the API", async () => {
   await service.close();
 });
 
-describe("pipelined requests of one connection", () => {
+describe("pipelined requests on one connection", () => {
   const address = `0x${"ab".repeat(20)}`;
   const get = `GET /v1/address/${address} HTTP/1.1\r\nHost: x\r\n\r\n`;
   let service: TestApp;
@@ -53,7 +53,7 @@ describe("pipelined requests of one connection", () => {
 
   const answered = (text: string) => text.split("HTTP/1.1 404").length - 1;
 
-  test("up to 17 pipelined requests are answered in order", async () => {
+  test("are answered in order, up to 17 requests", async () => {
     const last = get.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
     const chains = "GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n";
     const answers = await exchange(port, get + chains + get.repeat(14) + last);
@@ -61,7 +61,7 @@ describe("pipelined requests of one connection", () => {
     assert.match(answers.split("HTTP/1.1 ")[2]!, /^200/);
   });
 
-  test("at most 17 pipelined requests are handled, and then the connection closes", async () => {
+  test("beyond 17 are not answered, and the connection closes", async () => {
     let served = 0;
     const count = () => served++;
     service.app.server.prependListener("request", ({ socket }, response) => {
@@ -76,7 +76,7 @@ describe("pipelined requests of one connection", () => {
   });
 });
 
-describe("responses that clients do not read", () => {
+describe("clients that do not read their responses", () => {
   let service: TestApp;
   let port: number;
   let areTaken = true;
@@ -89,7 +89,7 @@ describe("responses that clients do not read", () => {
   });
   after(() => service.close());
 
-  test("responses that clients do not read occupy no slot", async () => {
+  test("do not use up the limits on simultaneous requests", async () => {
     const { apiKey } = await service.newKey();
     const ask = () => {
       const body = JSON.stringify(newIntent());

@@ -10,7 +10,7 @@ import { exchange, listen, newIntent, startApp, type TestApp } from "../../testi
 const create = "/v1/address/create";
 const elsewhere = "/v1/address/%63reate";
 
-describe("create requests with a limit of zero", () => {
+describe("create requests that are refused because of overload", () => {
   const draining = new AbortController();
   const body = JSON.stringify(newIntent());
   let service: TestApp;
@@ -40,7 +40,7 @@ describe("create requests with a limit of zero", () => {
     };
   };
 
-  test("create requests are refused with the same response before and after routing", async () => {
+  test("get the same response before and after routing", async () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);
@@ -58,7 +58,7 @@ describe("create requests with a limit of zero", () => {
     assert.equal(early.headers.get("x-content-type-options"), "nosniff");
   });
 
-  test("refused create requests are counted both before and after routing", async () => {
+  test("are counted in metrics", async () => {
     const start = await count();
     await posted(create);
     const one = { shed: 1, answers: 1, durations: 1 };
@@ -72,7 +72,7 @@ describe("create requests with a limit of zero", () => {
     assert.deepEqual(await count(), plus(plus(start, one), one));
   });
 
-  test("only create requests are refused, even if they have a query", async () => {
+  test("are recognized with or without a query", async () => {
     assert.match(await posted(`${create}?reference=1`), /^HTTP\/1.1 503/);
     assert.match(await posted(`${create}x`), /^HTTP\/1.1 405/);
     assert.match(await posted(`${create}/x`), /^HTTP\/1.1 404/);
@@ -80,7 +80,7 @@ describe("create requests with a limit of zero", () => {
     assert.match(await exchange(port, get), /^HTTP\/1.1 400/);
   });
 
-  test("the connection of a refused create request answers the next request", async () => {
+  test("keep their connection open for the next request", async () => {
     const next = "GET /v1/chains HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
     socket.write(`POST ${create} HTTP/1.1\r\n${about}\r\n${body.slice(0, 10)}`);
@@ -95,7 +95,7 @@ describe("create requests with a limit of zero", () => {
     assert.deepEqual(pipelined.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 503", "HTTP/1.1 200"]);
   });
 
-  test("refused create requests close the connection during a drain", async () => {
+  test("close their connection while the server shuts down", async () => {
     draining.abort();
     for (const path of [create, elsewhere]) {
       const answer = await posted(path, "");
@@ -105,7 +105,7 @@ describe("create requests with a limit of zero", () => {
   });
 });
 
-test("control: with a free slot, the credential of a create request is checked", async () => {
+test("control: without overload, the credential of a create request is checked", async () => {
   const service = await startApp({ limits: { createsInFlightMax: 1 } });
   const port = await listen(service);
   const answer = await exchange(port, `POST ${create} HTTP/1.0\r\nHost: x\r\n\r\n`);

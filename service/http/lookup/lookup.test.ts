@@ -29,7 +29,7 @@ const look = (text: string, headers: Record<string, string> = {}, method: "GET" 
 const bytesOf = (address: Hex) => Buffer.from(address.slice(2), "hex");
 
 describe("GET /v1/address/{address}", () => {
-  test("a lookup returns 400 `invalid_request` for anything but an address", async () => {
+  test("returns 400 `invalid_request` for anything but an address", async () => {
     const digits = "11".repeat(20);
     const notAddresses = [
       "create",
@@ -59,7 +59,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("a lookup returns 404 `not_found` without caching if no intent is stored", async () => {
+  test("returns 404 `not_found`, which is not cached, for an unknown address", async () => {
     for (const method of ["GET", "HEAD"] as const) {
       const response = await look(`0x${"11".repeat(20)}`, {}, method);
       assert.equal(response.statusCode, 404);
@@ -73,7 +73,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("a lookup returns 500 for a row whose terms derive another address", async () => {
+  test("returns 500 for a corrupt record", async () => {
     const { address } = await created();
     const other = await created();
     const { store, metrics } = service.parts;
@@ -107,7 +107,7 @@ describe("GET /v1/address/{address}", () => {
 });
 
 describe("GET /v1/address/{address}", () => {
-  test("a lookup returns the bytes of `create`, immutable, with CORS and an `ETag`", async () => {
+  test("returns the same bytes as `create`, with an `ETag`, to be cached forever", async () => {
     const { address, body } = await created();
     for (const times of [1, 2]) {
       const response = await look(address);
@@ -120,7 +120,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("a lookup returns text in any script unchanged from store and cache", async () => {
+  test("returns text in any script unchanged", async () => {
     for (const text of ["Grüße", "支払い", "🪙".repeat(3)]) {
       const calls = [{ target: token, function: "note(string text)", args: [text] }];
       const { address, body } = await created(service, { ...newIntent(), calls });
@@ -132,7 +132,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("a lookup accepts an address in any letter case even if its checksum is wrong", async () => {
+  test("accepts an address in upper or lower case, even with a wrong checksum", async () => {
     const { address, body } = await created();
     const digits = address.slice(2);
     const flipped = [...digits].map((each) =>
@@ -145,7 +145,7 @@ describe("GET /v1/address/{address}", () => {
     assert.equal(formatAddress(bytesOf(address)), address);
   });
 
-  test("a lookup returns 304 without a body if `If-None-Match` has the tag", async () => {
+  test("returns 304 without a body if `If-None-Match` contains the `ETag`", async () => {
     const { address } = await created();
     const { etag } = (await look(address)).headers;
     for (const tags of [`${etag}`, `W/${etag}`, `"x", ${etag}`, "*"]) {
@@ -159,7 +159,7 @@ describe("GET /v1/address/{address}", () => {
       assert.equal((await look(address, { "if-none-match": tags })).statusCode, 200, tags);
   });
 
-  test("a lookup answers HEAD in the same way as GET but without the body", async () => {
+  test("answers HEAD like GET, without the body", async () => {
     const { address, body } = await created();
     const response = await look(address, {}, "HEAD");
     assert.equal(response.statusCode, 200);
@@ -168,7 +168,7 @@ describe("GET /v1/address/{address}", () => {
     assert.equal(response.headers.etag, (await look(address)).headers.etag);
   });
 
-  test("a GET ignores credentials and returns the same response", async () => {
+  test("ignores credentials", async () => {
     const { address, body } = await created();
     const response = await look(address, {
       authorization: "Bearer svc_sk_wrong",
@@ -178,7 +178,7 @@ describe("GET /v1/address/{address}", () => {
     assert.equal(response.body, body);
   });
 
-  test("a lookup reads a record from the store again after the cache evicted it", async () => {
+  test("reads a record from the database again if it is no longer in the cache", async () => {
     const small = await startApp({ limits: { lookupCacheBytesMax: 3000 } });
     const records = [];
     for (let i = 0; i < 5; i++) records.push(await created(small));
@@ -191,7 +191,7 @@ describe("GET /v1/address/{address}", () => {
 });
 
 describe("GET /v1/chains", () => {
-  test("/v1/chains returns the factory and only the listed chains, as in spec §2.4", async () => {
+  test("returns the factory and only the listed chains", async () => {
     const response = await service.app.inject({ url: "/v1/chains" });
     assert.equal(response.statusCode, 200);
     assert.equal(response.headers["access-control-allow-origin"], "*");

@@ -34,8 +34,8 @@ after(async () => {
   await world.stop();
 });
 
-describe("documented responses to an account", () => {
-  test("the account's lists return 200 and each documented refusal", async () => {
+describe("responses of an account's routes are as documented", () => {
+  test("lists return 200 and each documented error", async () => {
     const { accountId, apiKey } = await service.newKey();
     const authorization = `Bearer ${apiKey}`;
     const payload = JSON.stringify(newIntent());
@@ -83,7 +83,7 @@ describe("documented responses to an account", () => {
     accounts.limiter.take = take;
   });
 
-  test("the account's webhook endpoints return 200 and each documented refusal", async () => {
+  test("webhook endpoints return 200 and each documented error", async () => {
     const { accountId, apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const clientId = await newClientId(service);
@@ -165,7 +165,7 @@ describe("documented responses to an account", () => {
     await ask(["POST", `${one}/test`], 409, json, paused);
   });
 
-  test("the tests return each documented status of the account's routes", () => {
+  test("each documented status was returned by these tests", () => {
     answers.assertAllSeen(["account", "webhooks"]);
   });
 });

@@ -40,8 +40,8 @@ after(async () => {
   await world.stop();
 });
 
-describe("documented responses about addresses and the service", () => {
-  test("a wrong credential returns 400, 401, or 403 as documented", async () => {
+describe("responses of the other routes are as documented", () => {
+  test("400, 401, and 403 for a wrong credential", async () => {
     const { apiKey } = await service.newKey();
     const clientId = await newClientId(service);
     const authorization = `Bearer ${apiKey}`;
@@ -62,7 +62,7 @@ describe("documented responses about addresses and the service", () => {
     }
   });
 
-  test("an invalid create or check request gets 400, 413, 415, 429, or 431", async () => {
+  test("400, 413, 415, 429, and 431 for an invalid create or check request", async () => {
     const fields = Object.keys(newIntent());
     const wrong = JSON.stringify(Object.fromEntries(fields.map((field) => [field, 0])));
     for (const path of intentPaths) {
@@ -89,7 +89,7 @@ describe("documented responses about addresses and the service", () => {
     }
   });
 
-  test("`create` returns 200 for either credential, and `lookup` returns 200 or 304", async () => {
+  test("200 and 304 for `create` and `lookup`", async () => {
     const created = await answers.create(200);
     const clientId = await newClientId(service);
     const headers = { "x-client-id": clientId, origin };
@@ -106,7 +106,7 @@ describe("documented responses about addresses and the service", () => {
     assert.deepEqual((await answers.expect(200, "/openapi.json", {})).json(), document);
   });
 
-  test("the service returns 409 if another address of the account has the reference", async () => {
+  test("409 if another address has the reference", async () => {
     const { apiKey } = await service.newKey();
     const create = (status: number) =>
       answers.expect(status, "/address/create", {
@@ -119,7 +119,7 @@ describe("documented responses about addresses and the service", () => {
     await create(409);
   });
 
-  test("a check returns 200, 429 above the limit, 503 without a chain, or 500", async () => {
+  test("200, 429, 500, and 503 for a check", async () => {
     const check = (status: number, to = service) =>
       answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
     const { intent } = await world.newRecord({ token: newIntent().token });
@@ -145,7 +145,7 @@ describe("documented responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("a status returns 200 in each state, and 503 without a chain", async () => {
+  test("200 and 503 for a status", async () => {
     const record = await answers.save(await world.newRecord());
     const until = async (isThere: (status: AddressStatus) => boolean) => {
       // The service returns a cached status until it has read a new block.
@@ -168,7 +168,7 @@ describe("documented responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("the returns of an address return 200 even if the chain does not answer", async () => {
+  test("200 for the returns of an address", async () => {
     const record = await answers.save(await world.newRecord());
     await answers.expect(200, "/address/{address}/returns", {});
     const cut = await startApp();
@@ -177,7 +177,7 @@ describe("documented responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("a simulation returns 200 with each outcome, 429, or 503 without a chain", async () => {
+  test("200, 429, and 503 for a simulation", async () => {
     const simulated = async () =>
       (await answers.expect(200, "/address/{address}/simulation", {})).json().outcome;
     await answers.save(await world.newRecord());
@@ -201,7 +201,7 @@ describe("documented responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("a proof returns 200, 304, 400 or 503 for an invalid block, or 429", async () => {
+  test("200, 304, 400, 429, and 503 for a proof", async () => {
     const { address: its } = await answers.save(await world.newRecord());
     await answers.expect(200, "/address/{address}/proof", {});
     await world.pay(its, 100n);
@@ -224,7 +224,7 @@ describe("documented responses about addresses and the service", () => {
     });
   });
 
-  test("a report returns 200, 429 above the limit, and each documented refusal", async () => {
+  test("200, 429, and each documented error for a reported token", async () => {
     const path = "/address/{address}/sent";
     let clients = 0;
     const report = (status: number, more: object = {}, to = service) =>
@@ -269,7 +269,7 @@ describe("documented responses about addresses and the service", () => {
     await cut.close();
   });
 
-  test("a stream of events returns 200 and begins with the current status", async () => {
+  test("200 for an event stream, which begins with the current status", async () => {
     await answers.save(await world.newRecord());
     const base = await service.app.listen({ host: "127.0.0.1", port: 0 });
     const response = await fetch(`${base}/v1/address/${answers.subject.address}/events`);
@@ -284,7 +284,7 @@ describe("documented responses about addresses and the service", () => {
     judgeStatus(JSON.parse(/^data: (.*)$/m.exec(text)![1]!));
   });
 
-  test("each path with an address can return 400, 404, and 431", async () => {
+  test("400, 404, and 431 for each path with an address", async () => {
     for (const path of Object.keys(document.paths)) {
       if (!isPublic(path)) continue;
       await answers.expect(400, path, { url: `/v1${path.replace("{address}", "0x12")}` });
@@ -294,7 +294,7 @@ describe("documented responses about addresses and the service", () => {
     for (const path of constant) await answers.expect(431, path, { headers: manyHeaders });
   });
 
-  test("a corrupt record returns 500, and a store that does not respond returns 503", async () => {
+  test("500 for a corrupt record, and 503 while the database does not respond", async () => {
     const failing = await startApp();
     const { store } = failing.parts;
     const paths = Object.keys(document.paths).filter(isPublic);
@@ -311,7 +311,7 @@ describe("documented responses about addresses and the service", () => {
     await failing.close();
   });
 
-  test("the tests return each documented status of the other routes", () => {
+  test("each documented status was returned by these tests", () => {
     // These responses are constants in memory, so they cannot fail with 500.
     for (const path of constant) answers.seen.add(`get ${path} 500`);
     answers.assertAllSeen(["addresses", "service"]);

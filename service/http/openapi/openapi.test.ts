@@ -26,7 +26,7 @@ after(async () => {
   await world.stop();
 });
 
-test("spec/openapi.json documents exactly the routes under /v1 and their methods", async () => {
+test("spec/openapi.json documents exactly the existing routes and methods", async () => {
   const mounted = new Set<string>();
   const app = buildApp({ ...service.parts, metrics: createMetrics() });
   app.addHook("onRoute", ({ url }) => {
@@ -52,7 +52,7 @@ test("spec/openapi.json documents exactly the routes under /v1 and their methods
 });
 
 describe("spec/openapi.json", () => {
-  test("spec/openapi.json documents the body of each type of event", async () => {
+  test("documents the body of each type of event", async () => {
     const { accountId } = await service.newKey();
     assert.deepEqual(Object.keys(document.webhooks), [...eventTypes, "webhook.test"]);
     const [first] = eventTypes;
@@ -75,12 +75,12 @@ describe("spec/openapi.json", () => {
     judgeEvent("webhook.test", JSON.parse(sent.body!));
   });
 
-  test("an unknown path returns 404, and a wrong method 405 with `Allow`", async () => {
+  test("documents the responses 404 and 405", async () => {
     judgeAs(await service.app.inject({ url: "/v1/nothing" }), "UnknownPath");
     judgeAs(await service.app.inject({ method: "PUT", url: "/v1/chains" }), "MethodNotAllowed");
   });
 
-  test("a message that is not parsed as a request returns 400, 417, or 431", async () => {
+  test("documents the responses 400, 417, and 431 to invalid HTTP", async () => {
     await service.app.listen({ host: "127.0.0.1", port: 0 });
     const long = `GET /v1/chains HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
     const expecting = "GET /v1/chains HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n";
@@ -90,7 +90,7 @@ describe("spec/openapi.json", () => {
   });
 });
 
-test("spec/openapi.json documents every error code of the API with its status", () => {
+test("spec/openapi.json documents every error code with its status", () => {
   const dashboardOnly = new Set(
     `invalid_email invalid_password password_too_short password_too_long password_guessable
     invalid_token invalid_email_or_password signup_closed user_already_exists`.split(/\s+/),

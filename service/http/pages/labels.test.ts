@@ -19,7 +19,7 @@ const thief: Hex = "0x2222222222222222222222222222222222222222";
 const token: Hex = "0x3333333333333333333333333333333333333333";
 const labels = read({ "1": { [shop]: "A Shop" } });
 
-describe("the file of labels", () => {
+describe("the file with labels of contracts", () => {
   const wrong: [string, unknown, RegExp][] = [
     ["is no JSON", "{", /cannot be read/],
     ["has no chain id", { Base: {} }, /Base: Invalid key/],
@@ -29,11 +29,11 @@ describe("the file of labels", () => {
     ["has a long name", { "1": { [shop]: "A".repeat(65) } }, /at most 64/],
   ];
   for (const [name, value, reason] of wrong) {
-    test(`the file of labels is refused if it ${name}`, () =>
+    test(`is refused if it ${name}`, () =>
       assert.throws(() => read(value), { name: "LabelsError", message: reason }));
   }
 
-  test("the file of labels can be missing; its addresses can be in any letter case", () => {
+  test("may be missing, and accepts addresses in upper or lower case", () => {
     assert.equal(readLabels(undefined).size, 0);
     const mixed = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
     assert.deepEqual(read({ "1": { [mixed]: "Münzen & Co." } }).get(1), {
@@ -42,7 +42,7 @@ describe("the file of labels", () => {
   });
 });
 
-describe("the requester of the money", () => {
+describe("the label of the contract that requests the money", () => {
   const pay = (target: Hex): Call => ({ target, function: "pay(uint256 order)", args: ["1"] });
   const approve = (spender: Hex): Call => ({
     target: token,
@@ -52,7 +52,7 @@ describe("the requester of the money", () => {
   const requester = (...calls: Call[]) =>
     requesterOf({ chainId: 1, token, calls } as unknown as Intent, labels);
 
-  test("the requester is undefined if any call targets or pays another contract", () => {
+  test("is missing if any call targets or pays another contract", () => {
     assert.equal(requester(pay(thief)), undefined);
     assert.equal(requester(approve(thief), pay(shop)), undefined);
     assert.equal(requester(approve(shop), pay(shop), pay(thief)), undefined);
@@ -64,7 +64,7 @@ describe("the requester of the money", () => {
     );
   });
 
-  test("the requester has a label only if all calls pay the same labeled contract", () => {
+  test("is shown only if all calls pay the same labeled contract", () => {
     assert.equal(requester(approve(shop), pay(shop)), "A Shop");
     const transfer = "transfer(address to, uint256 amount)";
     assert.equal(requester({ target: token, function: transfer, args: [shop, "1"] }), "A Shop");

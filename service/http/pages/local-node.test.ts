@@ -8,12 +8,12 @@ const local = { chainId: anvilChain.id, wallet: { rpcUrl, coin: "ETH" } };
 const publicUrl = "http://127.0.0.1:8080";
 
 describe("findLocalNode", () => {
-  test("findLocalNode returns undefined for a service that other machines can reach", () => {
+  test("returns undefined if other machines can reach the service", () => {
     for (const reached of ["https://pay.example", "http://10.0.0.7:8080", "http://0.0.0.0:8080"])
       assert.equal(findLocalNode(local, reached), undefined, reached);
   });
 
-  test("findLocalNode returns undefined for another chain, a remote node, or no node", () => {
+  test("returns undefined for another chain or a node on another machine", () => {
     for (const chainId of [1, 10, 31_336]) {
       assert.equal(findLocalNode({ ...local, chainId }, publicUrl), undefined, `${chainId}`);
     }
@@ -24,7 +24,7 @@ describe("findLocalNode", () => {
     assert.equal(findLocalNode({ chainId: local.chainId }, publicUrl), undefined);
   });
 
-  test("findLocalNode returns the local chain's node on this machine", () => {
+  test("returns the node of the local chain on this machine", () => {
     for (const here of [publicUrl, "http://localhost:8080"])
       assert.equal(findLocalNode(local, here), rpcUrl);
   });

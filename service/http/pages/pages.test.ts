@@ -39,8 +39,8 @@ after(async () => {
   rmSync(directory, { recursive: true });
 });
 
-describe("the pages", () => {
-  test("missing files, dot files, and paths outside the folder return 404", async () => {
+describe("the pages of the service", () => {
+  test("return 404 for missing files, dot files, and paths outside the folder", async () => {
     const paths = ["/nothing", "/.secret", "/../package.json", "/%2e%2e/package.json", "/assets/"];
     for (const url of [
       ...paths,
@@ -52,7 +52,7 @@ describe("the pages", () => {
     }
   });
 
-  test("a wrong path returns 404 to all, with a page only to browsers", async () => {
+  test("show a page (404) for a wrong page path, but not for a wrong API path", async () => {
     const headers = { accept: "text/html,*/*;q=0.8", "if-none-match": "*" };
     const asked = await app.inject({ url: "/adresses", headers });
     assert.deepEqual([asked.statusCode, asked.body], [404, "the dashboard"]);
@@ -63,7 +63,7 @@ describe("the pages", () => {
     }
   });
 
-  test("without built pages, the service returns an explanation", async () => {
+  test("are replaced by an explanation if they are not built", async () => {
     const bare = Fastify();
     servePages(bare, { publicUrl }, async () => undefined, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
@@ -71,7 +71,7 @@ describe("the pages", () => {
     await bare.close();
   });
 
-  test("only the payment page can call the shop that its link names", async () => {
+  test("only the payment page can call the shop that is named in its link", async () => {
     const policyOf = async (url: string) =>
       `${(await app.inject({ url })).headers["content-security-policy"]}`;
     const plain = await policyOf("/a/0xheld");
@@ -91,7 +91,7 @@ describe("the pages", () => {
     }
   });
 
-  test("/a and the paths below return the payment page, other paths the dashboard", async () => {
+  test("/a and paths below show the payment page, other paths the dashboard", async () => {
     for (const url of ["/", "/credentials", "/origins", "/sign-in", "/reset", "/account"]) {
       assert.equal((await app.inject({ url })).body, "the dashboard", url);
     }
@@ -104,7 +104,7 @@ describe("the pages", () => {
     assert.notEqual(held.headers.etag, (await app.inject({ url: "/a/" })).headers.etag);
   });
 
-  test("an address's page is compressed once, and up to a thousand pages are kept", async (t) => {
+  test("compress the page of an address only once, and cache up to 1,000 pages", async (t) => {
     const { mock } = t.mock.method(zlib, "gzipSync");
     syncBuiltinESMExports();
     const many = Fastify();
@@ -129,7 +129,7 @@ describe("the pages", () => {
     await many.close();
   });
 
-  test("pages of addresses return 503 only while the limit is exceeded", async () => {
+  test("return 503 if too many pages of addresses are requested simultaneously", async () => {
     let open = () => {};
     const preview = new Promise<undefined>((resolve) => {
       open = () => resolve(undefined);
@@ -149,7 +149,7 @@ describe("the pages", () => {
     await few.close();
   });
 
-  test("every page and file has the strict content security policy", async () => {
+  test("have a strict content security policy", async () => {
     for (const url of ["/", "/a/0x1", "/mark.svg", "/assets/main-BX3k_9aQ.js"]) {
       const { headers } = await app.inject({ url });
       const policy = String(headers["content-security-policy"]);
@@ -183,7 +183,7 @@ describe("the pages", () => {
     await local.close();
   });
 
-  test("a receipt can call nodes that the user enters, but runs only its own scripts", async () => {
+  test("a receipt can connect to any https node, but runs only its own scripts", async () => {
     for (const url of ["/receipt", `/receipt/0x${"1".repeat(40)}`]) {
       const { body, headers } = await app.inject({ url });
       assert.equal(body, "the receipt");
@@ -194,7 +194,7 @@ describe("the pages", () => {
     }
   });
 
-  test("files with a hash in their names are cached forever, others are revalidated", async () => {
+  test("let browsers cache files forever if their names contain a hash", async () => {
     const hashed = await app.inject({ url: "/assets/main-BX3k_9aQ.js" });
     assert.equal(hashed.headers["cache-control"], "public, max-age=31536000, immutable");
     for (const url of ["/", "/mark.svg", "/a/0x1"]) {
@@ -202,7 +202,7 @@ describe("the pages", () => {
     }
   });
 
-  test("a page returns 304 only if `If-None-Match` has its tag (RFC 9110)", async () => {
+  test("return 304 only if `If-None-Match` contains the `ETag`", async () => {
     const { etag } = (await app.inject({ url: "/" })).headers;
     const ask = async (tags: string) => {
       const answer = await app.inject({ url: "/", headers: { "if-none-match": tags } });
@@ -215,7 +215,7 @@ describe("the pages", () => {
       assert.equal(await ask(tags), 200, tags);
   });
 
-  test("startup fails if a file is of an unknown kind, and the error names the file", () => {
+  test("the service does not start if a file is of an unknown kind", () => {
     const odd = mkdtempSync(join(tmpdir(), "pages-"));
     writeFileSync(join(odd, "page.php"), "");
     const mount = () => servePages(Fastify(), { publicUrl }, async () => undefined, odd);
@@ -223,7 +223,7 @@ describe("the pages", () => {
     rmSync(odd, { recursive: true });
   });
 
-  test("gzip bodies have their own `ETag`", async () => {
+  test("have another `ETag` if they are compressed", async () => {
     const url = "/assets/main-BX3k_9aQ.js";
     const plain = await app.inject({ url });
     assert.equal(plain.body, script);

@@ -25,13 +25,13 @@ after(async () => {
 const previewOf = (address: string, parts = { ...server.parts, ...chainParts(chainsAt(world)) }) =>
   openPreviews(parts, openStatuses(parts))(address);
 
-describe("the preview of an address", () => {
-  test("there is no preview of an unknown or invalid address", async () => {
+describe("the preview of a payment link", () => {
+  test("is missing for an unknown or invalid address", async () => {
     assert.equal(await previewOf(`0x${"5a".repeat(20)}`), undefined);
     assert.equal(await previewOf("0x12"), undefined);
   });
 
-  test("the preview of an address shows amount, token, chain, and state", async () => {
+  test("shows amount, token, chain, and state", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const text = (await previewOf(record.address)) ?? "";
     assert.match(text, /<title>0\.0001 DMO on Local<\/title>/);
@@ -42,7 +42,7 @@ describe("the preview of an address", () => {
     assert.match((await previewOf(record.address)) ?? "", /content="Completed"/);
   });
 
-  test("the preview omits the state if the chain does not respond", async () => {
+  test("shows no state if the chain does not respond", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const cut = { ...server.parts, ...chainParts(chainsAt(world, "http://127.0.0.1:9")) };
     const text = (await previewOf(record.address, cut)) ?? "";
@@ -50,7 +50,7 @@ describe("the preview of an address", () => {
     assert.doesNotMatch(text, /Waiting/);
   });
 
-  test("the preview escapes names, so that a name cannot close an element", async () => {
+  test("escapes names, so a name cannot close an HTML element", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const { chainId, calls } = record.intent;
     const name = '</script><b>"Shop"';

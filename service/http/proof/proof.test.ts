@@ -18,7 +18,7 @@ const get = (address: string, query = "", from = server) =>
   getPath(`${address}/proof${query}`, from);
 
 describe("GET /v1/address/{address}/proof", () => {
-  test("a proof request returns 400 for a malformed address or a malformed block", async () => {
+  test("returns 400 for a malformed address or a malformed block", async () => {
     assert.equal((await get("0x12")).statusCode, 400);
     const { address } = await keepRecord(server, await world.newRecord());
     for (const block of ["", "-1", "0x1", "safe", "01"]) {
@@ -29,12 +29,12 @@ describe("GET /v1/address/{address}/proof", () => {
     }
   });
 
-  test("a proof request returns 404 `not_found` if no intent is stored", async () => {
+  test("returns 404 `not_found` if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}`);
     assert.deepEqual([answer.statusCode, answer.json().error.code], [404, "not_found"]);
   });
 
-  test("a proof request returns 503 `chain_unavailable` if the chain's RPC is down", async () => {
+  test("returns 503 `chain_unavailable` if the chain's RPC is down", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { address } = await keepRecord(cut, await world.newRecord());
     const answer = await get(address, "", cut);
@@ -42,7 +42,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await cut.close();
   });
 
-  test("a proof request returns 503 `unproved` for a block that does not exist", async () => {
+  test("returns 503 `unproved` for a block that does not exist", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const answer = await get(address, "?block=999999");
     const { code, message } = answer.json().error;
@@ -50,7 +50,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.match(message, /the node has no block 999999/);
   });
 
-  test("a proof request returns 503 `unproved` if the node's proof is bad or missing", async () => {
+  test("returns 503 `unproved` if the node's proof is bad or missing", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const change: Record<string, (answer: { result?: unknown }) => object> = {
       eth_getProof: () => ({ error: { code: -32601, message: "no such method" } }),
@@ -73,7 +73,7 @@ describe("GET /v1/address/{address}/proof", () => {
     }
   });
 
-  test("the returned proof can be verified by any page that knows the block's hash", async () => {
+  test("returns a proof that a page can verify with only the block's hash", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const open = await get(record.address);
     assert.equal(open.statusCode, 200);
@@ -99,7 +99,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.deepEqual([execution?.held, execution?.left], ["130", "30"]);
   });
 
-  test("a proof includes the payer and a new `ETag` after the node shows the payer", async () => {
+  test("returns a new `ETag` if the payer becomes known", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -123,7 +123,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.notEqual(later.headers.etag, before.headers.etag);
   });
 
-  test("a proof of an open address includes the largest payment despite dust", async () => {
+  test("proves the largest payment to an open address despite dust", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const ranges: number[] = [];
     const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
@@ -159,7 +159,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(verifyReceipt(receipt, "its own").payments.length, 4);
   });
 
-  test("a proof counts a payment in a huge transaction, but does not prove it", async () => {
+  test("counts a payment in a huge transaction, but does not prove it", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 30n);
     const { abi } = demoToken;
@@ -173,7 +173,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(found.payments[0].payments[0].amount, "30");
   });
 
-  test("a proof is read once per address and block, and at most four simultaneously", async () => {
+  test("reads a proof once per address and block, and four proofs simultaneously", async () => {
     let [read, open, most] = [0, 0, 0];
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -199,7 +199,7 @@ describe("GET /v1/address/{address}/proof", () => {
     proxy.stop();
   });
 
-  test("a proof request returns 429 `rate_limited` to a client above a burst of 30", async () => {
+  test("returns 429 `rate_limited` above a burst of 30 requests", async () => {
     const app = await startApp({ chains: chainsAt(world, world.rpcUrl) });
     const { address } = await keepRecord(app, await world.newRecord());
     const answers = await Promise.all(Array.from({ length: 45 }, () => get(address, "", app)));
@@ -234,7 +234,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await assert.rejects(client.waitFor(record.address, "executed", options), WaitError);
   });
 
-  test("`client.prove` works with the service's proof and without the service", async () => {
+  test("`client.prove` works with and without the service", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 100n);
     await world.execute(record);

@@ -9,19 +9,19 @@ after(stop);
 const get = (address: string, from = server) => getPath(`${address}/simulation`, from);
 
 describe("GET /v1/address/{address}/simulation", () => {
-  test("a simulation returns 400 `invalid_request` for anything but an address", async () => {
+  test("returns 400 `invalid_request` for anything but an address", async () => {
     const answer = await get("0x12");
     assert.deepEqual([answer.statusCode, answer.json().error.code], [400, "invalid_request"]);
   });
 
-  test("a simulation returns 404 `not_found` without issues if no intent is stored", async () => {
+  test("returns 404 `not_found` if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
     assert.equal(answer.headers["cache-control"], "no-store");
   });
 
-  test("a simulation returns 503 with `Retry-After` if the chain's RPC fails", async () => {
+  test("returns 503 with `Retry-After` if the chain's RPC fails", async () => {
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     const { address } = await keepRecord(cut, await world.newRecord());
     const answer = await get(address, cut);
@@ -32,7 +32,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     await cut.close();
   });
 
-  test("a simulation returns 503 if the chain's calls per minute are spent", async () => {
+  test("returns 503 if the calls per minute to the chain are used up", async () => {
     const spent = await startApp({
       chains: chainsAt(world),
       limits: { simulationCallsPerMinute: 1 },
@@ -47,7 +47,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     await spent.close();
   });
 
-  test("a simulation returns 503 for a chain that is no longer configured", async () => {
+  test("returns 503 for a chain that is no longer configured", async () => {
     const gone = await startApp({ chains: { ...chainsAt(world), find: () => undefined } });
     const { address } = await keepRecord(gone, await world.newRecord());
     const answer = await get(address, gone);
@@ -55,12 +55,12 @@ describe("GET /v1/address/{address}/simulation", () => {
     await gone.close();
   });
 
-  test("a simulation returns 405 for a write", async () => {
+  test("returns 405 for a write", async () => {
     const url = `/v1/address/0x${"5a".repeat(20)}/simulation`;
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
 
-  test("a simulation returns the effect of a payment, without caching, to any page", async () => {
+  test("returns the effect of a payment to any page, without caching", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(record.address.toLowerCase());
     assert.equal(answer.statusCode, 200);

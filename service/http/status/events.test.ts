@@ -75,17 +75,17 @@ after(async () => {
 const pathOf = (address: string) => `${base}/v1/address/${address}/events`;
 
 describe("GET /v1/address/{address}/events", () => {
-  test("an event stream returns 400 for anything that is not an address", async () => {
+  test("returns 400 for anything that is not an address", async () => {
     assert.equal((await fetch(pathOf("0x12"))).status, 400);
   });
 
-  test("an event stream returns 404 `not_found` if no intent is stored", async () => {
+  test("returns 404 `not_found` if no intent is stored", async () => {
     const answer = await fetch(pathOf(`0x${"5a".repeat(20)}`));
     assert.equal(answer.status, 404);
     assert.match(answer.headers.get("content-type")!, /json/);
   });
 
-  test("an event stream returns 503 if an address has too many streams", async () => {
+  test("returns 503 if too many streams of the address are open", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const streams = [1, 2, 3].map(() => openStream(pathOf(address)));
     for (const stream of streams) await stream.nextStatus();
@@ -97,7 +97,7 @@ describe("GET /v1/address/{address}/events", () => {
 });
 
 describe("GET /v1/address/{address}/events", () => {
-  test("a stream begins with the current state and is not cached or buffered", async () => {
+  test("begins with the current state, without caching or buffering", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address));
     const answer = await stream.opening;
@@ -113,7 +113,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("a stream sends each change of the state, but no event for other blocks", async () => {
+  test("sends each change of the state, and nothing for other blocks", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address));
     const states = [(await stream.nextStatus()).status.state];
@@ -130,7 +130,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("a stream sends pings while nothing changes", async () => {
+  test("sends pings while nothing changes", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(address));
     const { status } = await stream.nextStatus();
@@ -140,7 +140,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("a resumed stream sends each missed event once and in order", async () => {
+  test("sends each missed event once and in order after a reconnection", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const watching = openStream(pathOf(record.address));
     const first = openStream(pathOf(record.address));
@@ -163,14 +163,14 @@ describe("GET /v1/address/{address}/events", () => {
     watching.close();
   });
 
-  test("a stream with an old `Last-Event-ID` begins with the current state", async () => {
+  test("begins with the current state if `Last-Event-ID` is too old", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address), { "Last-Event-ID": "1.longago" });
     assert.equal((await stream.nextStatus()).status.state, "unfunded");
     stream.close();
   });
 
-  test("a stream reports that a reorganization undid a payment", async () => {
+  test("sends the previous state after a reorganization", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.mine(1);
     const stream = openStream(pathOf(record.address));
@@ -182,7 +182,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("a stream reports that the chain is unavailable, and continues later", async () => {
+  test("sends `unavailable` if the chain does not respond, and continues later", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const rpc = server.parts.chains.rpcOf(31_337);
     const { request } = rpc;
@@ -197,7 +197,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("a stream ends when the server drains, and no new stream is accepted", async () => {
+  test("ends when the server shuts down", async () => {
     const own = new AbortController();
     const other = await startApp({ chains: chainsAt(world), eventLimits, draining: own.signal });
     const url = await other.app.listen({ host: "127.0.0.1", port: 0 });

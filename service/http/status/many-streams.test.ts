@@ -55,8 +55,8 @@ const pollMs = 5;
 const from = { client: "client", network: "network" };
 const limits = { heartbeatMs: 10, lingerMs: 50 };
 
-describe("the streams of one server", () => {
-  test("all streams of a server share one read of the chain and of each address", async () => {
+describe("all event streams of one server", () => {
+  test("share the requests to the chain", async () => {
     const { asked, parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const outs = Array.from({ length: 100 }, () => new PassThrough());
@@ -71,7 +71,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("a stream receives the states at the blocks between two reads", async () => {
+  test("send the states at all blocks, even between two reads", async () => {
     const { parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const out = new PassThrough();
@@ -84,7 +84,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("a ping contains the newest block without changes, or null", async () => {
+  test("send pings with the newest block, or null if it is unknown", async () => {
     const { parts, pay, leave } = counted();
     const hub = openEventHub(parts, limits);
     const out = new PassThrough();
@@ -102,7 +102,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("the server requests no blocks after the last stream has closed", async () => {
+  test("request no blocks after the last stream has closed", async () => {
     const { asked, parts } = counted();
     const hub = openEventHub(parts, limits);
     const leave = hub.open(subject("a"), from, undefined, new PassThrough() as never);
@@ -115,7 +115,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("only the stream of a reader that is stuck for three heartbeats is closed", async () => {
+  test("close a stream if its reader is stuck for three heartbeats", async () => {
     const { parts } = counted();
     const hub = openEventHub(parts, limits);
     const stuck = new Writable({ highWaterMark: 1, write: () => {} });
@@ -127,7 +127,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("a slow reader's stream buffers few bytes and continues where it stopped", async () => {
+  test("buffer few bytes for a slow reader, and skip nothing", async () => {
     const { parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const slow = new PassThrough({ highWaterMark: 1 });
@@ -151,7 +151,7 @@ describe("the streams of one server", () => {
     hub.close();
   });
 
-  test("one network cannot use up the limits of an address or of the server", async () => {
+  test("have limits that one network cannot use up", async () => {
     const { parts } = counted();
     const bounds = { streamsMax: 16, streamsPerAddressMax: 8, streamsPerClientMax: 2 };
     const hub = openEventHub(parts, { ...limits, ...bounds });

@@ -39,7 +39,7 @@ const fateOf = async (address: string, token: Hex, at?: TestApp) =>
 const openRecord = async () => keepRecord(server, await world.newRecord());
 
 describe("POST /v1/address/{address}/sent", () => {
-  test("POST /sent returns 400 unless the body names a token or transaction", async () => {
+  test("returns 400 unless the body names a token or transaction", async () => {
     const { address } = await openRecord();
     const transactionHash = `0x${"1".repeat(64)}`;
     for (const body of [{}, { token: plain, transactionHash }, { token: "0x12" }, { other: 1 }]) {
@@ -49,12 +49,12 @@ describe("POST /v1/address/{address}/sent", () => {
     }
   });
 
-  test("POST /sent returns 404 `not_found` for an address without an intent", async () => {
+  test("returns 404 `not_found` for an address without an intent", async () => {
     const response = await report(plain, { token: plain });
     assert.equal(response.statusCode, 404);
   });
 
-  test("POST /sent returns 429 `rate_limited` for many requests from one network", async () => {
+  test("returns 429 `rate_limited` for many requests from one network", async () => {
     const { address } = await openRecord();
     const codes: number[] = [];
     for (let at = 0; at < 12; at++) {
@@ -65,39 +65,39 @@ describe("POST /v1/address/{address}/sent", () => {
     assert.ok(codes.slice(10).includes(429), codes.join());
   });
 
-  test("POST /sent returns `unknown_transaction` for a hash that is not on the chain", async () => {
+  test("returns `unknown_transaction` for a hash that is not on the chain", async () => {
     const { address } = await openRecord();
     const transactionHash = `0x${randomBytes(32).toString("hex")}`;
     const { problem, tokens } = await sentTo(address, { transactionHash });
     assert.deepEqual([problem, tokens], ["unknown_transaction", []]);
   });
 
-  test("POST /sent returns `pays_nothing_here` for a payment to somebody else", async () => {
+  test("returns `pays_nothing_here` for a payment to somebody else", async () => {
     const { address } = await openRecord();
     const { transactionHash } = await world.pay(plain, 5n, plain);
     const { problem, tokens } = await sentTo(address, { transactionHash });
     assert.deepEqual([problem, tokens], ["pays_nothing_here", []]);
   });
 
-  test("POST /sent returns `payment` for the token of an open intent", async () => {
+  test("returns `payment` for the token of an open intent", async () => {
     const { address, intent } = await openRecord();
     await world.pay(address, 1n);
     assert.equal(await fateOf(address, intent.token), "payment");
   });
 
-  test("POST /sent returns `automatic` for another listed token", async () => {
+  test("returns `automatic` for another listed token", async () => {
     const record = await keepRecord(server, await world.newRecord({ token: plain }));
     await world.pay(record.address, 9n, listed);
     assert.equal(await fateOf(record.address, listed), "automatic");
   });
 
-  test("POST /sent returns `empty` for a token that the address does not have", async () => {
+  test("returns `empty` for a token that the address does not have", async () => {
     const { address } = await openRecord();
     assert.equal(await fateOf(address, plain), "empty");
     assert.equal(await fateOf(address, address), "empty");
   });
 
-  test("POST /sent omits a symbol with hidden characters, and adds the decimals", async () => {
+  test("returns the decimals, and no symbol with hidden characters", async () => {
     const { address } = await openRecord();
     for (const [symbol, shown] of [
       ["FAIR", "FAIR"],
@@ -110,7 +110,7 @@ describe("POST /v1/address/{address}/sent", () => {
     }
   });
 
-  test("POST /sent returns `left_to_owner` if the operator disabled returns", async () => {
+  test("returns `left_to_owner` if the operator disabled returns", async () => {
     const desk = openDesk(store, log, 0);
     const off = await startApp({ store, chains: server.parts.chains, desk });
     const { address } = await openRecord();
@@ -119,7 +119,7 @@ describe("POST /v1/address/{address}/sent", () => {
     await off.app.close();
   });
 
-  test("POST /sent returns `over_limit` if eight tokens already wait at the address", async () => {
+  test("returns `over_limit` for a ninth token at one address", async () => {
     const { address } = await openRecord();
     const code = (await world.client.getCode({ address: plain }))!;
     const fates: string[] = [];
@@ -132,7 +132,7 @@ describe("POST /v1/address/{address}/sent", () => {
   });
 });
 
-test(`POST /sent queues at most ${namedPerAccountDay} tokens per account and day`, async () => {
+test(`POST /sent accepts at most ${namedPerAccountDay} tokens per account and day`, async () => {
   const { address } = await openRecord();
   const { account_id } = await store.db
     .selectFrom("records")

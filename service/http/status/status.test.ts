@@ -13,21 +13,21 @@ const { world, server, get, stop } = await serveWorld();
 after(stop);
 
 describe("GET /v1/address/{address}/status", () => {
-  test("GET /status returns 400 `invalid_request` for anything but an address", async () => {
+  test("returns 400 `invalid_request` for anything but an address", async () => {
     const answer = await get("0x12/status");
     assert.equal(answer.statusCode, 400);
     assert.equal(answer.json().error.code, "invalid_request");
     assert.match(answer.json().error.message, /0x and 40 hex digits, found "0x12"$/);
   });
 
-  test("GET /status returns 404 `not_found` with empty issues if no intent is stored", async () => {
+  test("returns 404 `not_found` if no intent is stored", async () => {
     const answer = await get(`0x${"5a".repeat(20)}/status`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
     assert.equal(answer.headers["cache-control"], "no-store");
   });
 
-  test("GET /status returns 503 with `Retry-After` if the chain's RPC fails", async () => {
+  test("returns 503 with `Retry-After` if the chain's RPC fails", async () => {
     const record = await world.newRecord();
     const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
     await keepRecord(cut, record);
@@ -40,7 +40,7 @@ describe("GET /v1/address/{address}/status", () => {
     await cut.close();
   });
 
-  test("GET /status returns 503 if the RPC serves another chain", async () => {
+  test("returns 503 if the RPC serves another chain", async () => {
     const record = await world.newRecord();
     const other = await startWorld(1);
     const misled = await startApp({ chains: chainsAt(world, other.rpcUrl) });
@@ -52,7 +52,7 @@ describe("GET /v1/address/{address}/status", () => {
     await other.stop();
   });
 
-  test("GET /status returns 503 above the limit of pending statuses", async () => {
+  test("returns 503 if too many statuses are being read", async () => {
     const record = await world.newRecord();
     const silent = createServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
@@ -73,7 +73,7 @@ describe("GET /v1/address/{address}/status", () => {
     await busy.close();
   });
 
-  test("GET /status returns 503 for a chain that is no longer in the chains file", async () => {
+  test("returns 503 for a chain that is no longer in the chains file", async () => {
     const record = await world.newRecord();
     const without = await startApp();
     await keepRecord(without, record);
@@ -84,12 +84,12 @@ describe("GET /v1/address/{address}/status", () => {
     await without.close();
   });
 
-  test("GET /status returns 405 for a write", async () => {
+  test("returns 405 for a write", async () => {
     const url = `/v1/address/0x${"5a".repeat(20)}/status`;
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
 
-  test("a status matches the library's status of the address", async () => {
+  test("returns the same status as the library", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 40n);
     const answer = await get(`${record.address}/status`);
@@ -102,7 +102,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
   });
 
-  test("a status lists coin and another listed token while the address is open", async () => {
+  test("lists native coin and other listed tokens while the address is open", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     const chains = chainsAt(world);
@@ -126,7 +126,7 @@ describe("GET /v1/address/{address}/status", () => {
     await lists.close();
   });
 
-  test("a status includes the block explorer if the operator configures an explorer", async () => {
+  test("contains the URL of the block explorer if it is configured", async () => {
     const chains = chainsAt(world);
     const explorer = "https://explorer.example";
     const find = (chainId: number) => ({ ...chains.find(chainId)!, explorer });
@@ -136,7 +136,7 @@ describe("GET /v1/address/{address}/status", () => {
     await explored.close();
   });
 
-  test("a status includes the executor's job while the job is not idle", async () => {
+  test("contains the executor's job while the job is not idle", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const job = {
       chain_id: 31_337,
@@ -166,7 +166,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal((await get(`${record.address}/status`)).json().executor, null);
   });
 
-  test("a status is not cached and is the same in any letter case", async () => {
+  test("is not cached, and accepts an address in lower case", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(`${record.address.toLowerCase()}/status`);
     assert.equal(answer.json().address, record.address);
@@ -174,7 +174,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal(answer.headers["access-control-allow-origin"], "*");
   });
 
-  test("1,000 requests for the status of one address cause one read", async () => {
+  test("reads a status once for 1,000 simultaneous requests", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const rpc = server.parts.chains.rpcOf(31_337);
     const calls: string[] = [];
@@ -205,13 +205,13 @@ describe("GET /v1/address/{address}/status", () => {
 describe("GET /v1/address/{address}/returns", () => {
   const returnsOf = (address: string, to = server) => get(`${address}/returns`, to);
 
-  test("GET /returns returns 404 `not_found` if no intent is stored", async () => {
+  test("returns 404 `not_found` if no intent is stored", async () => {
     const answer = await returnsOf(`0x${"5a".repeat(20)}`);
     assert.equal(answer.statusCode, 404);
     assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
   });
 
-  test("the returns include the executor's rules while an executor leads the chain", async () => {
+  test("contains the executor's rules while an executor runs", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const { db } = server.parts.store;
     const { chainId } = record.intent;
@@ -231,7 +231,7 @@ describe("GET /v1/address/{address}/returns", () => {
     await db.deleteFrom("executor_leases").execute();
   });
 
-  test("GET /returns needs no chain, and omits the executor of an unlisted chain", async () => {
+  test("needs no connection to the chain", async () => {
     const record = await world.newRecord();
     const without = await startApp();
     await keepRecord(without, record);

@@ -57,7 +57,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
       after(() => service.close());
       const newCaller = () => open(service);
 
-      test("webhook requests get 401 without credential, 404 for another account", async () => {
+      test("returns 401 without a credential, and 404 to another account", async () => {
         assert.equal((await service.app.inject({ url: api })).statusCode, 401);
         const [mine, other] = [await newCaller(), await newCaller()];
         const { id } = (await mine.post(api, { url })).json();
@@ -76,7 +76,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.deepEqual((await other.get(api)).json().endpoints, []);
       });
 
-      test("a private URL, an unknown type, or an eleventh endpoint returns 400", async () => {
+      test("returns 400 for a private URL, an unknown type, or an eleventh endpoint", async () => {
         const caller = await newCaller();
         for (const [input, field, expected] of [
           [{ url: "http://shop.example.com/" }, "url", "target_refused"],
@@ -96,7 +96,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.match(eleventh.message, /at most 10 endpoints per account, found 10: remove/);
       });
 
-      test("a repeated URL returns 400 `url_in_use` and the existing endpoint", async () => {
+      test("returns 400 `url_in_use` with the existing endpoint for a repeated URL", async () => {
         const caller = await newCaller();
         const { id } = (await caller.post(api, { url })).json();
         assert.equal((await caller.post(api, { url: `${url}?shop=2` })).statusCode, 200);
@@ -105,7 +105,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.ok(again.message.startsWith(`endpoint ${id} already has this URL`), again.message);
       });
 
-      test("a secret is shown only after the creation and after a rotation", async () => {
+      test("shows a secret only after the creation and after a rotation", async () => {
         const caller = await newCaller();
         const added = (await caller.post(api, { url, types: ["address.executed"] })).json();
         assert.match(added.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -122,7 +122,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.match(listed.json().publicKeys[0].publicKey, /^whpk_/);
       });
 
-      test("an endpoint can be paused, resumed, tested, replayed, and removed", async () => {
+      test("pauses, resumes, tests, replays, and removes an endpoint", async () => {
         const caller = await newCaller();
         const { id } = (await caller.post(api, { url })).json();
         const paused = await caller.post(`${api}/${id}/pause`, {});
@@ -147,14 +147,14 @@ for (const dialect of ["sqlite", "postgres"] as const)
     });
   }
 
-describe("webhooks in the public API only", () => {
+describe("webhooks in one API only", () => {
   let service: TestApp;
   before(async () => {
     service = await startApp();
   });
   after(() => service.close());
 
-  test("every route returns 403 for a client ID and for a key with an `Origin`", async () => {
+  test("the public API returns 403 to a page, and to an API key with an `Origin`", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const origin = "https://shop.example.com";
@@ -181,7 +181,7 @@ describe("webhooks in the public API only", () => {
       }
   });
 
-  test("an `Idempotency-Key` or a body with too large fields returns 400", async () => {
+  test("returns 400 for an `Idempotency-Key`, an unknown field, or a long URL", async () => {
     const { apiKey } = await service.newKey();
     const authorization = `Bearer ${apiKey}`;
     const post = (headers: object, payload: object) =>
@@ -195,7 +195,7 @@ describe("webhooks in the public API only", () => {
     assert.equal((await post({}, { url: `${url}/${"x".repeat(500)}` })).statusCode, 400);
   });
 
-  test("webhook requests have their own limit, above which they return 429", async () => {
+  test("the public API has its own limit, above which it returns 429", async () => {
     const { apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const ask = (path: string) => service.app.inject({ url: `/v1${path}`, headers });
@@ -205,7 +205,7 @@ describe("webhooks in the public API only", () => {
     assert.equal((await ask("/events")).statusCode, 200);
   });
 
-  test("the audit log contains the source of an endpoint that a key created", async () => {
+  test("the audit log contains the IP address that created an endpoint", async () => {
     const { accountId, apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const asked = { method: "POST", url: "/v1/webhooks", headers, payload: { url } } as const;
@@ -217,7 +217,7 @@ describe("webhooks in the public API only", () => {
     assert.deepEqual({ ...added }, { event: "webhook_added", ip: "203.0.113.7", detail: url });
   });
 
-  test("an account sets its confirmations only in the dashboard", async () => {
+  test("an account can set and reset its confirmations in the dashboard", async () => {
     const api = "/dashboard/api/webhooks";
     const caller = await openSession(service);
     const depth = (confirmations: number | null, chainId = 1) =>

@@ -79,7 +79,7 @@ const isAlive = (pid: number) => {
 };
 const pidsOf = (server: Server) => logged(server, "worker started").map(({ pid }) => pid!);
 
-describe("two workers and the executor", () => {
+describe("a service with two workers and an executor", () => {
   const EXECUTOR_KEY = `0x${"1".repeat(64)}`;
   let server: Server;
   let metricsPort: number;
@@ -89,7 +89,7 @@ describe("two workers and the executor", () => {
   });
   after(() => server.close());
 
-  test("all workers find a new record immediately, and all reject a rotated key", async () => {
+  test("finds a new record and rejects a rotated key in every worker", async () => {
     const { accountId, apiKey } = await admin(
       server.env,
       "account",
@@ -107,7 +107,7 @@ describe("two workers and the executor", () => {
     for (const { status } of answers) assert.equal(status, 401);
   });
 
-  test("all workers share a credential's rate limit", async () => {
+  test("shares a credential's rate limit among all workers", async () => {
     const began = performance.now();
     const answers = await Promise.all(Array.from({ length: 160 }, () => create(server)));
     const allowed = 100 + (performance.now() - began) / 20 + 1;
@@ -118,7 +118,7 @@ describe("two workers and the executor", () => {
     if (allowed < 150) assert.ok(answers.some(({ status }) => status === 429));
   });
 
-  test("METRICS_PORT returns the metrics of all workers and of the executor", async () => {
+  test("returns the metrics of all processes on METRICS_PORT", async () => {
     const answers = await askAll(2, () => ask(server, "/v1/openapi.json"));
     const count = () => fetch(`http://127.0.0.1:${metricsPort}`).then((found) => found.text());
     const counted = 'http_responses_total{route="/v1/openapi.json",status="200"}';
@@ -128,7 +128,7 @@ describe("two workers and the executor", () => {
     assert.match(await count(), /^nodejs_eventloop_lag_p99_seconds /m);
   });
 
-  test("only one process is the executor, and only this process has the key", () => {
+  test("gives the executor's key to only one process", () => {
     const roles = new Map<string, Set<number>>();
     for (const { role, worker } of linesOf(server)) {
       if (worker !== undefined && role !== "all") {
@@ -143,7 +143,7 @@ describe("two workers and the executor", () => {
     assert.ok(have[0]!.includes("ROLE=executor"));
   });
 
-  test("a killed worker restarts after growing delays while others respond", async () => {
+  test("restarts a killed worker while the other workers respond", async () => {
     const listened = () => logged(server, "listening").length;
     const ended = () => logged(server, "worker exited; it will be restarted");
     const [, second, executor] = pidsOf(server);
@@ -161,7 +161,7 @@ describe("two workers and the executor", () => {
     }
   });
 
-  test("after SIGTERM, requests complete, every process ends, and the exit code is 0", async () => {
+  test("completes requests after SIGTERM and exits with 0", async () => {
     const body = JSON.stringify(newIntent());
     const head = `Host: x\r\nAuthorization: Bearer ${server.apiKey}\r\nExpect: 100-continue\r\n`;
     const about = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -190,7 +190,7 @@ describe("two workers and the executor", () => {
   });
 });
 
-describe("a worker that hangs during a drain", () => {
+describe("a worker that hangs during a shutdown", () => {
   /**
    * Starts the service, suspends one worker with SIGSTOP, and sends SIGTERM to the service. Only
    * SIGKILL can end a suspended process.
@@ -206,7 +206,7 @@ describe("a worker that hangs during a drain", () => {
     return { server, hung: hung!, ended };
   };
 
-  test("a hanging worker is killed ten seconds after the drain period", onlyLong, async () => {
+  test("is killed ten seconds after the drain time", onlyLong, async () => {
     const { server, hung, ended } = await startWithHung();
     assert.deepEqual(await ended, [1, null]);
     assert.equal(isAlive(hung), false);
@@ -217,7 +217,7 @@ describe("a worker that hangs during a drain", () => {
     await server.close();
   });
 
-  test("a second signal kills a hanging worker immediately, and the exit code is 1", async () => {
+  test("is killed immediately at a second signal, and the exit code is 1", async () => {
     const { server, hung, ended } = await startWithHung();
     await sleep(1_000);
     server.process.kill("SIGTERM");
@@ -228,7 +228,7 @@ describe("a worker that hangs during a drain", () => {
   });
 });
 
-test("a start fails if the port is in use; `kill -9` of the first process ends all", async () => {
+test("a start fails if the port is in use, and `kill -9` ends all processes", async () => {
   const server = await start();
   const env = { ...server.env, PORT: String(server.port) };
   const second = execFile(process.execPath, [`${import.meta.dirname}/../../main.ts`], { env });

@@ -36,7 +36,7 @@ const somethingElse = () => sleep(20);
 
 for (const [name, dialect] of Object.entries(dialects)) {
   const isThread = name === "a thread";
-  describe(`statements on ${name}`, () => {
+  describe(`SQL statements on ${name}`, () => {
     const file = join(directory, `${isThread}.db`);
     let db: Kysely<Tables>;
     before(async () => {
@@ -50,7 +50,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
     const row = (text: string, bytes = Buffer.from("b")): Row => ({ bytes, number: null, text });
     const insert = (...rows: Row[]) => db.insertInto("rows").values(rows);
 
-    test("a statement that SQLite refuses throws `SqliteError` with SQLite's code", async () => {
+    test("throw `SqliteError` with SQLite's code if SQLite refuses them", async () => {
       await insert(row("once")).execute();
       const isUnique = (error: unknown) =>
         error instanceof Database.SqliteError &&
@@ -61,12 +61,12 @@ for (const [name, dialect] of Object.entries(dialects)) {
       await assert.rejects(sql`select`.execute(db), { code: "SQLITE_ERROR" });
     });
 
-    test("a statement throws `TypeError` for a parameter type unknown to SQLite", async () => {
+    test("throw `TypeError` for a parameter type that SQLite does not support", async () => {
       await assert.rejects(sql`select ${true}`.execute(db), TypeError);
       await assert.rejects(sql`select ${new Date()}`.execute(db), TypeError);
     });
 
-    test("SQLite rolls back a transaction that throws", async () => {
+    test("are rolled back if their transaction throws", async () => {
       const failed = db.transaction().execute(async (transaction) => {
         await transaction.insertInto("rows").values(row("undone")).execute();
         throw new Error("no");
@@ -75,7 +75,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       assert.deepEqual(await db.selectFrom("rows").selectAll().execute(), []);
     });
 
-    test("statements return values as Buffers, numbers, strings, and null", async () => {
+    test("return values as Buffers, numbers, strings, and null", async () => {
       const bytes = Buffer.from("part of a piece of memory that Buffers share");
       await insert({ id: 7, bytes, number: 1.5, text: "a" }).execute();
       await insert({ id: 8, bytes: new Uint8Array(), number: 2 ** 53 - 1, text: "é" }).execute();
@@ -91,7 +91,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       assert.equal((await query.execute())[0]!.number, null);
     });
 
-    test("a statement returns the number of changed rows and the last ID", async () => {
+    test("return the number of changed rows and the last ID", async () => {
       const inserted = await insert({ ...row("a"), id: 5 }, { ...row("b"), id: 6 }).execute();
       assert.deepEqual(
         inserted.map((each) => ({ ...each })),
@@ -103,7 +103,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       assert.deepEqual(removed, [{ text: "a" }]);
     });
 
-    test("simultaneous statements keep their order and interrupt no transaction", async () => {
+    test("keep their order and do not interrupt a transaction", async () => {
       const texts = Array.from({ length: 20 }, (_, number) => `${number}`);
       const both = db.transaction().execute(async (transaction) => {
         await transaction.insertInto("rows").values(row("first of two")).execute();
@@ -118,7 +118,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       );
     });
 
-    test("this thread continues while another process holds the write lock", async () => {
+    test("do not block this thread while another process holds the write lock", async () => {
       const other = new Database(file);
       other.exec("begin immediate");
       const isWritten = insert(row("patient")).execute();
@@ -132,7 +132,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
   });
 }
 
-describe("the thread of statements", () => {
+describe("the thread that runs SQL statements", () => {
   let store: Store;
   let dataDirectory: string;
   let workers: Worker[];
@@ -154,7 +154,7 @@ describe("the thread of statements", () => {
     Worker.prototype.postMessage = postMessage;
   });
 
-  test("statements throw `UnavailableError` after the statement thread has ended", async () => {
+  test("throws `UnavailableError` for each statement after it has ended", async () => {
     await store.check();
     const [worker] = workers;
     const waiting = ask(long);
@@ -171,7 +171,7 @@ describe("the thread of statements", () => {
     await store.close();
   });
 
-  test("a transaction that is open while the store closes fails and writes nothing", async () => {
+  test("rolls back a transaction that is open while the store closes", async () => {
     const closed = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const values = { id: "acc_late", email: "late@example.com", created_at: 1 };
@@ -190,7 +190,7 @@ describe("the thread of statements", () => {
     await again.close();
   });
 
-  test("a pending statement keeps a program alive, but an open store does not", async () => {
+  test("keeps a program alive only while a statement is pending", async () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "program-")) };
     const program = `
       import { CompiledQuery } from "kysely";

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import Database from "better-sqlite3";
 import { recordReader } from "../sqlite.ts";
 
-test("a failed record lookup throws `UnavailableError` with SQLite's code", async () => {
+test("a failed lookup of a record throws `UnavailableError` with SQLite's code", async () => {
   const directory = mkdtempSync(join(tmpdir(), "reader-"));
   const file = join(directory, "service.db");
   const database = new Database(file);

@@ -9,8 +9,8 @@ import { promisify } from "node:util";
 const directory = mkdtempSync(join(tmpdir(), "record-writer-"));
 after(() => rmSync(directory, { recursive: true }));
 
-describe("the writing thread", () => {
-  test("the writing thread does not keep a program alive that leaves its store open", async () => {
+describe("the thread that writes records", () => {
+  test("does not keep a program alive", async () => {
     const program = `
       import { openStore } from "${import.meta.resolve("../../roles/open-store.ts")}";
       await openStore({ dataDirectory: ${JSON.stringify(directory)} });`;

@@ -15,7 +15,7 @@ const module = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
 const start = (onEnd = (_cause: Error) => {}) =>
   startThread<number, number>(module, { file: "", name: "doubling", onEnd });
 
-test("a thread that ends with an error fails pending and later messages", async () => {
+test("a thread that fails rejects pending and later messages", async () => {
   const ends: Error[] = [];
   const thread = start((cause) => ends.push(cause));
   const asked = await Promise.allSettled([thread.ask(1), thread.ask(0), thread.ask(2)]);
@@ -29,14 +29,14 @@ test("a thread that ends with an error fails pending and later messages", async 
   assert.equal(ends.length, 1);
 });
 
-test("a thread answers in order and answers every message before stopping", async () => {
+test("a thread answers in order, and answers every message before it stops", async () => {
   const thread = start();
   const answers = [1, 2, 3].map((number) => thread.ask(number));
   await Promise.all([thread.stop(), thread.stop()]);
   assert.deepEqual(await Promise.all(answers), [2, 4, 6]);
 });
 
-test("an unused thread is never started, and stops immediately", async () => {
+test("a thread that is not used is never started", async () => {
   const ends: Error[] = [];
   const thread = startThread(new URL("data:text/javascript,throw new Error('it has started')"), {
     ...{ file: "", name: "idle" },

@@ -45,7 +45,7 @@ const seen = watchStatements();
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   const size = sizes[dialect];
-  describe(`statements on ${dialect}, ${size} rows of one account`, () => {
+  describe(`SQL statements on ${dialect} with ${size} rows of one account`, () => {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
@@ -66,7 +66,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       rmSync(directory, { recursive: true });
     });
 
-    test("the tested operations run every function that contains SQL", async () => {
+    test("are all run by these tests", async () => {
       const coverage = await startCoverage();
       for (const run of Object.values(operations)) await run();
       statements = [...seen.values()].filter(({ text }) => isOfRows.test(text));
@@ -74,7 +74,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await coverage.sqlNotRun(), []);
     });
 
-    test("each statement uses an index, according to the database's plan", async () => {
+    test("use an index", async () => {
       for (const { text, values } of statements) {
         const plan = await plansOf(store, text, values);
         assert.deepEqual(plan.readsAll, [], `${text}\n${plan.text}`);
@@ -82,7 +82,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     if (dialect === "sqlite")
-      test("no statement takes longer than on tables with 1,000 rows", onlyLong, async () => {
+      test("are not much slower than with 1,000 rows", onlyLong, async () => {
         const small = await openStore({ dataDirectory: join(directory, "small") });
         const compared = statements.filter(({ text }) => readsOnly.test(text));
         // The small database needs all rows that the statements find by address.
@@ -103,7 +103,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         await small.close();
       });
 
-    test(`no statement reads over ${rowsMax} rows`, { skip: dialect === "sqlite" }, async () => {
+    test(`read at most ${rowsMax} rows`, { skip: dialect === "sqlite" }, async () => {
       const tooMany: string[] = [];
       for (const { text, values } of statements.filter(({ text }) => !putsIn.test(text))) {
         const rows = await rowsReadBy(store, text, values, isLong);
@@ -112,7 +112,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(tooMany, []);
     });
 
-    test("control: a statement that reads a whole account is detected", async () => {
+    test("control: are detected if they read all rows of an account", async () => {
       const text = "select sum(created_at) from records where account_id = 'acc_many'";
       if (dialect === "postgres") assert.ok((await rowsReadBy(store, text, [])) >= size);
       else assert.notDeepEqual((await plansOf(store, text, [])).readsAll, []);
@@ -120,7 +120,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notDeepEqual((await plansOf(store, whole, [])).readsAll, []);
     });
 
-    test("no turn of the event loop takes over 30 % of a search's time", onlyLong, async () => {
+    test("a search never blocks the event loop for over 30 % of its time", onlyLong, async () => {
       const parts: number[] = [];
       for (let round = 0; round < 5; round++) {
         const { longest, all } = await turnsOf(operations[longestSearch]!);
@@ -130,7 +130,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(Math.min(...parts) < 0.3, `${parts} of the search's time`);
     });
 
-    test(`no operation occupies the answering thread for longer than ${turnMsMax} ms`, {
+    test(`do not block the thread that answers requests for more than ${turnMsMax} ms`, {
       ...onlyLong,
     }, async () => {
       const args = [String(size), directory].concat(postgres?.url ?? []);

@@ -27,9 +27,9 @@ async function startDeliverer(where: string, aheadMs: number): Promise<ChildProc
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`deliverers that are killed, on ${dialect}`, () => {
+  describe(`processes that deliver webhooks, on ${dialect}`, () => {
     const options = dialect === "postgres" ? {} : onlyLong;
-    test(`killed deliverers lose no event in ${rounds} rounds`, options, async () => {
+    test(`lose no event if they are killed in each of ${rounds} rounds`, options, async () => {
       const directory = mkdtempSync(join(tmpdir(), "kill-"));
       const postgres = dialect === "postgres" ? await startPostgres() : undefined;
       const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });

@@ -20,7 +20,7 @@ import type { Sent } from "../send.ts";
 type Sending = { host: string; answer(latencyMs: number, status?: number): void };
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`turns of webhooks, on ${dialect}`, () => {
+  describe(`the order of webhook deliveries, on ${dialect}`, () => {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
@@ -92,7 +92,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return (await rows.executeTakeFirst())?.lane;
     };
 
-    test("an endpoint is served again only after all other waiting endpoints", async () => {
+    test("serves all waiting endpoints before it serves one again", async () => {
       await pileUpGreedy(10, 4, 40);
       await start();
       let answered = 0;
@@ -115,7 +115,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(sendings.length - before <= 40 * 4, `${sendings.length - before}`);
     });
 
-    test("an account gets at most a ninth of the slots", async () => {
+    test("gives an account at most a ninth of the slots", async () => {
       await pileUpGreedy(1, 10, 20);
       await store.db.updateTable("webhook_endpoints").set({ lane: 2 }).execute();
       await start();
@@ -131,7 +131,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(sendings.filter(({ host }) => host !== "modest.example").length, 8);
     });
 
-    test("three fast responses earn the fast lane, and a failure ends it", async () => {
+    test("gives the fast lane to an endpoint after three fast responses", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -175,7 +175,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     };
 
-    test("the first success after an outage makes the delayed events due in order", async () => {
+    test("sends delayed events, in order, after the first success", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -192,7 +192,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("`resume` makes an endpoint's delayed events due immediately", async () => {
+    test("sends delayed events immediately after `resume`", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -202,7 +202,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await allTaken(3, id);
     });
 
-    test("a single failed delivery keeps its own retry times", async () => {
+    test("keeps the retry time of a single failed event", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();

@@ -230,8 +230,8 @@ describe("a transaction that was replaced with an empty one", () => {
   });
 
   for (const [what, asFailure] of [
-    ["a canceled transaction is not a failure if no block could contain it", false],
-    ["control: each job needs its own transaction if the purpose counts as a failure", true],
+    ["does not count as a failure if no block could contain it", false],
+    ["control: splits its jobs into separate transactions if it counts as a failure", true],
   ] as const) {
     test(what, asFailure ? onlyLong : {}, async (context) => {
       const gate = { does: "refuse" as "pass" | "refuse" };
