@@ -145,7 +145,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(coin.map(({ isLast }) => isLast).indexOf(true), 15);
     });
 
-    test("says whether the payment is `partial`, `other_token`, `requested`, or `surplus`", async () => {
+    test("says whether it is `partial`, `other_token`, `requested`, or `surplus`", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const other = await world.newToken();
