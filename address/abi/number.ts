@@ -113,7 +113,6 @@ export function writeInteger(view: DataView, at: number, value: Integer): void {
 /** Rounds `count` bytes up to whole words. */
 export const roundUpToWords = (count: number): number => (count + 31) & ~31;
 
-/** Returns a DataView of the same bytes. */
 export function newView({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length);
 }

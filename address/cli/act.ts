@@ -143,7 +143,6 @@ function callFor(
   return { to, data: toHex(recoverCalldata(terms, tokens as Hex[])) };
 }
 
-/** Describes the effect of the command for people. */
 function describe(
   name: Action,
   { address, intent }: AddressRecord,

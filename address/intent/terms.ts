@@ -144,7 +144,6 @@ function takeCall(reader: Reader): Call {
   return { target, function: found.text, args };
 }
 
-/** Parses the function with this signature and these names. */
 function parseFunction(reader: Reader, signature: Uint8Array, names: Uint8Array): AbiFunction {
   const { cache } = reader;
   const known = findFunction(signature, names, cache);

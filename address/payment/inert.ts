@@ -30,13 +30,14 @@ export function inertPieces(text: string): Piece[] {
     const last = pieces.at(-1);
     if (!isHidden && last && !last.hidden) last.text += character;
     else pieces.push({ text: isHidden ? codePoint(character) : character, hidden: isHidden });
-    // A mark must not combine with a written-out code point.
+    // Also hides a combining mark that follows, because it would combine with the code point's last
+    // digit.
     if (isHidden) joined = combiningMax;
   }
   return pieces;
 }
 
-/** Returns the text with hidden characters written out: "AmU+202Eazon". */
+/** Returns the text with hidden characters shown as code points: "AmU+202Eazon". */
 export const inertText = (text: string): string =>
   inertPieces(text)
     .map((piece) => piece.text)

@@ -10,7 +10,6 @@ import type { PaymentNews, ServiceEvent } from "../webhook/webhook.ts";
 
 type Type = ServiceEvent["type"];
 
-/** An invented payment. */
 const nothing: PaymentNews = {
   ...{ transactionHash: `0x${"5".repeat(64)}`, logIndex: 0, blockNumber: 3 },
   ...{ blockHash: `0x${"6".repeat(64)}`, payer: zeroAddress, token: zeroAddress, amount: "9" },

@@ -232,7 +232,6 @@ async function findRecord(address: Hex, of: AddressRecord | Lookup, options: Pro
   throw new WebhookError(`expected a record of ${address}, found one of ${record.address}`);
 }
 
-/** A fact without its address. */
 type Fact = ProvedEvent extends infer Each
   ? Each extends unknown
     ? Omit<Each, "address">

@@ -117,7 +117,7 @@ contract CanonicalTest is Fixture {
         check(!ok && keccak256(reason) == keccak256(wanted), "NotCanonical");
     }
 
-    /// @dev The address of terms that end after `part`.
+    /// @dev Funds and returns the address of terms that end after `part`.
     function fundedCut(bytes memory part) private returns (address vault) {
         vault = factory.addressOf(bytes.concat(bytes32(uint256(32)), part));
         token.mint(vault, AMOUNT);

@@ -45,7 +45,7 @@ abstract contract Fixture is Deployed {
         return IPaymentFactory(found);
     }
 
-    /// @dev An intent of these calls, with a unique salt.
+    /// @dev Returns an intent with these calls and a unique salt.
     function intentOf(Call[] memory calls) internal returns (Intent memory intent) {
         intent = Intent({
             token: address(token),
@@ -62,7 +62,7 @@ abstract contract Fixture is Deployed {
         return intentOf(list(one));
     }
 
-    /// @dev An intent of one call, whose terms are `termsBytes` long.
+    /// @dev Returns an intent with one call, whose terms are `termsBytes` long.
     function intentOfBytes(uint256 termsBytes) internal returns (Intent memory intent) {
         intent = intentOf(plainCall(address(shop), "visit()", ""));
         intent.calls[0].args = new bytes(termsBytes - abi.encode(intent).length);

@@ -307,7 +307,8 @@ contract RecoverTest is Fixture {
             (bool ok, bytes memory answer) = vault.call(data);
             check(ok && answer.length == 0, "nothing for strangers");
             vm.deal(address(this), 3);
-            // The gas of Solidity's transfer().
+            // With a gas limit of 0, the call has only the stipend of 2,300 gas, as with Solidity's
+            // transfer().
             (ok,) = vault.call{value: 3, gas: 0}("");
             check(ok, "takes coin within the stipend of 2,300 gas");
             token.mint(vault, 5);
@@ -410,7 +411,8 @@ contract RecoverTest is Fixture {
         vm.deal(vault, 1 ether);
         factory.execute(intent);
         vm.deal(address(this), 2 ether);
-        // The gas of Solidity's transfer().
+        // With a gas limit of 0, the call has only the stipend of 2,300 gas, as with Solidity's
+        // transfer().
         (bool ok,) = vault.call{value: 2 ether, gas: 0}("");
         check(ok, "a vault that is over takes coin within the stipend of 2,300 gas");
         vm.expectEmit(true, true, true, true, address(factory));

@@ -79,7 +79,7 @@ function urlOf({ stdout, stderr }: ChildProcess, gone: Promise<void>): Promise<s
   });
 }
 
-/** @returns its program */
+/** @returns the path of Hardhat's program */
 async function installHardhat(): Promise<string> {
   const { resolve: find } = createRequire(join(hardhatDirectory, "package.json"));
   const cli = () => join(find("hardhat/package.json"), "../dist/src/cli.js");

@@ -14,7 +14,6 @@ contract Life {
     bool private immutable IS_ITS_CHAIN;
 
     uint256 private time;
-    /// @dev The length of the vault's code on the chain.
     uint256 private codeBytes;
 
     // The history of the vault, which the assertion checks.

@@ -32,7 +32,7 @@ export const nameOf = ({
 }: Omit<Mutant, "source" | "line">) =>
   `${file} ${within}: ${operator}: ${from} -> ${to}${nth > 0 ? ` (${nth + 1})` : ""}`;
 
-/** The interface has no code. */
+/** IPaymentFactory.sol is not listed, because an interface has no code. */
 const ofFactory = ["src/Vault.sol", "src/PaymentFactory.sol"];
 
 /**
@@ -67,7 +67,7 @@ export function mutantsOf(
   return [...found.values()];
 }
 
-/** Returns the changes of one node. */
+/** Returns the possible changes of one node. */
 type Operators = (node: Node, where: Surroundings) => Change[];
 
 const semicolon = ";".charCodeAt(0);

@@ -34,7 +34,7 @@ contract TryCatch is Tolerating {
     }
 }
 
-/// @notice Some of its calls may fail.
+/// @notice Continues even if some of its calls fail.
 contract Multicall is Tolerating {
     function tryAggregate(PlainToken token, uint256 amount, address[] calldata targets)
         external
