@@ -206,7 +206,7 @@ describe("executor --from-mirror", () => {
     await until("both are executed", () => allExecuted([late, corrupt]), 60);
   });
 
-  test("executor --from-mirror continues after `kill -9` without range requests", async () => {
+  test("executor --from-mirror continues after `kill -9` if a mirror ignores ranges", async () => {
     await end(child, "SIGKILL");
     knowsRanges = false;
     asked.length = 0;
@@ -214,7 +214,7 @@ describe("executor --from-mirror", () => {
     start(mirrors.slice(0, 1));
     await pay([last]);
     await until("the last is executed", () => isExecuted(last), 60);
-    assert.notEqual(asked[0], "0");
+    assert.ok(Number(asked[0]) > 0, `the first request began at ${asked[0]}`);
     assert.ok(await allExecuted([early, late, corrupt]));
     assert.equal(await isExecuted(plain), false);
   });

@@ -49,7 +49,7 @@ function documentedEnvironment(url: string): Record<string, string> {
     page.indexOf("## What to do if an alert fires"),
   );
   const [, command] = /```sh\n(npm ci[\s\S]*?)```/.exec(section)!;
-  const settings = command!.matchAll(/^export (\w+)="?([^"\n]*)"?$/gm);
+  const settings = command!.matchAll(/^(?:export )?(\w+)="([^"\n]*)"/gm);
   const environment = Object.fromEntries([...settings].map(([, name, value]) => [name!, value!]));
   const imported = environment.NODE_OPTIONS!.replace("--import file://$PWD/", "");
   return {

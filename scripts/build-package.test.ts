@@ -276,7 +276,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { made?: unknown }).made, record);
   });
 
-  test("the packed packages work in a Vite app", async () => {
+  test("the packed library works in a Vite app", async () => {
     const app = join(project, "app");
     mkdirSync(app);
     writeFileSync(join(app, "index.html"), '<script type="module" src="/main.js"></script>');

@@ -59,7 +59,7 @@ export type Client = Account & {
    * sent, with its salt, and creating that intent again returns the same address.
    *
    * @throws {InvalidError} with every fault of the intent, before anything is sent
-   * @throws {ServiceError} `reference_in_use` if a different address has the reference
+   * @throws {ServiceError} `reference_in_use` if the reference is in use for a different address
    * @throws {UnprovenError} if the service returns an address other than the intent's
    */
   create(intent: NewIntent, options?: CreateOptions): Answered<AddressRecord>;

@@ -1,5 +1,7 @@
 // Tests that a token is returned to `recovery` if a payer sends it by mistake and reports it to the
-// service. Hostile tokens and floods of requests cost little, and do not delay other accounts.
+// service. Also tests that a hostile token causes at most one transaction, and that one account's
+// reports cause only a limited number of transactions and do not stop the payments of other
+// accounts.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
