@@ -13,7 +13,7 @@ import { chooseKeccak, type Keccak } from "./keccak/keccak.ts";
  * Returns the record of `intent` under `factory`.
  *
  * @param options.factory in any letter case; default {@link factoryAddress}
- * @throws {InvalidError} with every fault of the intent
+ * @throws {InvalidError} if the intent is invalid; the error lists every fault
  */
 export function makeRecord(
   intent: Intent,
@@ -34,8 +34,8 @@ export function makeRecord(
  * @param options.factory the factory that the caller trusts, never the record's factory
  * @param options.address the requested address, which the record must have
  * @returns the record in canonical form
- * @throws {InvalidError} with every fault: the intent's faults, or `factory_mismatch`,
- *   `terms_mismatch` and `address_mismatch`
+ * @throws {InvalidError} if the record is invalid; the error lists every fault of the intent, and
+ *   any `factory_mismatch`, `terms_mismatch`, and `address_mismatch`
  */
 export function verifyRecord(
   record: unknown,

@@ -41,8 +41,8 @@ export function openCheckout(parts: CheckoutParts) {
    * Creates the order `reference` and its address. The call is idempotent if the amount, the calls,
    * and `recovery` stay the same.
    *
-   * @throws {InvalidError} with every fault of the intent, or `reference_in_use` if another order
-   *   has this reference
+   * @throws {InvalidError} if the intent is invalid; the error lists every fault. Also throws
+   *   `reference_in_use` if another order has this reference
    */
   async function order(reference: string, intent: OrderIntent): Promise<ShopOrder> {
     const name = parseReference(reference);

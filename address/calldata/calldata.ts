@@ -30,7 +30,8 @@ export function executeCalldata(terms: Bytes): Uint8Array {
  * Encodes calldata for `PaymentFactory.recover`.
  *
  * @param terms from `encodeTerms`; they are not decoded here
- * @param tokens 20 bytes each, in any letter case; the zero address is the native coin
+ * @param tokens 20 bytes each, in any letter case; the zero address means the native
+ *   coin
  * @throws {InvalidError} on malformed hex
  */
 export function recoverCalldata(terms: Bytes, tokens: readonly Hex[]): Uint8Array {

@@ -40,7 +40,7 @@ const batch = fromHex(batchSelector);
 /**
  * Encodes calldata for `PaymentFactory.execute` of `intent`: the selector and the terms.
  *
- * @throws {InvalidError} with every fault of the intent
+ * @throws {InvalidError} if the intent is invalid; the error lists every fault
  */
 export function encodeExecution(intent: Intent, options: TermsOptions = {}): Uint8Array {
   return executeCalldata(encodeTerms(intent, options));
@@ -153,7 +153,7 @@ const openReader = (calldata: Uint8Array, options: TermsOptions): Reader =>
 /**
  * Encodes the calldata that the target of a call receives: the selector and the arguments.
  *
- * @throws {InvalidError} with every fault of the call
+ * @throws {InvalidError} if the call is invalid; the error lists every fault
  */
 export function encodeCall(call: Call, options: { readonly keccak?: Keccak } = {}): Uint8Array {
   const cache = getCache(chooseKeccak(options));

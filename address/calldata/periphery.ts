@@ -9,7 +9,8 @@ import { InvalidError } from "../errors.ts";
 import type { AddressRecord, Call, Hex, Intent } from "../intent/intent.ts";
 
 /**
- * Addresses are lowercase. `min` is in base units of `token`; the zero address is the native coin.
+ * Addresses are lowercase. `min` is in base units of `token`. In `token`, the zero address means
+ * the native coin.
  */
 export type Requirement =
   | { of: "executed" | "closed"; vault: Hex }

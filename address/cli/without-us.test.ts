@@ -161,7 +161,7 @@ describe("commands without the service while one of three nodes lies", () => {
     assert.equal(status, 1);
     assert.match(err, /found 0x\w+, 0x\w+; choose one with --address/);
   });
-  task("prove the outcome as a receipt", async () => {
+  task("prove the outcome, and save the proof as a receipt", async () => {
     await everywhere(["prove", text("done")], (receipt: { proof: { outcome: string } }) => {
       assert.equal(receipt.proof.outcome, "executed");
       writeFileSync(join(folder, "receipt.json"), JSON.stringify(receipt));

@@ -58,7 +58,8 @@ export type Client = Account & {
    * Creates the address of `intent`. The call is idempotent: an error contains the intent that was
    * sent, with its salt, and creating that intent again returns the same address.
    *
-   * @throws {InvalidError} with every fault of the intent, before anything is sent
+   * @throws {InvalidError} before anything is sent, if the intent is invalid; the error lists every
+   *   fault
    * @throws {ServiceError} `reference_in_use` if the reference is in use for a different address
    * @throws {UnprovenError} if the service returns an address other than the intent's
    */

@@ -26,7 +26,7 @@ type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
  * Parses a new intent and encodes its terms. Unlike {@link parseIntent}, also rejects the faults
  * that {@link findCautions} finds, and generates a salt if the intent has none.
  *
- * @throws {InvalidError} with every fault, up to 100
+ * @throws {InvalidError} if the intent is invalid; the error lists up to 100 faults
  */
 export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}): Encoded {
   const asNew = { drawSalt, listCautions, check: options.check };

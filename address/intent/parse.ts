@@ -35,7 +35,7 @@ export type TermsOptions = {
  * Parses an intent by the rules of spec/terms.md §1, which never change.
  *
  * @returns a copy, with addresses in EIP-55 case and other hex in lowercase
- * @throws {InvalidError} with every fault, up to 100
+ * @throws {InvalidError} if the intent is invalid; the error lists up to 100 faults
  */
 export function parseIntent(value: unknown, options: TermsOptions = {}): Intent {
   return useIntent(value, options, (intent) => intent);

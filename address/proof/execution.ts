@@ -59,7 +59,9 @@ export type ProvedPayment = ProvedTransaction & {
   readonly payments: readonly { readonly from: Hex; readonly amount: string }[];
 };
 
-/** The amounts that were sent to `recovery`, in base units. The zero address is the native coin. */
+/**
+ * The amounts that were sent to `recovery`, in base units. The zero address means the native coin.
+ */
 export type ProvedRecovery = ProvedTransaction & { readonly recoveries: readonly TokenAmount[] };
 
 /**

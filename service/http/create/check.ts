@@ -22,7 +22,7 @@ import { parseNewIntent } from "./new-intent.ts";
 /**
  * @param body any JSON value
  * @returns JSON: record, simulation, findings, and notes
- * @throws {InvalidError} with every fault of the intent
+ * @throws {InvalidError} if the intent is invalid; the error lists every fault
  * @throws {Refusal} `rate_limited`
  * @throws {ChainUnavailable}
  */

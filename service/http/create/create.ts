@@ -20,7 +20,7 @@ import { type Creator, createInput, parseReferenced, referenceInUse } from "./re
  *
  * @param body any JSON value
  * @returns JSON: the record
- * @throws {InvalidError} with every fault of the intent
+ * @throws {InvalidError} if the intent is invalid; the error lists every fault
  * @throws {Refusal} 403 `forbidden` or `not_signed`, 409 if the reference is in use, or 429 above
  *   the daily limit
  * @throws {UnavailableError} if it is unknown whether the record is durable

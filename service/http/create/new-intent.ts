@@ -14,7 +14,7 @@ export type NewIntent = { address: Uint8Array; intent: Intent; terms: Uint8Array
  * Parses an intent, encodes its terms, and derives its address.
  *
  * @param body any JSON value; an intent without `salt` gets a random salt
- * @throws {InvalidError} with every fault
+ * @throws {InvalidError} if the intent is invalid; the error lists every fault
  */
 export function parseNewIntent(body: unknown, parts: IntentParts): NewIntent {
   const { factory, keccak, chains } = parts;

@@ -33,7 +33,7 @@ export type Creator = {
  * Parses a create request that has a reference or a signature, or whose client ID is bound.
  *
  * @param body any JSON value
- * @throws {InvalidError} with every fault of the intent
+ * @throws {InvalidError} if the intent is invalid; the error lists every fault
  * @throws {Refusal} 403 `forbidden` or `not_signed`
  */
 export async function parseReferenced(
@@ -67,7 +67,7 @@ function requireMayName({ mayName, reference }: Creator): void {
  * address whose salt was derived with an older key, uses that key, so that a repeated request
  * returns the same address.
  *
- * @throws {InvalidError} with every fault of the intent
+ * @throws {InvalidError} if the intent is invalid; the error lists every fault
  */
 async function parseSalted(
   body: unknown,
