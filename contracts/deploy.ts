@@ -134,7 +134,9 @@ export async function assertDeployerDeployable(sender: Client): Promise<void> {
     prepare: false,
   }).catch((error: BaseError) => {
     const reason = error.details || error.shortMessage;
-    throw new Error(`the deployer's transaction would fail here: ${reason}. ${alternatives}`);
+    throw new Error(
+      `the deployer's transaction would fail on this chain: ${reason}. ${alternatives}`,
+    );
   });
   if (needed > gasMax) {
     throw new Error(

@@ -41,7 +41,7 @@ const blocks = (page: string, language: string) =>
     (m) => m[1]!,
   );
 
-test("each of the 15 rows about the fate of money names an existing test", () => {
+test("each of the 15 rows in docs/index.md names existing tests or pages", () => {
   const lines = read("index.md")
     .split("\n")
     .filter((line) => line.startsWith("| ") && line.includes("]("));

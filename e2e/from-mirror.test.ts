@@ -190,7 +190,7 @@ describe("executor --from-mirror", () => {
     const [, liar, , bare] = mirrors.map((url) => new URL(url).origin);
     const isLogged = (mirror: string, fault: string) => async () =>
       log.includes(`"mirror":"${mirror}","fault":"${fault}`);
-    await until("the false mirror is logged", isLogged(liar!, "line 1: "), 60);
+    await until("the lying mirror is logged", isLogged(liar!, "line 1: "), 60);
     const fault = `expected 200 or the requested range, found 404 from ${bare}"`;
     await until("the mirror without a list is logged", isLogged(bare!, fault), 60);
     assert.equal(await isExecuted(corrupt), false);

@@ -131,13 +131,13 @@ const wrong: WrongToken = {
 };
 const openStanding = { state: "unfunded", secondsLeft: 0 } as const;
 
-describe("the notice about look-alikes", () => {
-  test("there is no notice about look-alikes without a status", () => {
+describe("the notice about look-alike tokens", () => {
+  test("there is no notice about look-alike tokens without a status", () => {
     assert.deepEqual(findWrongTokens(undefined, openStanding), []);
     assert.deepEqual(findWrongTokens({ wrongTokens: null }, openStanding), []);
   });
 
-  test("the page says that look-alikes wait at an open address until the address expires", () => {
+  test("look-alike tokens at an open address: the page says that they stay until the expiry", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: [wrong] }, openStanding), [
       {
         token: wrong.token,
@@ -148,7 +148,7 @@ describe("the notice about look-alikes", () => {
     ]);
   });
 
-  test("the page says that look-alikes are being returned after execution or expiry", () => {
+  test("after execution or expiry, the page says that look-alike tokens are being returned", () => {
     const over = [
       { state: "unfunded", secondsLeft: -1 },
       { state: "expired", secondsLeft: -9 },
@@ -161,7 +161,7 @@ describe("the notice about look-alikes", () => {
     }
   });
 
-  test("the notice about look-alikes omits misleading symbols and names", () => {
+  test("the notice about look-alike tokens omits misleading symbols and names", () => {
     const names = (change: object) =>
       findWrongTokens({ wrongTokens: [{ ...wrong, ...change }] }, openStanding).map(
         ({ name, held }) => [name, held],

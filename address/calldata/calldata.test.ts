@@ -62,8 +62,8 @@ describe("calldata", () => {
   });
 });
 
-describe("matches viem's encoder", () => {
-  test("executeCalldata matches viem's encoder for an execution", () => {
+describe("calldata", () => {
+  test("executeCalldata returns the same bytes as viem for an execution", () => {
     const data = executeCalldata(termsOf(2));
     assert.equal(again(data), toHex(data));
   });
@@ -83,7 +83,7 @@ describe("matches viem's encoder", () => {
     assert.deepEqual(found, terms);
   });
 
-  test("recoverCalldata matches viem's encoder for several tokens and the coin", () => {
+  test("recoverCalldata returns the same bytes as viem for a token and the native coin", () => {
     const data = recoverCalldata(termsOf(2), [address("5"), nativeCoin]);
     assert.equal(again(data), toHex(data));
   });

@@ -60,7 +60,7 @@ describe("requirementOf", () => {
   });
 });
 
-test("each builder of a call matches viem's encoder", () => {
+test("each builder of a call returns the same bytes as viem", () => {
   const { conditions, guards } = periphery;
   const all: [Call, { address: Hex; abi: Abi }, string, unknown[]][] = [
     [requireExecuted(record, 1), conditions, "requireExecuted", [one]],

@@ -106,7 +106,7 @@ describe("createClient", () => {
     wrong({ fetch: "fetch" }, "fetch: expected a function, found a string");
   });
 
-  test("createClient refuses an API key in a page", () => {
+  test("createClient throws if a web page passes an API key", () => {
     Object.assign(globalThis, { document: {} });
     const forServers = ", which is only for servers";
     try {
@@ -186,13 +186,13 @@ describe("lookup", () => {
     const theirs = makeRecord(sample, { factory: shop });
     const { address } = record;
     for (const [body, fault] of [
-      [forged, "terms: expected the terms of `intent`, found other terms"],
+      [forged, "terms: expected the terms that encode `intent`, found different terms"],
       [other, `address: expected ${address}, found ${other.address}`],
       [theirs, `factory: expected ${factoryAddress}, found ${shop}`],
       [{}, "address: this field is required"],
       [null, "expected an object, found null"],
       [[], "expected an object, found an array"],
-      [{ ...record, terms: "0x" }, "terms: expected the terms of `intent`, found other terms"],
+      [{ ...record, terms: "0x" }, "terms: expected the terms that encode `intent`, found different terms"],
     ] as const) {
       once({ body });
       await assert.rejects(client().lookup(address), {

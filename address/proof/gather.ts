@@ -216,7 +216,7 @@ export async function rebuild(
     const json = (await rpc("eth_getTransactionByHash", [transactionHash])) as Json | null;
     const bytes = json && encodeTransaction(json);
     if (!bytes || toHex(keccak(bytes)) !== transactionHash.toLowerCase())
-      throw new ProofError("unproved", `the node has no bytes with the hash ${transactionHash}`);
+      throw new ProofError("unproved", `the node has no transaction ${transactionHash}`);
     const to = json.to === null ? "a creation" : parseHex(json.to, "to", 20);
     if (to !== factory)
       throw new ProofError(

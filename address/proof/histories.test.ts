@@ -66,7 +66,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
       const unknown: Hex = `0x${"12".repeat(32)}`;
       await assert.rejects(rebuild(unknown, { rpcs }), {
-        ...{ code: "unproved", message: `the node has no bytes with the hash ${unknown}` },
+        ...{ code: "unproved", message: `the node has no transaction ${unknown}` },
       });
     });
 

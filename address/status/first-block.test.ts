@@ -35,7 +35,7 @@ describe("findFirstBlock", () => {
       }),
     ));
 
-  test("findFirstBlock reads only the last 128 states for a change in the last 127 blocks", () =>
+  test("findFirstBlock reads only the last 128 blocks if the change is in the last 127", () =>
     fc.assert(
       fc.asyncProperty(fc.nat(126), async (age) => {
         const { read } = await search({ from: 0, first: 1_000_000 - age, to: 1_000_000 });

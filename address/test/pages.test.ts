@@ -57,7 +57,7 @@ if (process.env.UPDATE_VECTORS) {
       assert.ok(text.includes(`PREFIX  = ${deployment.initCodePrefix}\n`));
     });
 
-    test("the example in spec/terms.md has every word of the terms at its offset", () => {
+    test("the example in spec/terms.md lists the words of the terms with their offsets", () => {
       const words = [...text.matchAll(/^([0-9a-f]{3}) ([0-9a-f]{64}) .+$/gm)];
       const bytes = words.map(([, at, word], index) => {
         assert.equal(Number.parseInt(at!, 16), 32 * index);

@@ -323,7 +323,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, records.unpaid!, options()), "notYet");
   });
 
-  test("proveEvent returns `outdated` for an undone execution, and proves `reverted`", async () => {
+  test("proveEvent returns `outdated` after a reorganization, and proves `reverted`", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(3);

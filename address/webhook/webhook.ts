@@ -64,7 +64,7 @@ export async function verifyWebhook(
     );
   if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
     throw new WebhookError(
-      `webhook-timestamp: expected at most ${toleranceSeconds} s from now, found ${timestamp}`,
+      `webhook-timestamp: expected a time within ${toleranceSeconds} s of now, found ${timestamp}`,
     );
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
   const content = new TextEncoder().encode(`${id}.${timestamp}.${text}`);

@@ -176,7 +176,7 @@ describe("<executable-address>", () => {
     assert.equal(await part("qr").count(), 0);
   });
 
-  test("the element explains a look-alike and its return, and still offers payment", async () => {
+  test("the element explains a look-alike token and its return, and offers payment", async () => {
     await showWrongToken(page);
     await show((await createOrder(service)).address);
     const said = page.locator("executable-address");

@@ -219,13 +219,13 @@ describe("money that does not count", () => {
   });
 });
 
-describe("a look-alike of the requested token", () => {
+describe("a token that looks like the requested token", () => {
   const showIn = async (record: AddressRecord, language: string) => {
     await showWrongToken(page);
     await page.goto(`${site}/a/${record.address}?lang=${language}`);
   };
 
-  test("every language names a look-alike, and where and when it is returned", async () => {
+  test("every language names a look-alike token, and where and when it is returned", async () => {
     const named = {
       en: "You sent Bridged USDC (USDC.e). This shop asked for",
       es: "Usted envió Bridged USDC (USDC.e). Esta tienda pidió",
@@ -244,14 +244,14 @@ describe("a look-alike of the requested token", () => {
     }
   });
 
-  test("a look-alike stays at an open address until expiry; payment is offered", async () => {
+  test("a look-alike token stays at an open address until expiry; payment is offered", async () => {
     await showIn(honest, "en");
     await page.getByText(/^25 USDC\.e will be returned to 0x5555.*5555 after \w+ \d+, /).waitFor();
     await page.locator(".qr").waitFor();
     await assertSound(page, "a look-alike");
   });
 
-  test("the page shows that an executed address is returning a look-alike", async () => {
+  test("the page shows that an executed address is returning a look-alike token", async () => {
     await showIn(executed, "en");
     await page.getByText(/^25 USDC\.e is being returned to 0x5555/).waitFor();
   });

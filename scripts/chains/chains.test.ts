@@ -58,7 +58,7 @@ describe("service/chains.json", () => {
     assert.deepEqual(JSON.parse(sources), generateSources());
   });
 
-  test("service/chains.json has at least 30 look-alikes", () => {
+  test("service/chains.json has at least 30 look-alike tokens", () => {
     const lookalikes = shipped.flatMap((chain) => chain.lookalikes);
     assert.ok(lookalikes.length >= 30, `${lookalikes.length}`);
   });

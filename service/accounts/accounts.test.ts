@@ -320,7 +320,7 @@ for (const [name, database] of Object.entries(databases)) {
         });
         await assert.rejects(
           run("origins set", { account }, ["https://c.example", "http://d.example"]),
-          /nothing was changed: http:\/\/d\.example: write https/,
+          /nothing was changed: http:\/\/d\.example: use https/,
         );
         const shown = await run("account show", { account });
         assert.deepEqual(shown.origins, ["https://a.example", "https://b.example"]);

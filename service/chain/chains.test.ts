@@ -66,22 +66,22 @@ describe("a chains file", () => {
       /0\.callsPerSecond/,
     ],
     [
-      "with a look-alike without recoverMin",
+      "with a look-alike token without recoverMin",
       [{ ...chain, lookalikes: [{ ...lookalike, recoverMin: undefined }] }],
       /0\.lookalikes\.0\.recoverMin/,
     ],
     [
-      "with a look-alike of a token that the chain does not list",
+      "with a look-alike token of a token that the chain does not list",
       [{ ...chain, lookalikes: [{ ...lookalike, looksLike: "EURC" }] }],
       /the look-alike USDC\.e of chain 1 names the token EURC, which the chain does not list/,
     ],
     [
-      "with a token that is listed as its own look-alike",
+      "with a token that is listed as a look-alike of itself",
       [{ ...chain, lookalikes: [{ ...lookalike, address: usdc }] }],
       /lists the token 0x[0-9a-fA-F]{40} twice/,
     ],
     [
-      "with more look-alikes than the loop can read",
+      "with more look-alike tokens than the loop can read",
       [{ ...chain, lookalikes: Array.from({ length: 33 }, () => lookalike) }],
       /0\.lookalikes: .*32/,
     ],

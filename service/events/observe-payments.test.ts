@@ -199,7 +199,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("is sent for the requested token despite a flood of look-alikes", async () => {
+    test("is sent for the requested token despite a flood of a look-alike token", async () => {
       const [record, other] = [await world.newRecord(), await world.newRecord()];
       const [account, others] = [await create(record), await create(other)];
       await world.pay(record.address, 100n);

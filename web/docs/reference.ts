@@ -62,7 +62,8 @@ export function writeReference(text: string): string {
     "# API reference",
     `Every path starts with \`/v1\`. [The API](../docs/api.md) explains keys, limits, and errors.
 The forms send requests from your browser. Your input stays in this page and is deleted when you
-leave it. To try create and check, use a client ID, and allow this page's origin in the dashboard.
+leave it. To create or check an address here, use a client ID, and allow this page's origin in the
+dashboard.
 For operations that require an API key, copy the command: the service rejects API keys from
 browsers.`,
     keyForm,

@@ -44,9 +44,9 @@ const shortcuts: Shortcut[] = [
   ),
   inVault("257 counts as true", "uint256(word) == 1)", "uint8(uint256(word)) == 1)"),
   inVault("any number except 0 counts as true", "uint256(word) == 1)", "uint256(word) != 0)"),
-  inVault("true is rejected if more data follows", "size >= 32 &&", "size == 32 &&"),
+  inVault("a call that returns true and more data is rejected", "size >= 32 &&", "size == 32 &&"),
   inFactory(
-    "a balance is rejected if more data follows",
+    "a balance is rejected if the token returns more data after it",
     "gt(returndatasize(), 31)",
     "eq(returndatasize(), 32)",
   ),
@@ -111,12 +111,12 @@ const shortcuts: Shortcut[] = [
     "held + 1 < intent.amount",
   ),
   inFactory(
-    "an expiration time that is too large for its type has an address",
+    "an intent has an address although its expiration time is too large for its type",
     "(intent.expirationTimestamp, intent.recovery);",
     "intent.recovery;",
   ),
   inFactory(
-    "a recovery address that is too large for its type has an address",
+    "an intent has an address although its recovery value is too large for its type",
     "(intent.expirationTimestamp, intent.recovery);",
     "intent.expirationTimestamp;",
   ),

@@ -146,7 +146,7 @@ function judgeWildcard(scheme: string, host: string) {
   if (scheme === "http") {
     return fault(
       "insecure",
-      "a wildcard requires https:, because http: is only allowed for localhost with a port",
+      "a wildcard requires https:, because http: is allowed only for localhost with a port",
     );
   }
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
@@ -167,7 +167,7 @@ function judgeLocal(host: string, port: string | undefined): OriginVerdict {
   if (!localHosts.includes(host)) {
     return fault(
       "insecure",
-      `write https://${host}; http: is only allowed for localhost and 127.0.0.1`,
+      `use https://${host} instead: http: is allowed only for localhost and 127.0.0.1`,
     );
   }
   if (port === undefined) {

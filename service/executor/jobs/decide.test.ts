@@ -183,32 +183,32 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     giveUp("recovery_keeps_failing"),
   ],
   [
-    "waits until the expiry if an open address has only a look-alike",
+    "waits until the expiry if an open address has only a look-alike token",
     { vault: holding([similar, 500n]) },
     wait("underfunded", expiry + 1),
   ],
   [
-    "executes an open address that has its amount and a look-alike",
+    "executes an open address that has its amount and a look-alike token",
     { vault: holding([token, 100n], [similar, 9n]) },
     execute,
   ],
   [
-    "recovers a look-alike that is worth its gas",
+    "recovers a look-alike token that is worth its gas",
     { vault: { ...over, ...holding([similar, 50n]) } },
     recover(similar),
   ],
   [
-    "gives up if there is too little of a look-alike",
+    "gives up if there is too little of a look-alike token",
     { vault: { ...over, ...holding([similar, 49n]) } },
     giveUp("not_worth_its_gas"),
   ],
   [
-    "waits for tomorrow with any amount of a look-alike after three recoveries today",
+    "waits for tomorrow with any amount of a look-alike token after three recoveries today",
     { vault: { ...over, ...holding([similar, 2n ** 255n]) }, history: { recoveriesToday: 3 } },
     wait("recoveries_of_today_spent", 86_400),
   ],
   [
-    "recovers only the surplus, not a look-alike, after two failed recoveries",
+    "recovers only the surplus, not a look-alike token, after two failed recoveries",
     {
       vault: { ...over, ...holding([token, 1n], [similar, 2n ** 255n]) },
       history: { recoveryFailures: 2 },
@@ -216,7 +216,7 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     recover(token),
   ],
   [
-    "gives up a look-alike after two failed recoveries",
+    "gives up a look-alike token after two failed recoveries",
     { vault: { ...over, ...holding([similar, 2n ** 255n]) }, history: { recoveryFailures: 2 } },
     giveUp("recovery_keeps_failing"),
   ],

@@ -168,7 +168,7 @@ describe("sendPayment", () => {
     });
   }
 
-  test("sendPayment sends the payment and stores the request with its hash", async () => {
+  test("sendPayment sends the payment, and stores it with the transaction hash", async () => {
     assert.deepEqual(await send({}), sent);
     assert.equal(findStoredPayment(address)?.hash, hash);
   });
