@@ -192,7 +192,10 @@ describe("lookup", () => {
       [{}, "address: this field is required"],
       [null, "expected an object, found null"],
       [[], "expected an object, found an array"],
-      [{ ...record, terms: "0x" }, "terms: expected the terms that encode `intent`, found different terms"],
+      [
+        { ...record, terms: "0x" },
+        "terms: expected the terms that encode `intent`, found different terms",
+      ],
     ] as const) {
       once({ body });
       await assert.rejects(client().lookup(address), {

@@ -189,14 +189,14 @@ export type Endpoints = {
 /** The functions that this file uses to send requests. account.ts provides them. */
 export type Sending = {
   /**
-   * @param read calls `ask` to request the answer, and checks the answer
+   * @param read calls `ask` to request the JSON, checks it, and converts it to the result
    */
   read<Answer>(
     path: string,
     options: CallOptions | undefined,
     read: (ask: () => Promise<unknown>) => Promise<Answer>,
   ): Answered<Answer>;
-  /** @param read checks the answer */
+  /** @param read checks the response's JSON, and converts it to the result */
   write<Answer>(
     method: "POST" | "DELETE",
     path: string,

@@ -85,7 +85,10 @@ export function toNibbles(bytes: Uint8Array): number[] {
   return Array.from(bytes).flatMap((byte) => [byte >> 4, byte & 15]);
 }
 
-/** Decodes the path of a node with two items, and whether it is a leaf. */
+/**
+ * Decodes the path of a leaf or an extension node, which both have two items. Also returns whether
+ * the node is a leaf.
+ */
 function decodePath(item: Rlp | undefined): [boolean, number[]] {
   const bytes = expectBytes(item, "trie's path");
   const [flags, ...rest] = toNibbles(bytes);

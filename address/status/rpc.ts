@@ -29,7 +29,7 @@ export type StatusErrorCode =
   | "token_unreadable"
   | "evidence_unavailable";
 
-/** The status cannot be read now. No code says anything about the address. */
+/** The status cannot be read now. The error describes the node, and never the address. */
 export class StatusError extends Error {
   readonly code: StatusErrorCode;
 

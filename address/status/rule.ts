@@ -39,9 +39,10 @@ export const noPast: Past = { execution: null, recoveries: [] };
 /**
  * Derives the status of an address at `block`.
  *
- * @param holding at `block`
- * @param past complete up to `block`
- * @throws {StatusError} `rpc_inconsistent` if the facts contradict each other, `token_unreadable`
+ * @param holding the vault's code and balances at `block`
+ * @param past all events of the vault up to `block`
+ * @throws {StatusError} `rpc_inconsistent` if the code and the events contradict each other;
+ *   `token_unreadable` if the token does not answer `balanceOf`
  */
 export function statusOf(
   { address, intent }: StatusSubject,

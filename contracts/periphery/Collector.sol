@@ -30,7 +30,8 @@ contract Collector {
     /// @notice `token` did not answer `balanceOf(holder)` with a word.
     error BalanceUnknown(address token, address holder);
 
-    /// @notice Moves the caller's whole balance of `token`, at most `most`, to `recipient`.
+    /// @notice Moves the caller's balance of `token` to `recipient`, or `most` base units if the
+    /// balance is larger.
     /// @dev Reverts unless at least `least` arrives. The caller must have approved this contract.
     /// The recipient must not be this contract, because this contract cannot send its own tokens.
     /// @param least The least amount, in base units of `token`, like `most`.

@@ -20,7 +20,8 @@ import {FACTORY} from "./VaultCode.sol";
 /// - The arguments of a call cannot include the call's own encoding, so the target takes the fields
 ///   one by one and encodes the current call itself.
 abstract contract ExecutableCaller {
-    /// @notice The caller is not the vault of the intent that the target expects.
+    /// @notice The target expects a call from the vault of an intent (`wanted`), but another
+    /// address called it (`found`).
     error NotVaultOfIntent(address wanted, address found);
     /// @notice The caller is the vault, but the vault was already executed or closed: this call is
     /// a `rescue` by its `recovery`.

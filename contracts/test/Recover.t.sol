@@ -39,8 +39,8 @@ contract RecoverTest is Fixture {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
-        // The offsets 128 and 64, the array of one token, and then the intent, without its own
-        // offset.
+        // The calldata has the offset of the intent (128), the offset of the tokens (64), an array
+        // of one token, and then the intent, without the offset that abi.encode writes before it.
         bytes memory data = bytes.concat(
             abi.encodeWithSelector(factory.recover.selector, 128, 64, 1, address(token)),
             withoutOffset(abi.encode(intent))

@@ -363,7 +363,7 @@ async function paused(is: boolean) {
   return record({ token });
 }
 
-/** Makes a record whose token blocks `stranger`. */
+/** Makes an intent's record, and the intent's token blocks the address `stranger`. */
 async function blocked(
   issue: () => Promise<Hex>,
   change: (blocked: Hex, token: Hex) => Partial<Intent>,

@@ -44,7 +44,8 @@ export type StatusReader = {
   /**
    * Reads the status at `block`, or at the current block with this number.
    *
-   * @throws {AddressUnreadable} if this address cannot be read at the block, but others can
+   * @throws {AddressUnreadable} if this address cannot be read at the block, but other addresses
+   *   can be
    * @throws {ChainUnavailable}
    */
   readAt(subject: StatusSubject, block: BlockReference | number): Promise<AddressStatus>;
