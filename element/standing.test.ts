@@ -137,7 +137,7 @@ describe("the notice about look-alike tokens", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: null }, openStanding), []);
   });
 
-  test("look-alike tokens at an open address: the page says that they stay until the expiry", () => {
+  test("the page says that look-alike tokens stay at an open address until expiry", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: [wrong] }, openStanding), [
       {
         token: wrong.token,
