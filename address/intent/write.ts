@@ -21,8 +21,8 @@ import {
 } from "./rules.ts";
 
 /**
- * The fields of the input. If a list or a function has the wrong type, the field is undefined and a
- * fault was added.
+ * The fields of the input. If a list or a function has the wrong type, or a list is too long, the
+ * field is undefined and a fault was added.
  */
 export type RawIntent = {
   token: unknown;
