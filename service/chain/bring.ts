@@ -186,7 +186,7 @@ export function readBringKey(file: string | undefined): Hex {
   throw new Error(`${from}: expected ${wanted}, found ${text.length} characters`);
 }
 
-/** A transaction to send. It uses `gas` and transfers `wei`. */
+/** A transaction to send, which uses the gas `gas` and transfers `wei`. */
 export type EstimatedStep = { name: string; gas: bigint; wei: bigint; data: Hex };
 
 const noSalt: Hex = `0x${"00".repeat(32)}`;

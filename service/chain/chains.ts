@@ -89,8 +89,8 @@ const chainSchema = z.strictObject({
   /** The number of later blocks after which an execution or a recovery is final. */
   confirmations: z.int().min(0).max(10_000).default(confirmationsDefault),
   /**
-   * `finalized`: a block is final if the endpoints report it as finalized. If they do not support
-   * that tag, the executor counts confirmations. `blocks`: the executor always counts
+   * `finalized`: a block is final if the endpoints report it as finalized. If the endpoints do not
+   * support the tag, the executor counts confirmations. `blocks`: the executor always counts
    * confirmations.
    */
   finality: z.enum(["finalized", "blocks"]).default("finalized"),

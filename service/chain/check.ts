@@ -86,8 +86,8 @@ async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | u
 export const peripheryNames = Object.keys(periphery) as (keyof typeof periphery)[];
 
 /**
- * Returns the periphery contracts that are missing on the chain. Only intents that call them need
- * them.
+ * Returns the periphery contracts that are missing on the chain. Intents that call no periphery
+ * contract work without them.
  */
 export async function missingPeriphery(rpc: ChainRpc): Promise<(keyof typeof periphery)[]> {
   const isThere = await Promise.all(

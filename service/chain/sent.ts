@@ -16,8 +16,8 @@ import { meterCode, parseMeter } from "./simulation/meter.ts";
 import { type Holder, readHoldings } from "./status/probe.ts";
 
 /**
- * Unlisted tokens that were found at an address. Their balances were read at `block`. The executor
- * sends them back at `notBefore` (Unix seconds, the chain's clock) or later.
+ * Unlisted tokens that were found at an address. The tokens' balances were read at `block`. The
+ * executor sends them back at `notBefore` (Unix seconds, the chain's clock) or later.
  */
 export type NewNames = {
   chainId: number;

@@ -116,7 +116,10 @@ export function compareStatuses(
 
 type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 
-/** Types of events that a late payment can cause. They come after the events of late payments. */
+/**
+ * Types of events that a late payment can cause. These events come after the events of late
+ * payments.
+ */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
 /**
@@ -152,8 +155,8 @@ export const eventBytesMax = 20_000;
 const recoveriesMax = 30;
 
 /**
- * The version of the event format. It increases when a field is removed or gets another meaning,
- * but not when a field or an event type is added.
+ * The version of the event format. The version increases when a field is removed or gets another
+ * meaning, but not when a field or an event type is added.
  */
 export const eventVersion = 1;
 

@@ -33,7 +33,10 @@ type AddressFilter = {
   /** A reference that a client ID set. A client ID is public, so the reference is not verified. */
   claimedReference?: string | undefined;
   createdBy?: CreatedBy | undefined;
-  /** A part of the reference, in upper or lower case. It does not matter who set the reference. */
+  /**
+   * A part of the reference, in upper or lower case. The reference can have been set by an API key
+   * or a client ID.
+   */
   referenceContains?: string | undefined;
   /** Unix milliseconds. `…From` is inclusive, and `…Until` is exclusive. */
   createdFrom?: number | undefined;

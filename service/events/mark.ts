@@ -18,9 +18,9 @@ import type { Tables } from "../store/tables.ts";
 const laterOwnersMax = 31;
 
 /**
- * Marks `addresses` for each account that created them. They are due for a status read when block
- * `blockNumber` has the number of confirmations that the account requires. Skips addresses whose
- * intents are for other chains, because their status is read on the intent's chain.
+ * Marks `addresses` for each account that created them. The addresses are due for a status read
+ * when block `blockNumber` has the number of confirmations that the account requires. Skips
+ * addresses whose intents are for other chains, because their status is read on the intent's chain.
  */
 export async function markWatches(
   transaction: Transaction<Tables>,

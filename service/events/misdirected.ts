@@ -11,7 +11,7 @@ import type { Tables } from "../store/tables.ts";
 
 /**
  * A token that an address received on `chainId`, in EIP-55 case. `transactionHash` and `payer`
- * belong to the newest transfer. They are null if a reorganization removed it.
+ * belong to the newest transfer. Both are null if a reorganization removed this transfer.
  */
 export type Misdirected = {
   chainId: number;

@@ -1,7 +1,7 @@
 // The observer of a chain. When an address is due, the observer reads its status and saves changes
-// as events. It reads the status at a block that has the number of confirmations that the account
-// requires. The chain's loop (follow/loop.ts) starts it. Several processes can observe the same
-// chain. If two processes observe the same change, only the first observation is saved.
+// as events. The status is read at a block that has the number of confirmations that the account
+// requires. The chain's loop (follow/loop.ts) starts the observer. Several processes can observe
+// the same chain. If two processes observe the same change, only the first observation is saved.
 //
 // The observer reads statuses only up to the newest anchor, which is the newest block up to which
 // the executor has read the chain (follow/anchors.ts). If a reorganization replaces that block, the

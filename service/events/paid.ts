@@ -128,8 +128,8 @@ const sumOf = (amounts: readonly { amount: string }[]): bigint =>
   amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 
 /**
- * Finds new payments whose amounts were already reported without a log. They are not reported
- * again, because a receiver that adds up amounts would count them twice.
+ * Finds new payments whose amounts were already reported without a log. These payments are not
+ * reported again, because a receiver that adds up amounts would count them twice.
  *
  * @param unexplained the amount of the requested token for which no log is known now
  * @returns the keys of these payments, and the rest of the reported amount for which no log is

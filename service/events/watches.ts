@@ -373,8 +373,8 @@ async function nextPosition(
 
 /**
  * Postpones the next read of addresses whose status could not be read. Skips an address if another
- * observation was saved in the meantime. Also skips it if it was marked again, which resets
- * `readings`.
+ * observation was saved in the meantime. Also skips an address that was marked again, because the
+ * mark resets `readings`.
  */
 export async function postponeWatches(
   db: Kysely<Tables>,

@@ -34,7 +34,10 @@ export async function findAnchor(
 export const newestAnchorOf = (chainId: RawBuilder<unknown>) =>
   sql<number | null>`(select max(number) from anchors where anchors.chain_id = ${chainId})`;
 
-/** Saves an anchor. It replaces an anchor with the same number. The call is idempotent. */
+/**
+ * Saves an anchor. If there is an anchor with the same number, it is replaced. The call is
+ * idempotent.
+ */
 export async function saveAnchor(
   db: Kysely<Tables>,
   chainId: number,

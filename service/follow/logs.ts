@@ -67,8 +67,8 @@ const unanswered = "answers, but not this, or not in time";
 
 /**
  * Reads the transfers of a range, including look-alikes. If the endpoint refuses one query for all
- * tokens, the listed tokens and the look-alikes are requested separately. If it refuses only the
- * look-alikes, they are omitted in the next iterations.
+ * tokens, the listed tokens and the look-alikes are requested separately. If the endpoint refuses
+ * only the look-alikes, they are omitted in the next iterations.
  */
 export async function readLogs(
   client: EndpointClient,

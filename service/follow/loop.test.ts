@@ -7,7 +7,8 @@ import { openChainLoop } from "./loop.ts";
 const pollMs = 1_000;
 
 /**
- * Starts a chain's loop. Its node always fails, so the loop gets new blocks only from `noteBlock`.
+ * Starts a chain's loop. The chain's node always fails, so the loop gets new blocks only from
+ * `noteBlock`.
  */
 function openLoop() {
   let requests = 0;

@@ -144,8 +144,8 @@ export type FollowMemory = {
   /** The addresses of the records up to `seq`. If there are too many, only the first ones. */
   recipients: { seq: number; list: Hex[] };
   /**
-   * Tokens that open records up to `seq` request, but that the operator does not list. They are
-   * requested like listed tokens.
+   * Tokens that open records up to `seq` request, but that the operator does not list. Their
+   * transfers are requested like transfers of listed tokens.
    */
   delisted: { seq: number; tokens: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes per block. */

@@ -94,9 +94,9 @@ function assertOneEnd(shown: readonly Shown[]): void {
 
 /**
  * Returns whether the range must be read again in smaller parts, after some endpoints returned it
- * and others refused it. That is not necessary if a quorum of other endpoints is left. It would be
- * harmful if the refusing endpoints also refuse single blocks, because each block would then count
- * as unreadable (a gap).
+ * and others refused it. That is not necessary if a quorum of other endpoints is left. Smaller
+ * parts would be harmful if the refusing endpoints also refuse single blocks, because each block
+ * would then count as unreadable (a gap).
  *
  * @param failed the number of endpoints that did not return the range
  */
@@ -131,9 +131,8 @@ async function refuseSingleBlock(
 }
 
 /**
- * Returns the endpoints to ask. They are sorted by the number of blocks that they have returned,
- * the fewest first. Endpoints that allow fewer blocks than the range come last, because they would
- * refuse it.
+ * Returns the endpoints to ask. Endpoints that have returned the fewest blocks come first.
+ * Endpoints that allow fewer blocks than the range come last, because they would refuse it.
  */
 function orderEndpoints(turn: Turn, blocks: number): EndpointClient[] {
   const isNarrow = ({ record }: EndpointClient) => Number(record.logs.rangeBlocks < blocks);

@@ -38,7 +38,7 @@ const uncorroboratedBlocksMax = 256;
 const tipBlocksMax = 32;
 /**
  * If the newest anchor is at most this number of blocks above the head, the endpoints are behind.
- * If it is higher, the chain was reset, or the anchor was wrong.
+ * If the anchor is higher, the chain was reset, or the anchor was wrong.
  */
 const lagBlocksMax = 64;
 /**
@@ -141,9 +141,9 @@ async function movePast(
 }
 
 /**
- * Reads the newest blocks first, if there are more unread blocks than one query can contain. They
- * are the blocks since the last iteration and a few below them, because an endpoint may have
- * indexed their logs late.
+ * Reads the newest blocks first, if there are more unread blocks than one query can contain. The
+ * newest blocks are the blocks since the last iteration and a few below, because an endpoint may
+ * have indexed their logs late.
  *
  * @returns false if the iteration must end, because an endpoint is slow or demands fewer calls
  */
@@ -255,8 +255,8 @@ async function saveTransfers(
 }
 
 /**
- * Returns the key of a payment. It includes the transfer, so that an invented log cannot hide a
- * real log with the same index.
+ * Returns the key of a payment. The key includes the transfer, so that an invented log cannot hide
+ * a real log with the same index.
  */
 const toKey = ({ logIndex, address, token, payer, amount, transactionHash }: Payment) =>
   `${logIndex} ${address} ${token} ${payer} ${amount} ${transactionHash}`;

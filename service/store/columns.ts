@@ -31,10 +31,10 @@ export function deriveColumns(terms: Uint8Array): RecordColumns {
 const collector = Buffer.from(collectorAddress.slice(2), "hex");
 
 /**
- * Returns the amount that a payer is asked to pay, in base units. It differs from `amount` only if
- * the intent accepts a range of amounts (a tolerance), which is rare. Such an intent calls the
- * Collector, so terms are decoded only if they contain the Collector's address. If the terms are
- * corrupt, returns `amount`.
+ * Returns the amount that a payer is asked to pay, in base units. The result differs from `amount`
+ * only if the intent accepts a range of amounts (a tolerance), which is rare. Such an intent calls
+ * the Collector, so terms are decoded only if they contain the Collector's address. If the terms
+ * are corrupt, returns `amount`.
  */
 export function deriveRequested({ terms, amount }: { terms: Uint8Array; amount: string }): string {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);

@@ -40,8 +40,8 @@ function rowOf(number: number) {
 }
 
 /**
- * Starts a process that saves records, 32 at a time, from number `first` on. It prints the number
- * of each acknowledged record.
+ * Starts a process that saves records, 32 at a time, from number `first` on. The process prints the
+ * number of each acknowledged record.
  */
 function startWriter(config: object, first: number): ChildProcess {
   const script = `

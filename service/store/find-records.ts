@@ -192,7 +192,7 @@ export async function findNewestSeq(db: Kysely<Tables>): Promise<number> {
 
 /**
  * Returns SQL that selects `seq`, `account_id`, and `address` of the chain's records that expire
- * after `expiredSeconds`. Their `seq` is above `seq` and at most `end`.
+ * after `expiredSeconds`. Selects only records after `seq`, up to and including `end`.
  */
 export const unexpired = (chainId: number, seq: number, end: number, expiredSeconds: number) =>
   sql`select seq, account_id, address from records

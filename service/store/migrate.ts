@@ -94,8 +94,8 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
 const lockNotAvailable = "55P03";
 
 /**
- * Returns a digest of a migration's statements in both dialects. It is part of the migration's
- * name, so an edited migration gets another name.
+ * Returns a digest of a migration's statements in both dialects. The digest is part of the
+ * migration's name, so an edited migration gets another name.
  */
 function digestStatements(
   db: Kysely<Tables>,

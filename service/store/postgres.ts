@@ -7,8 +7,8 @@
 //
 // PostgreSQL can be stuck because of a lock, a disk, or a network that drops packets. So both the
 // client and the server limit each wait. After the client's limit, the request fails. After the
-// server's limit, PostgreSQL ends the statement or the transaction. Otherwise, it would keep its
-// locks after the client has disconnected.
+// server's limit, PostgreSQL ends the statement or the transaction. Without this limit, PostgreSQL
+// would keep the locks after the client has disconnected.
 
 import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";

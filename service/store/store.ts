@@ -52,8 +52,8 @@ export type Store = {
   saveRecord(row: NewRecord): Promise<SaveOutcome>;
 
   /**
-   * Returns the terms of an address (20 bytes). They are not verified: the caller must check that
-   * they derive the address.
+   * Returns the terms of an address (20 bytes). The terms are not verified: the caller must check
+   * that they derive the address.
    * @throws {UnavailableError} if the database does not answer
    */
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;

@@ -77,8 +77,8 @@ export function statements(dialect: Dialect): TableStatement[] {
 
 /**
  * Creates the table of references. These statements are part of the migration of the events folder.
- * They cannot move to another migration, because existing databases contain the names of
- * migrations, which depend on their statements.
+ * The statements cannot move to another migration, because that would change the migrations' names,
+ * which existing databases contain.
  */
 export function referenceStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");

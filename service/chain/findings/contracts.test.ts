@@ -1,5 +1,5 @@
-// Tests notes. A note says that somebody could change a contract later. It is not a problem with
-// the intent.
+// Tests notes. A note says that somebody could change a contract later. A note is not a problem
+// with the intent.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -131,8 +131,8 @@ const burnt: ReadonlySet<Hex> = new Set<Hex>(["0x0000000000000000000000000000000
 const ordinaryMin = 1n << 16n;
 
 /**
- * Finds money that nobody could move again. It would go to an address without an owner, or to a
- * contract that cannot transfer tokens.
+ * Finds money that nobody could move again. The money would go to an address without an owner, or
+ * to a contract that cannot transfer tokens.
  *
  * @param codes the code of each receiver
  */

@@ -7,8 +7,8 @@ export type BlockPace = {
   /** Records a new block. The call is idempotent. */
   note(head: Omit<Seen, "atMs">, nowMs: number): void;
   /**
-   * Returns when to request the next block, or 0 if this cannot be predicted. It is a time on the
-   * same clock as `nowMs`.
+   * Returns when to request the next block, or 0 if this cannot be predicted. The result is a time
+   * on the same clock as `nowMs`.
    */
   expectedMs(): number;
   /**
@@ -19,8 +19,8 @@ export type BlockPace = {
 };
 
 /**
- * The prediction uses the last `spacingsMax` block intervals. It requires that the longest is at
- * most `unevenMax` times the shortest.
+ * The prediction uses the last `spacingsMax` block intervals. The longest interval must be at most
+ * `unevenMax` times the shortest.
  */
 const spacingsMax = 8;
 const unevenMax = 3;

@@ -4,7 +4,7 @@
 // rate limits.
 //
 // `FollowMemory.shown` (follow/parts.ts) is separate, although it also has an entry per endpoint.
-// It belongs to one chain's loop, and a reorganization resets it.
+// That entry belongs to one chain's loop, and a reorganization resets it.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
@@ -27,8 +27,8 @@ const outMs = 300_000;
 const scoreHalfMs = 600_000;
 const points = { failed: 0.5, differs: 1 };
 /**
- * The maximum number of penalty points. It is low enough that a repaired endpoint is used normally
- * again within an hour.
+ * The maximum number of penalty points: low enough that a repaired endpoint is used normally again
+ * within an hour.
  */
 const scoreMax = 20;
 /** The chain ID is read again after an endpoint has been used in this number of views (view.ts). */
@@ -54,12 +54,12 @@ type Mutable = {
    */
   failingSinceMs: number | undefined;
   /**
-   * The time of the last failure. Undefined if the endpoint has answered since then. Only
-   * chain-rpc.ts uses it.
+   * The time of the last failure. Undefined if the endpoint has answered since then. Used only by
+   * chain-rpc.ts.
    */
   failedAtMs: number | undefined;
   isOut: boolean;
-  /** The number of penalty points at the time `sinceMs`. It then decreases with time. */
+  /** The number of penalty points at the time `sinceMs`. The number then decreases with time. */
   score: { points: number; sinceMs: number };
   logs: LogLimits;
   estimates: Estimates;
@@ -83,7 +83,7 @@ type LogLimits = {
    */
   growIn: number;
   growInNext: number;
-  /** The endpoint was slow. It is not asked for logs before this iteration. */
+  /** The endpoint was slow. Its logs are not requested before this iteration. */
   slowUntilTurn: number;
   /**
    * Set while the endpoint refuses all logs. It is not asked for `turns` iterations, until
@@ -93,8 +93,8 @@ type LogLimits = {
   /** Whether the endpoint refuses log queries that filter by recipient. */
   isByTokens: boolean;
   /**
-   * The endpoint refused the logs of look-alikes. It is asked for them again from this iteration
-   * on. 0 if it has not refused them.
+   * The iteration from which on the logs of look-alikes are requested again, after the endpoint
+   * refused them. Otherwise 0.
    */
   lookalikesFromTurn: number;
 };

@@ -10,7 +10,7 @@ import { classifyError } from "./node-errors.ts";
 import { type Allowance, openPace, type Pace } from "./pace.ts";
 
 export type Endpoint = {
-  /** For logs and metrics. It is never the URL, which can contain a key. */
+  /** For logs and metrics. The name is never the URL, because a URL can contain a key. */
   name: string;
   /**
    * Returns one answer per call, in order.

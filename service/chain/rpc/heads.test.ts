@@ -5,7 +5,7 @@ import { openChainLoop } from "../../follow/loop.ts";
 import { headMsMax, openHeads } from "./heads.ts";
 import { CallsSpent } from "./json-rpc.ts";
 
-/** A node with one block. It counts its requests. `mine` adds a block. */
+/** A node with one block, which counts its requests. `mine` adds a block. */
 function node() {
   const asked = { times: 0 };
   let number = 1;
@@ -87,8 +87,8 @@ describe("the newest block of a chain", () => {
       await new Promise(setImmediate);
       assert.equal(numbers.at(-1), number);
       assert.equal(await heads.at(async (at) => at.number), number);
-      // The newest block is requested at each poll, until the block interval is known. Then it is
-      // requested only when the next block is expected.
+      // The newest block is requested at each poll, until the block interval is known. From then
+      // on, the newest block is requested only when it is expected.
       for (let poll = 0; poll < 12; poll++) {
         await pass(1_200);
         if (number < 10 || poll === 11) heads.note(block());

@@ -259,8 +259,8 @@ function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
 }
 
 /**
- * The answers of the relay that is named `rpc`. They are undefined if the relay failed, or had not
- * answered yet when another relay accepted the transaction.
+ * The answers of the relay that is named `rpc`. `answers` is undefined if the relay failed, or had
+ * not answered yet when another relay accepted the transaction.
  */
 export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
 

@@ -18,7 +18,8 @@ export type HeadWaitOptions = {
   /** A subscription is restarted if it reports no block for this time. */
   silentMs?: number;
   /**
-   * The delay before a closed socket is opened again. It doubles with each failure, up to a minute.
+   * The delay before a closed socket is opened again, which doubles with each failure up to a
+   * minute.
    */
   retryMs?: number;
 };
@@ -59,7 +60,9 @@ export function followHeads(urls: readonly string[], options: HeadWaitOptions): 
   };
 }
 
-/** Keeps one subscription open. It counts as alive if it has reported a block within `silentMs`. */
+/**
+ * Keeps one subscription open, which counts as alive if it has reported a block within `silentMs`.
+ */
 function follow(url: string, onHead: () => void, options: HeadWaitOptions) {
   const { stopping, silentMs = 60_000, retryMs = 1000 } = options;
   let reportedAtMs = Number.NEGATIVE_INFINITY;

@@ -210,7 +210,7 @@ const pairs: readonly Stated[] = [
   },
 ];
 
-/** Patterns with a number of blocks. It can have thousands separators, or a K for thousands. */
+/** Patterns with a number of blocks, which can have thousands separators or a K for thousands. */
 const widths: readonly Stated[] = [
   { source: "Alchemy", text: /up to an? (?<number>[\d,]+k?) block range/i },
   {
@@ -236,8 +236,9 @@ const results = /\b(?:logs|results?|events)\b/i;
 
 /**
  * Returns the number of blocks that a provider says it allows in one log query. The number is only
- * a hint. It is used if it is smaller than the refused range, and longer ranges are requested again
- * later (endpoint-record.ts). So a wrong number slows the reading, but no payment is missed.
+ * a hint. The number is used only if it is smaller than the refused range, and longer ranges are
+ * requested again later (endpoint-record.ts). So a wrong number slows the reading, but no payment
+ * is missed.
  *
  * @param blocks the length of the refused range
  * @returns at least 1 and less than `blocks`; undefined if the error contains no such number

@@ -1,7 +1,7 @@
 // Sends the same request to several endpoints of a chain in parallel (a round). Waits for every
-// endpoint until enough have answered. Then it waits a limited time for the others, and not at all
-// for endpoints that are rate-limited by their provider. Otherwise, one slow endpoint would delay
-// every read, although the others agree.
+// endpoint until enough have answered. From then on, waits a limited time for the other endpoints,
+// and not at all for endpoints that are rate-limited by their provider. Otherwise, one slow
+// endpoint would delay every read, although the others agree.
 
 import {
   type EndpointRecord,

@@ -279,7 +279,7 @@ export function comparableText(method: string, answer: Answer): string | undefin
 const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
 
 /**
- * Finds the value with the most votes. It needs at least `quorum` votes, unless all votes are
+ * Finds the value with the most votes. A value needs at least `quorum` votes, unless all votes are
  * equal. Undefined is not a vote.
  *
  * @returns the indices of the votes for this value; undefined if it has too few votes or another

@@ -19,7 +19,10 @@ const namespace = "52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bac
 const whose = "600435";
 const loaded = "545f5260205ff3";
 
-/** Tokens with different storage layouts. Their code returns the balance for any selector. */
+/**
+ * Tokens with different storage layouts. The code of these tokens returns the balance for any
+ * selector.
+ */
 const known: [string, Hex][] = [
   ["Solidity, slot 9", `0x${whose}5f52600960205260405f20${loaded}`],
   ["Solidity, slot 51", `0x${whose}5f52603360205260405f20${loaded}`],

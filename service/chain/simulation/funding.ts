@@ -44,8 +44,8 @@ const layouts: readonly Layout[] = [
 
 /**
  * The number for the first layout. Each later layout gets the next number. A real balance is very
- * unlikely to equal one of these numbers. If it does, the caller notices that the layout is wrong
- * when it measures the balance.
+ * unlikely to equal one of these numbers. If it does, the layout is wrong, and the caller notices
+ * this when it measures the balance.
  */
 const firstMark = 0x5eed_0000n;
 

@@ -196,8 +196,8 @@ export function openSimulations(
 type ReadPair = Pair & { isGuess: boolean };
 
 /**
- * Chooses the balances to measure. Their number is limited, so the most informative ones come
- * first.
+ * Chooses the balances to measure. The number of balances is limited, so the most informative
+ * balances come first.
  *
  * @param moved the pairs that appear in the logs of the simulated run
  * @returns at most {@link pairsMax} different pairs, and the number of omitted pairs

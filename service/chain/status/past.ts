@@ -31,7 +31,7 @@ type Refused = { refused: string };
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
 /**
- * The cache of one chain. It is bounded, and any entry can be evicted. To read a cached, executed
+ * The bounded cache of one chain, from which any entry can be evicted. To read a cached, executed
  * address takes one call. To read another address can take up to {@link spansMax} calls, if the
  * node limits the range.
  */
@@ -42,7 +42,9 @@ export type PastCache = {
    * tested have an entry.
    */
   nativeTokens: Map<Hex, boolean>;
-  /** The number of blocks per request. It is used only if the node refuses the whole range. */
+  /**
+   * The number of blocks per request. This limit is used only if the node refuses the whole range.
+   */
   spanBlocks: number;
 };
 
@@ -67,7 +69,8 @@ const settledBlocks = 64;
 const spansMax = 64;
 
 /**
- * Returns all events of the address `vault`, oldest first. It must have code at the view's block.
+ * Returns all events of the address `vault`, oldest first. The address must have code at the view's
+ * block.
  *
  * Makes one call for all blocks that are not known yet. If the node refuses the call, finds the
  * first block at which the address has code, and reads the logs from there in shorter ranges.

@@ -66,8 +66,8 @@ export async function readHoldings(
 }
 
 /**
- * Returns init code that reads the balances of at most {@link holdersMax} addresses. It is for a
- * call without `to`.
+ * Returns init code that reads the balances of at most {@link holdersMax} addresses. The init code
+ * is for a call without `to`.
  */
 export function probeData(holders: readonly Holder[]): Hex {
   const args = [holders.map(({ vault, token }) => ({ owner: vault, token }))] as const;

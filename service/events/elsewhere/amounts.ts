@@ -217,9 +217,9 @@ export function elsewhereOf(
 }
 
 /**
- * Returns the amount that is now at the address. It starts with the last balance that the executor
- * read, adds later transfers, and subtracts later recoveries. If no balance was read, it counts all
- * transfers and recoveries.
+ * Returns the amount that is now at the address. The amount is the last balance that the executor
+ * read, plus later transfers and minus later recoveries. If no balance was read, all transfers and
+ * recoveries count.
  */
 function remainingOf(
   read: AmountElsewhere | undefined,

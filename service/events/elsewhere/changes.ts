@@ -108,8 +108,8 @@ const countOf = (known: ReportedElsewhere, of: keyof Reported): number =>
   Object.values(known).reduce((sum, each) => sum + each[of].length, 0);
 
 /**
- * Returns the items to report now. They have enough confirmations, are within the limits, and are
- * not reported yet.
+ * Returns the items to report now: items with enough confirmations, within the limits, and not
+ * reported yet.
  */
 function admit<Item extends { token: Hex; amount: string }>(
   count: number,

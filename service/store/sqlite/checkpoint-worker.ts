@@ -40,12 +40,13 @@ const timer = setInterval(() => {
 function checkpoint(): void {
   const [done] = database.pragma("wal_checkpoint(passive)") as { log: number }[];
   if (!done || done.log <= logPagesMax) return;
-  // The restart below syncs the file while writers are blocked. After this sync, that one is short.
+  // The restart below syncs the file while writers are blocked. Because of this sync, the second
+  // sync is short.
   fdatasyncSync(descriptor);
   database.pragma("wal_checkpoint(passive)");
-  // `truncate` would be slower than `restart`. It would free the log's disk blocks while writers
-  // are blocked. Afterwards, each commit would have to wait until the file system has allocated
-  // blocks again.
+  // `truncate` would be slower than `restart`. `truncate` would free the log's disk blocks while
+  // writers are blocked. Afterwards, each commit would have to wait until the file system has
+  // allocated blocks again.
   database.pragma("wal_checkpoint(restart)");
 }
 

@@ -12,7 +12,7 @@ export class InUseError extends Error {
 
 /**
  * Locks `directory` for this process. The lock ends with the process, or when the returned function
- * is called. It is SQLite's exclusive lock on a separate, empty file.
+ * is called. The lock is SQLite's exclusive lock on a separate, empty file.
  *
  * @param name the name of the lock file; locks with different names are independent
  * @throws {InUseError} immediately, if another process has the lock
