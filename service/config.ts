@@ -106,8 +106,8 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorMirrors,
     executorPays,
     /**
-     * Zero if tips must pay for all transactions, because nobody pays a tip for the return of an
-     * unlisted token that a payer reported.
+     * Zero if tips must pay for all transactions. Nobody pays a tip for the return of an unlisted
+     * token that a payer reported.
      */
     executorNamedTokensPerDay: executorPays === "tips" ? 0 : namedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),

@@ -79,8 +79,8 @@ export type Limiter = {
 /**
  * Returns the verdict on one request.
  *
- * @param dueInMs the time until the full burst is available again; if this request was admitted, it
- *   already counts
+ * @param dueInMs the time until the full burst is available again, including this request if it was
+ *   admitted
  */
 function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVerdict {
   const spareMs = policy.burst * policy.intervalMs - dueInMs;

@@ -16,7 +16,7 @@ export type Accounts = {
   signIn: SignIn;
   attempts: Attempts;
   signup: "open" | "closed";
-  /** Writes the remaining usage counts. Must be called before the store is closed. */
+  /** Writes the remaining usage counts. Must be called before the database is closed. */
   close(): Promise<void>;
 };
 

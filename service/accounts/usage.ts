@@ -153,8 +153,8 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
 
 /**
  * Sets the column of all given credentials to the latest of their times. So up to 100 credentials
- * need only one statement. As a result, a stored time can be later than the actual use, by the time
- * since the last successful flush, which is usually about a second.
+ * need only one statement. As a result, a stored time can be later than the actual use. The
+ * difference is at most the time since the last successful flush, which is usually about a second.
  */
 async function touch<Table extends "api_keys" | "client_ids">(
   db: Kysely<Tables>,

@@ -1,7 +1,7 @@
-// node bench/detect.ts measures how long it takes to find the payments in a block of 10,000
-// Transfer logs, with 10⁴ to 10⁶ known addresses, on SQLite and PostgreSQL. Every tenth log is a
-// payment to a known address. Prints the time from the node's JSON response to the saved jobs of
-// the executor, and the part that is spent on matching. Also prints the time to look up each
+// node bench/detect.ts measures the time to find the payments in a block of 10,000 Transfer logs.
+// There are 10⁴ to 10⁶ known addresses, in SQLite and in PostgreSQL. Every tenth log is a payment
+// to a known address. Prints the time from the node's JSON response until the executor's jobs are
+// saved, and the part of this time that is spent on matching. Also prints the time to look up each
 // address by its primary key, which is a lower bound. Only the time of lookups grows with the
 // number of addresses, because a large index does not fit in the processor's caches. Times are
 // medians of interleaved rounds.

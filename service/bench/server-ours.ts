@@ -1,7 +1,7 @@
 // Runs this service as in production, with credentials, limits, and metrics. Uses SQLite, or
-// PostgreSQL if a URL is given. Each argument turns off an optimization, so that its effect can be
-// measured: "wasm" uses keccak in JavaScript instead of WebAssembly, "reader" runs lookups in the
-// main thread, and "writer" commits new records in the main thread.
+// PostgreSQL if a URL is given. The last argument turns off one optimization, so that its effect
+// can be measured. With "wasm", keccak runs in JavaScript instead of WebAssembly. With "reader",
+// lookups run in the main thread. With "writer", the main thread commits new records.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";

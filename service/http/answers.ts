@@ -73,7 +73,7 @@ const gasDay = object({
   wei,
   /** The part of `wei` that was spent on addresses that the client ID created. */
   clientIdWei: wei,
-  /** The part of `wei` that was spent on executions for which an expected tip was not received. */
+  /** The part of `wei` that was spent on executions that did not receive the expected tip. */
   failedTipsWei: wei,
 });
 

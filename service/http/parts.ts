@@ -79,7 +79,7 @@ type ExecutorDesk = {
    * the status shows money that the executor does not know about, first notifies the executor.
    */
   readProgress(status: AddressStatus): Promise<ExecutorProgress | null>;
-  /** Returns whether a running executor is responsible for the chain and is not paused. */
+  /** Returns whether an executor has the lease for the chain and is not paused. */
   isActive(chainId: number): Promise<boolean>;
   /** Returns the recoveries of an address on other chains than the intent's. */
   findReturns(request: AddressOf): Promise<MovedElsewhere[]>;

@@ -1,5 +1,5 @@
-// Tests launches with endpoints that lag behind, return wrong answers, or do not mine, and with a
-// key that another program also uses.
+// Tests launches with faulty endpoints, which lag behind, return wrong answers, or do not mine.
+// Also tests launches with a key that another program uses.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -33,9 +33,9 @@ function start({ env, keyFile }: BareChain, more: Record<string, string> = {}): 
 }
 
 /**
- * Starts the command and kills it while it sends a transaction. If `isAfter`, kills it after the
- * node has received the transaction but before the response arrives, and otherwise before the node
- * receives it. Returns false if the command sent fewer transactions.
+ * Starts the command and kills it while it sends a transaction. If `isAfter`, the node has received
+ * the transaction, but its response has not arrived yet. Otherwise, the node never receives the
+ * transaction. Returns false if the command sent fewer transactions.
  *
  * @param through the number of transactions to let through before the kill
  */

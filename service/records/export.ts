@@ -157,8 +157,8 @@ export async function importRecords(
 }
 
 /**
- * Yields the lines of `input`. Yields undefined for a line that is too long, which is not kept in
- * memory.
+ * Yields the lines of `input`. Yields undefined for a line that is too long. Such a line is not
+ * kept in memory.
  */
 async function* linesOf(input: Input): AsyncGenerator<string | undefined> {
   let parts: Uint8Array[] = [];

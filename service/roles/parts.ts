@@ -32,7 +32,7 @@ export type RoleParts = {
 /**
  * @param stops receives a close function for each opened part, so that the caller can close them
  *   even if a later part cannot be opened
- * @throws if the store or the chains cannot be opened
+ * @throws if the database or the chains cannot be opened
  */
 export async function openParts(
   config: Config,

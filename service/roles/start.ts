@@ -23,8 +23,8 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
     await api?.startApi(config, parts, draining.signal);
     if (!draining.signal.aborted) executor?.startExecutorRole(config, parts);
   } catch (error) {
-    // Close the store first, because Node can crash if it exits while one of the store's threads is
-    // starting.
+    // Close the database first, because Node can crash if it exits while one of the store's threads
+    // is starting.
     await stopAll(stops, log);
     throw error;
   }

@@ -1,5 +1,5 @@
-// Tests that PostgreSQL starts in every project folder, or that the error explains why it cannot
-// start.
+// Tests that PostgreSQL starts in every project folder. If it cannot start, the error must explain
+// why.
 
 import assert from "node:assert/strict";
 import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -21,7 +21,7 @@ import {
   threeLanes,
 } from "./lanes.ts";
 
-/** Options for control tests. They show that a test fails without the rule that it checks. */
+/** Options for control tests. They show that a test fails if the rule that it checks is missing. */
 const control = { skip: !isLong && "npm run test:long" };
 
 /** A simulated response: its latency, and whether its status is 2xx. */

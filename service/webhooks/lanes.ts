@@ -139,12 +139,12 @@ function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used
 const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
 
 /**
- * Returns whether a request may move from the fast lane to the slow lane. The rule is for the case
- * that a hundred accounts have endpoints that enter the fast lane and then hang. If all of their
- * requests moved, the slow lane would have 3,800 requests for its 1,024 slots. A slow endpoint
- * would then wait 8 s, and a new endpoint would wait 5 s. If the moved requests did not occupy
- * slots of the slow lane, these accounts would have 4,000 open connections, and other endpoints
- * would wait for the same time.
+ * Returns whether a request may move from the fast lane to the slow lane. The rule matters if a
+ * hundred accounts have endpoints that enter the fast lane and then hang. If all of their requests
+ * moved, the slow lane would have 3,800 requests for its 1,024 slots. A slow endpoint would then
+ * wait 8 s, and a new endpoint would wait 5 s. If the moved requests did not occupy slots of the
+ * slow lane, these accounts would have 4,000 open connections, and other endpoints would wait for
+ * the same time.
  */
 const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
   mayHaveMore(1, slow, accountId, used);

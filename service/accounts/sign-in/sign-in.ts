@@ -40,7 +40,8 @@ export type SignIn = {
    */
   signUp(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /**
-   * @throws {SignInError} `invalid_email_or_password`, whether the email or the password is wrong
+   * @throws {SignInError} `invalid_email_or_password`, which does not say whether the email or the
+   *   password is wrong
    */
   signIn(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /** Ends the session that the cookies belong to, if there is one. */

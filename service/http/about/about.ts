@@ -34,8 +34,8 @@ export function openapi(): Route {
 const notReady = "this server is shutting down and accepts no new requests";
 
 /**
- * A process is live if its event loop runs. It is ready if the store is readable and has not lost a
- * commit, and if the process is not draining.
+ * A process is live if its event loop runs. It is ready if the database is readable and no commit
+ * was lost, and if the process is not draining.
  */
 export function mountProbes(app: FastifyInstance, { store, draining, metrics }: Parts): void {
   mount(app, metrics, "/livez", {

@@ -65,15 +65,15 @@ type Use = keyof typeof uses;
  *    `origin_not_allowed`.
  * 7. A request above the credential's limit: 429 `rate_limited`.
  *
- * If a request that rule 3 refuses contains an existing key, the service records this, and the
- * dashboard shows that the key was used in a browser. Requests that rules 5 to 7 refuse are counted
- * as refused in the account's usage. Requests that rules 1 to 6 refuse do not count against the
- * rate limit.
+ * If rule 3 refuses a request with an existing key, the service records this. The dashboard then
+ * shows that the key was used in a browser. Requests that rules 5 to 7 refuse are counted as
+ * refused in the account's usage. Requests that rules 1 to 6 refuse do not count against the rate
+ * limit.
  *
  * @param use the purpose of the request; the account's usage counts successful requests only for
  *   `create`; for other purposes, it stores only the time
  * @throws {Refusal} according to these rules
- * @throws {UnavailableError} if the store of credentials does not respond
+ * @throws {UnavailableError} if the database does not respond
  */
 export async function authorize(
   request: FastifyRequest,
@@ -225,7 +225,7 @@ function assertSpelled(kind: CredentialKind, text: string): void {
 
 /**
  * Waits for the result of a credential's lookup. If the database fails, throws an error that
- * becomes a 503 response instead of a 500 response, because the client can retry.
+ * becomes a 503 response instead of a 500 response, so that the client retries.
  */
 async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   try {

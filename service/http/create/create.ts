@@ -24,7 +24,7 @@ import { type Creator, createInput, parseReferenced, referenceInUse } from "./re
  * @throws {Refusal} 403 `forbidden` or `not_signed`, 409 if the reference is in use, or 429 above
  *   the daily limit
  * @throws {UnavailableError} if it is unknown whether the record is durable
- * @throws {CorruptError} if the store has different terms for the address
+ * @throws {CorruptError} if the database contains other terms for the address
  */
 export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 

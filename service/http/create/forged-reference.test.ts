@@ -1,6 +1,6 @@
-// Tests on SQLite and PostgreSQL that a stranger cannot make a shop accept a payment to a cheap
-// address for an expensive order. Each test covers the whole path, from the create request to the
-// signed webhook and the shop's webhook handlers.
+// Tests on SQLite and PostgreSQL that a stranger cannot create a cheap address that a shop mistakes
+// for an expensive order. Each test covers the whole path, from the create request to the signed
+// webhook and the shop's webhook handlers.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";

@@ -1,5 +1,5 @@
-// Tests on SQLite and PostgreSQL that a create request is atomic: it saves the record, its owner,
-// and its reference, or it saves nothing and the client can repeat it.
+// Tests on SQLite and PostgreSQL that a create request is atomic. It saves the record, its owner,
+// and its reference. If it fails, it saves nothing, and the client can repeat it.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -1,5 +1,5 @@
-// Tests the references of POST /v1/address/create on SQLite and PostgreSQL: what a stranger can do
-// with the public client ID, and how the service responds to repeated requests.
+// Tests the references of POST /v1/address/create on SQLite and PostgreSQL. A stranger may have the
+// public client ID, and requests can be repeated.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

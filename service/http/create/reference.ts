@@ -63,9 +63,9 @@ function requireMayName({ mayName, reference }: Creator): void {
 
 /**
  * Parses the intent. If a request with an API key has a reference but no salt, derives the salt
- * from the reference with the account's newest reference key. If the reference belongs to an
- * address whose salt was derived with an older key, uses that key, so that a repeated request
- * returns the same address.
+ * from the reference with the account's newest reference key. If the address with this reference
+ * was created with an older key, uses that key, so that a repeated request returns the same
+ * address.
  *
  * @throws {InvalidError} if the intent is invalid; the error lists every fault
  */
@@ -126,7 +126,7 @@ async function verifySigned(
 }
 
 /**
- * Returns the refusal (409 `reference_in_use`) if the store did not save the record because of its
+ * Returns the refusal (409 `reference_in_use`) of a record that was not saved because of its
  * reference.
  */
 export function referenceInUse(

@@ -84,8 +84,7 @@ export function mountDashboard(
 }
 
 /**
- * Mounts the API's webhook operations, which are authenticated by the session here, and an
- * operation that only the dashboard has.
+ * Mounts the API's webhook operations for sessions, and an operation that only the dashboard has.
  */
 function mountWebhooks(app: FastifyInstance, parts: Parts): void {
   for (const [id, handler] of Object.entries(openWebhooks(parts))) {

@@ -148,8 +148,8 @@ type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) =>
  * Opens two queues for hashing passwords: one for browsers that have signed in before, and one for
  * all others. Runs a few hashes simultaneously, and leaves one core for the API. The queue for
  * known browsers has priority, but every fourth hash comes from the other queue if it is not empty.
- * Each queue alternates between the accounts or networks that are waiting (the owners), and limits
- * the number of waiting hashes per owner.
+ * Each queue alternates between its owners, which are accounts or networks. It limits the number of
+ * waiting hashes per owner.
  *
  * @param onShed called for each request that is refused because its queue is full
  * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the queue is full

@@ -1,5 +1,5 @@
-// Limits the number of HTTP connections and how long they can be idle, serves the requests of a
-// connection in order, and closes connections during a drain.
+// Limits the number of HTTP connections and the time that they can be idle. Serves the requests of
+// a connection in order. Closes connections during a drain.
 
 import {
   createServer,

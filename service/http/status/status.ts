@@ -136,8 +136,8 @@ export function openStatuses(parts: Parts): Statuses {
 }
 
 /**
- * Returns a function that reads the balances of an address in other listed tokens (`strays`), and
- * in look-alikes of its token that it has received (`wrongTokens`).
+ * Returns a function that reads an address's balances of other tokens: of listed tokens (`strays`),
+ * and of look-alikes that it has received (`wrongTokens`).
  */
 function openOthers({ store, chains, keccak, statusReader }: Parts) {
   const findMisdirected = misdirectedFinder(store.db, keccak);

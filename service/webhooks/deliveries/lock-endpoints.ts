@@ -22,10 +22,10 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 }
 
 /**
- * Returns SQL of an endpoint's next due time after its turn: now, or later if its earliest waiting
- * delivery is due later. The time is never in the past, because endpoints are served in the order
- * of these times. Otherwise, an endpoint with many overdue deliveries would come before endpoints
- * that have waited longer for their turn.
+ * Returns SQL for the time at which an endpoint is due after its turn: now, or later if its
+ * earliest waiting delivery is due later. The time is never in the past, because endpoints are
+ * served in the order of these times. Otherwise, an endpoint with many overdue deliveries would
+ * come before endpoints that have waited longer for their turn.
  */
 export const nextTurn = (nowMs: number) =>
   sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end
