@@ -89,7 +89,7 @@ describe("alerts and dashboard", () => {
 
 type Dashboard = { panels: { title: string; targets: { expr: string }[] }[] };
 
-/** The project's files that a stage of the Dockerfile copies. */
+/** The paths in the project that a part of the Dockerfile copies. */
 const copiedIn = (part: string) =>
   [...part.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources]) => sources!.split(" "));
 

@@ -1,5 +1,5 @@
-// Reads a server's list of chains and tokens: names, symbols, and decimals. The page shows these
-// names beside amounts without proof, so it ignores entries that are not safe to show.
+// Reads a server's list of chains and tokens: names, symbols, and decimals. Nothing proves these
+// names, so the page ignores entries that are not safe to show.
 
 import type { Hex } from "executable-address";
 import { address, fits, integer } from "executable-address/client/parts";

@@ -1,7 +1,8 @@
 // `executable-address-element`: <executable-address address="0x…" base-url="https://…/v1">. Shows
 // an address's amount, QR code, and live status in any page, and verifies the record in that page.
-// The element needs no framework and works under a strict Content-Security-Policy. It uses no
-// inline code and no eval, and never parses text as markup.
+// Importing this module defines the element. The element needs no framework and works under a
+// strict Content-Security-Policy. It uses no inline code and no eval, and never parses text as
+// markup.
 
 import { type Hex, parseAddress } from "executable-address";
 import type { Simulation } from "executable-address/client";

@@ -13,8 +13,8 @@ export function attachRoot(host: HTMLElement): void {
 }
 
 /**
- * Defines an element. Does nothing on a server without custom elements, or if the page has already
- * loaded this module.
+ * Defines an element. Does nothing on a server without custom elements, or if the element is
+ * already defined, for example because a page loads this module twice.
  */
 export function define(name: string, element: CustomElementConstructor): void {
   const registry = globalThis.customElements;

@@ -107,7 +107,7 @@ export type WrongTokenNews = {
   held: string;
   /**
    * The key of an element text. `wrongTokenLater` means that the token stays there while the
-   * address is open. `wrongTokenNow` means that it is being returned.
+   * address is open. `wrongTokenNow` means that the token is being returned.
    */
   fate: "wrongTokenLater" | "wrongTokenNow";
 };
@@ -133,5 +133,5 @@ export function findWrongTokens(
   });
 }
 
-/** The service allows no longer symbols in its chains file. */
+/** The service rejects longer symbols in its chains file. */
 const symbolMax = 20;

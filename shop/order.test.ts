@@ -1,5 +1,5 @@
-// Tests that an order is rejected if the database lost it and its reference now has other payment
-// terms.
+// Tests that an order is rejected if the database has lost it, or if its reference has other
+// payment terms.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";

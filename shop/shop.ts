@@ -46,8 +46,8 @@ export type ShopOptions = ProveEventOptions & {
    */
   refund(order: ShopOrder, fact: Recovered): unknown;
   /**
-   * Records a payment: the total amount that one transaction paid in one token. The token can be
-   * any token, so check `fact.token`. Do not deliver goods here. `deliver` does this. Use the
+   * Records a payment: the total amount that one transaction paid in one token. The payment can be
+   * in any token, so check `fact.token`. Do not deliver goods here. `deliver` does this. Use the
    * transaction hash and the token as an idempotency key, because the shop may call `onPayment`
    * more than once. If a transaction contains two payments, both events report the same total.
    */

@@ -66,8 +66,8 @@ export type ShopStore = {
    */
   claimEvent(forMs: number): MaybePromise<StoredEvent | undefined>;
   /**
-   * Ends the claim. The event becomes due again after `afterMs`. Does nothing if a newer claim
-   * exists.
+   * Ends the claim. The event becomes due again after `afterMs`. Does nothing if a later claim has
+   * replaced this claim.
    */
   delayEvent(claim: string, attempts: number, afterMs: number): MaybePromise<void>;
   /**

@@ -11,7 +11,7 @@ import { listen, newIntent, type TestApp } from "../../service/testing/app.ts";
 import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
-/** The number of addresses of the user. One statement searches fewer rows. */
+/** More addresses than a single statement searches. */
 const rows = 12_000;
 const began = 1_700_000_000_000;
 /**
@@ -146,8 +146,8 @@ for (const kind of deployments) {
         async () => {
           client.write(`${head.join("\r\n")}\r\n\r\n`);
           await once(client, "close");
-          // The server runs the queries of one account in sequence. If two more queries have
-          // completed, so has the search.
+          // The server runs the queries of one account in sequence. After two more queries, the
+          // search has therefore ended.
           for (let read = 0; read < 2; read++) await one.get(`${api}/addresses?limit=1`);
         },
         async (count) => {

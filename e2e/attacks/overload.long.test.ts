@@ -15,8 +15,8 @@ import { newKeys, type Server } from "./server.ts";
 
 const phaseMs = isLong ? 10_000 : 1_500;
 /**
- * The number of accounts. With fewer accounts, the limit of 50 create requests per second and
- * account would apply.
+ * The number of accounts. With fewer accounts, the test would reach the limit of 50 create requests
+ * per second for each account.
  */
 const accountsCount = 600;
 

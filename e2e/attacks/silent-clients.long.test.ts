@@ -161,7 +161,8 @@ async function signIn({ base }: Server): Promise<number | undefined> {
 
 /**
  * Uses a new connection for each honest request. The server may close an idle connection just when
- * the test reuses it, because it looks like an attacker's. The client does not retry a POST.
+ * the test reuses it, because it looks like an attacker's connection. The client does not retry a
+ * POST.
  */
 const fresh = { connection: "close" };
 

@@ -76,9 +76,7 @@ export function drawRecord(drawing: Drawing): Node[] {
   return parts;
 }
 
-/**
- * Names the wrong tokens with a similar name that were sent to the address, and says where they go.
- */
+/** Names similar tokens that were sent to the address by mistake, and says where they go. */
 function drawWrongTokens({ wrongTokens, lookedUp, words }: Drawing): Node[] {
   const { intent } = lookedUp.record;
   const requested = lookedUp.token?.symbol ?? shortAddress(intent.token);

@@ -43,7 +43,7 @@ const lookMs = 1_000;
 
 export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlow {
   let wallets: readonly Wallet[] = [];
-  /** Returns whether a tab of this browser waits for the wallet. */
+  /** True while a tab of this browser waits for the wallet. */
   let isOpen = false;
   const requests = openRequests(now, change);
   const watcher = watchStoredPayment({ now, change, isOpen: () => isOpen });

@@ -14,7 +14,7 @@ export type Wallet = {
   readonly provider: WalletProvider;
 };
 
-/** Used as the `rdns` of `window.ethereum`, which reports none. */
+/** The `rdns` that this code uses for `window.ethereum`, which does not report its own. */
 const injectedRdns = "window.ethereum";
 const patienceMs = 300;
 

@@ -1,7 +1,9 @@
 // The chains and tokens for service/chains.json, with the values that no package contains: minimum
 // amounts, gas prices, and confirmations. Addresses and decimals come from packages.json.
 
-/** A token, by the symbol in the packages. `as` and `name` override its symbol and name. */
+/**
+ * A token, identified by its symbol in the packages. `as` and `name` override its symbol and name.
+ */
 type Named = { symbol: string; as?: string; name?: string; looksLike: string };
 
 export type Choice = {

@@ -1,7 +1,6 @@
 // Builds service/chains.json from choices.ts, packages.json, and viem, and records the package and
 // version of each value in sources.json. Run it with
 // `node scripts/run.js scripts/chains/generate.ts`.
-// `node scripts/run.js scripts/chains/generate.ts` writes service/chains.json and sources.json.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -22,6 +21,7 @@ const viemSource = `viem@${viemVersion}`;
 const sourceOf = ({ from }: { from: keyof PackageFacts["packages"] }) =>
   `${from}@${facts.packages[from].version}`;
 
+/** @throws if no package has the token, or if two packages state different values for it */
 function findToken(chainId: number, symbol: string): PackageToken {
   const found = facts.tokens.filter(
     (token) => token.chainId === chainId && token.symbol === symbol,

@@ -6,15 +6,12 @@ import { useSpeech } from "./words/speech.ts";
 
 type HeadingProps = { title: string; children?: ReactNode };
 
-/**
- * The title of the current page. Moves the focus to the heading after navigation, so that screen
- * readers continue there.
- */
+/** The title of the current page. Undefined before the first page. */
 let current: string | undefined;
 
 /**
- * Does not do this on the first page, where the skip link must come first. The first page keeps the
- * focus, because the skip link comes first.
+ * After navigation, moves the focus to the heading, so that screen readers continue there. Does not
+ * do this on the first page, where the skip link must come first.
  */
 export function Heading({ title, children }: HeadingProps) {
   const { say } = useSpeech();

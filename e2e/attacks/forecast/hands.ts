@@ -96,8 +96,8 @@ export const approve = (token: Hex, spender: Hex, amount: bigint): Call => ({
 export const visit = (target: Hex): Call => ({ target, function: "visit()", args: [] });
 
 /**
- * Returns functions that deploy contracts whose owner can withdraw money. `before` returns
- * code that accepts calls only until a certain time.
+ * Returns functions that deploy contracts whose owner can withdraw money. `before` returns code
+ * that accepts calls only at certain times.
  */
 function contractsOf({ world, movers }: Kit) {
   const { withCode } = world;

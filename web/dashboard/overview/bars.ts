@@ -48,8 +48,8 @@ export function makeBars(
 }
 
 /**
- * The CSS class of each part of a column, from bottom to top. From bottom to top, the parts are
- * executed, returned, paid but not yet executed or returned, and requested but not paid.
+ * The CSS class of each part of a column, from bottom to top. The parts are the amounts that were
+ * executed, returned, only paid, and only requested.
  */
 export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-open"] as const;
 
