@@ -1,6 +1,6 @@
-// Tests an executor without the service. It reads records from four mirrors, and executes addresses
-// that pay a tip. One mirror is honest, one returns wrong records, one never responds, and one has
-// no list of records.
+// Tests an executor without the service. The executor reads records from four mirrors, and executes
+// addresses that pay a tip. One mirror is honest, one returns wrong records, one never responds,
+// and one has no list of records.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -48,7 +48,7 @@ async function serve(listener: RequestListener): Promise<string> {
 }
 
 /**
- * The byte offsets that the executor requested from the honest mirror. This mirror supports range
+ * The byte offsets that the executor requested from the honest mirror. The mirror supports range
  * requests only at first.
  */
 const asked: string[] = [];

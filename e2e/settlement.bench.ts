@@ -126,7 +126,7 @@ async function startReceiver(payments: ReadonlyMap<string, Payment>) {
   };
 }
 
-/** A wallet with enough tokens. It signs transfers without waiting for receipts. */
+/** A wallet with enough tokens. The wallet signs transfers without waiting for receipts. */
 async function openPayer(rpcUrl: string, blockSeconds: number) {
   const wallet = localWallet(rpcUrl, payerAccount);
   const write = { address: token, abi: demoToken.abi, functionName: "mint" } as const;
@@ -343,7 +343,8 @@ async function measure(database: string, blockSeconds: number): Promise<void> {
     const largest = await measureCohorts(deployment);
     await measureSoak(deployment, Math.max(1, Math.floor(largest / cohortSecondsMax / 2)));
   };
-  // If the observer fails, the bench must fail too. It would otherwise wait forever.
+  // If the observer fails, the bench must fail too. Without the observer, the bench would wait
+  // forever.
   await Promise.race([measureAll(), watcher.ended]);
 }
 

@@ -1,6 +1,6 @@
 // Tests target contracts that continue after an inner call has run out of gas. `npm start` is
-// unmodified. The executor uses the lowest gas limit at which a node reports no revert. Even then,
-// the inner call must get enough gas.
+// unmodified. The executor uses the lowest gas limit at which a node reports no revert. At this
+// limit, the inner call must still get enough gas.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

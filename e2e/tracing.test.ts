@@ -1,6 +1,6 @@
 // Tests the service with OpenTelemetry's instrumentation, started as docs/production.md describes.
-// The test needs OpenTelemetry's 208 packages, which `npm run test:tracing -w service` installs. It
-// is skipped without them.
+// The test needs OpenTelemetry's 208 packages, which `npm run test:tracing -w service` installs.
+// Without these packages, the test is skipped.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";

@@ -1,8 +1,8 @@
 // `executable-address-element`: <executable-address address="0x…" base-url="https://…/v1">. Shows
 // an address's amount, QR code, and live status in any page, and verifies the record in that page.
 // Importing this module defines the element. The element needs no framework and works under a
-// strict Content-Security-Policy. It uses no inline code and no eval, and never parses text as
-// markup.
+// strict Content-Security-Policy. The element uses no inline code and no eval, and never parses
+// text as markup.
 
 import { type Hex, parseAddress } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -26,7 +26,10 @@ export type AddressEventDetail = { readonly address: Hex; readonly status: Servi
 
 type RecordFound = Extract<LookedUp, { kind: "record" }>;
 
-/** Used if the wallet code could not be loaded. It offers no wallets. */
+/**
+ * Used if the wallet code could not be loaded. An element without the wallet code offers no
+ * wallets.
+ */
 const noWallets: WalletFlow = {
   wallets: () => [],
   view: () => ({ is: "offered", messages: [] }),
@@ -46,8 +49,8 @@ export class ExecutableAddressElement extends Base {
   #wallets: WalletFlow | undefined;
   #panel: typeof import("./drawing/draw-wallet.ts") | undefined;
   /**
-   * The state and balance for which the element last requested a simulation. If either
-   * changes, the element requests another simulation.
+   * The state and balance for which the element last requested a simulation. If the state or
+   * balance changes, the element requests another simulation.
    */
   #simulated = "";
   #own: Partial<ElementWords> = {};
@@ -119,8 +122,8 @@ export class ExecutableAddressElement extends Base {
   }
 
   /**
-   * Loads the wallet code. Until then, the element cannot know whether a payment is pending, so it
-   * shows no QR code.
+   * Loads the wallet code. Until the code is loaded, the element cannot know whether a payment is
+   * pending, so it shows no QR code.
    */
   async #openWallets(baseUrl: string, signal: AbortSignal) {
     const loaded = await import("./drawing/draw-wallet.ts").catch(() => undefined);

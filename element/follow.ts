@@ -39,8 +39,8 @@ type Clocks = { wallMs: number; runMs: number };
 const clocks = (): Clocks => ({ wallMs: Date.now(), runMs: performance.now() });
 /**
  * Returns the time since `at` according to the clock that has advanced more. If the result is too
- * long, the page only sends an unnecessary request. If it is too short, the page could show an
- * expired address as open.
+ * long, the page only sends an unnecessary request. If the result is too short, the page could show
+ * an expired address as open.
  */
 const msSince = (at: Clocks) => Math.max(Date.now() - at.wallMs, performance.now() - at.runMs);
 

@@ -1,4 +1,4 @@
-// Decides which payment state a page shows. It offers no payment that cannot execute, and never
+// Decides which payment state a page shows. A page offers no payment that cannot execute, and never
 // shows a received payment as successful if its execution fails.
 
 import { type Intent, requestedAmount } from "executable-address";
@@ -93,17 +93,17 @@ export function decideStanding(
 }
 
 /**
- * Returns the amount due. It is zero if the balance is sufficient for the calls, which may need
- * less than the requested amount.
+ * Returns the amount due. The amount due is zero if the balance is sufficient for the calls, which
+ * may need less than the requested amount.
  */
 const owedTo = (intent: Paid, balance: string): string =>
   owed(intent.amount, balance) === "0" ? "0" : owed(requestedAmount(intent), balance);
 
 export type WrongTokenNews = {
   token: WrongToken["token"];
-  /** Such as "Bridged USDC (USDC.e)". */
+  /** For example, "Bridged USDC (USDC.e)". */
   name: string;
-  /** Such as "25 USDC.e". */
+  /** For example, "25 USDC.e". */
   held: string;
   /**
    * The key of an element text. `wrongTokenLater` means that the token stays there while the

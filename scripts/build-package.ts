@@ -21,9 +21,9 @@ function compile() {
   const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
   const compiler = resolve(manifest, "../bin/tsc");
   const emit = ["--noEmit", "false", "--declaration", "--rewriteRelativeImportExtensions"];
-  // Otherwise, the compiler would also emit the library's sources into the other packages. This
-  // option preserves the symbolic links of the workspaces, and TypeScript emits nothing below
-  // node_modules.
+  // Without this option, the compiler would also emit the library's sources into the other
+  // packages. The option preserves the symbolic links of the workspaces, and TypeScript emits
+  // nothing below node_modules.
   const where = ["-p", room, "--rootDir", room, "--outDir", dist, "--preserveSymlinks"];
   execFileSync(process.execPath, [compiler, ...where, ...emit], { stdio: "inherit" });
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 export type Credentials = { apiKey: string; clientId: string };
 export type Demo = Credentials & { baseUrl: string; rpcUrl: string };
 
-/** The path of the file. Only its owner can read it. */
+/** The path of the file. Only the owner of the file can read it. */
 export const demoFile = (dataDir: string) => join(dataDir, "demo.json");
 
 /** Returns undefined if the file is missing or incomplete. */

@@ -71,8 +71,8 @@ async function runHere() {
  *   each terminal signal only once, from this process.
  */
 function runChild(node) {
-  // Runs before the program starts. Later, npm may already have been killed, and the shell would
-  // have another parent.
+  // Runs before the program starts. Once the program runs, npm may be killed, and the shell then
+  // has another parent.
   whenParentEnds(() => child.kill("SIGTERM"));
   // The child starts the program through this file too, so the program ends when this process ends.
   const child = spawn(node, isProgram ? [door, ...args] : args, {

@@ -29,7 +29,7 @@ const chainPort = portFrom("CHAIN_PORT", 8545);
 const dataDir = resolve(process.env.DATA_DIR || join(root, ".data"));
 const baseUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}/v1`;
 
-/** An error that the user can fix. It is shown without a stack trace. */
+/** An error that the user can fix. */
 class Sentence extends Error {}
 
 /** @throws {Sentence} with the message of `error` */

@@ -1,7 +1,7 @@
 // Applies a proved fact to its order. Goods are delivered once, and refunds are recorded once. An
 // old fact never replaces a newer fact: the order is loaded before the fact is proved, and the new
-// state is stored only if the order has not changed since. Then a delivery or refund is recorded in
-// the newest version of the order.
+// state is stored only if the order has not changed since. After that, a delivery or refund is
+// recorded in the newest version of the order.
 
 import type { ProvedEvent } from "executable-address/webhook";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
@@ -9,7 +9,7 @@ import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./s
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
 /** `held` is money whose transfer emitted no log, so only the balance is known. */
 export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
-/** Money on another chain than the order's. It does not affect the order. */
+/** Money on another chain than the order's. Such money does not affect the order. */
 export type Elsewhere = Extract<ProvedEvent, { fact: "paidElsewhere" | "returnedElsewhere" }>;
 export type Recovered = Extract<ProvedEvent, { fact: "recovered" }>;
 

@@ -98,7 +98,10 @@ export async function requireStored(store: ShopStore, reference: string): Promis
   throw new Error(`${reference}: expected an order in the store, found none`);
 }
 
-/** Returns whether two intents are for the same order. Their expiration times may differ. */
+/**
+ * Returns whether two intents are for the same order. The expiration times of two such intents may
+ * differ.
+ */
 export function sameOrder(a: Intent, b: Intent): boolean {
   const texts = [a, b].map(({ expirationTimestamp: _, salt: __, ...rest }) =>
     JSON.stringify(Object.entries(rest).sort()),

@@ -241,8 +241,8 @@ async function forgeOrder({ record, reference }: ShopOrder) {
 
 describeOnEach("a shop without its newest orders", () => {
   /**
-   * Opens shops whose databases lack today's orders. One is yesterday's backup, which has
-   * an order and a cursor.
+   * Opens shops whose databases lack today's orders. One shop has yesterday's backup, which
+   * contains an order and a cursor.
    */
   const backups = {
     "an empty database": newShop,

@@ -34,9 +34,9 @@ export type ShopOptions = ProveEventOptions & {
   readonly secrets?: readonly string[];
   /**
    * Delivers the goods of an order. Called only after the payment is proved. The shop repeats the
-   * call until `deliver` succeeds. It may call `deliver` more than once for an order, for example
-   * after a crash or if a call takes longer than `patienceMs`. Use the order's address as an
-   * idempotency key.
+   * call until `deliver` succeeds. The shop may call `deliver` more than once for an order, for
+   * example after a crash or if a call takes longer than `patienceMs`. Use the order's address as
+   * an idempotency key.
    */
   deliver(order: ShopOrder, fact: Executed): unknown;
   /**
@@ -67,7 +67,7 @@ export type ShopOptions = ProveEventOptions & {
   isOurs?(reference: string): boolean;
   /**
    * Called for each order that was restored from the service after a loss of the database. Use it
-   * to restore your own tables. It may be called again for the same order after a crash.
+   * to restore your own tables. The function may be called again for the same order after a crash.
    */
   onRestored?(order: ShopOrder): unknown;
   /**

@@ -1,6 +1,7 @@
 // A shop's store in SQLite: `new DatabaseSync(file)` of Node, or `new Database(file)` of
 // better-sqlite3 or Bun. The database can also contain the shop's own tables. Only one server can
-// use it, because claims exist only in the server's memory. A crash therefore ends all claims.
+// use the database, because claims exist only in the server's memory. A crash therefore ends all
+// claims.
 
 import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 

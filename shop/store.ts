@@ -1,4 +1,4 @@
-// The interface of a shop's store. It is implemented for SQLite and PostgreSQL, and you can
+// The interface of a shop's store. The library implements it for SQLite and PostgreSQL, and you can
 // implement your own. Every implementation must pass store.test.ts.
 
 import type { AddressRecord, Hex } from "executable-address";
@@ -21,7 +21,7 @@ export type ShopOrder = {
   /** The transaction that paid for the delivered goods. Null until `deliver` has succeeded. */
   readonly deliveredFor: Hex | null;
   /**
-   * True if the order was restored from the service after a loss of the database. Its goods may
+   * True if the order was restored from the service after a loss of the database. The goods may
    * already have been delivered.
    */
   readonly isRestored: boolean;
@@ -71,7 +71,7 @@ export type ShopStore = {
    */
   delayEvent(claim: string, attempts: number, afterMs: number): MaybePromise<void>;
   /**
-   * Ends the claim and completes the event. Only the event's ID remains. Does nothing if a later
+   * Ends the claim and completes the event. The event's ID stays stored. Does nothing if a later
    * claim has replaced this claim.
    */
   endEvent(claim: string): MaybePromise<void>;

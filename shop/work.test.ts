@@ -72,8 +72,8 @@ describeOnEach(
     };
 
     /**
-     * A simple loop that a shop might write without the kit. It processes events in order and stops
-     * at an event that cannot be processed yet. The next of three attempts starts there.
+     * A simple loop that a shop might write without the kit. The loop processes events in order and
+     * stops at an event that cannot be processed yet. The next of three attempts starts there.
      *
      * @returns the number of events processed after three attempts, and the goods delivered
      */

@@ -28,8 +28,8 @@ await build({
     outDir,
     emptyOutDir: true,
     target: "es2024",
-    // The HTML of each page lists all scripts of the page. Otherwise, a phone would need another
-    // round trip to find scripts that are named only in other scripts.
+    // The HTML of each page lists all scripts of the page. If a script were named only in another
+    // script, a phone would need another round trip to find it.
     modulePreload: { polyfill: false },
     // A data: URL would need `img-src data:` in the pages' Content-Security-Policy.
     assetsInlineLimit: 0,

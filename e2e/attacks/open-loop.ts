@@ -1,5 +1,5 @@
 // An open-loop load generator: it sends create requests at a fixed rate, regardless of responses.
-// This resembles many independent clients. Runs in a separate process beside the servers.
+// Runs in a separate process beside the servers.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -114,8 +114,7 @@ describe("webhooks of killed executors", () => {
     for (const address of paid) {
       const mine = taken().filter(({ data }) => data.address === address);
       const sequences = mine.map(({ data }) => data.sequence);
-      // A repeated event may directly follow the original event. Apart from that, events must be in
-      // order.
+      // A repeated event may directly follow the original event. All other events must be in order.
       assert.ok(sequences.every((each, index) => index === 0 || each >= sequences[index - 1]!));
       const all = [...new Set(sequences)];
       assert.deepEqual(

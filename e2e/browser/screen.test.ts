@@ -172,8 +172,9 @@ describe("the first view", () => {
         await sleep(200 * (at + 1));
         await route.continue();
       });
-    // `most` is the maximum layout shift. It is higher for an executed address, because the receipt
-    // replaces the payment options. Core Web Vitals rate a layout shift of at most 0.1 as good.
+    // `most` is the maximum layout shift. The maximum is higher for an executed address, because
+    // the receipt replaces the payment options. Core Web Vitals rate a layout shift of at most 0.1
+    // as good.
     const cases = [
       { record: order, shows: ".qr", most: 0.01 },
       { record: executed, shows: ".pay-card .timeline", most: 0.1 },

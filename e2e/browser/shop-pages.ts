@@ -1,4 +1,4 @@
-// The pages of a shop that uses the element. They have another origin than the service, and a
+// The pages of a shop that uses the element. The pages have another origin than the service, and a
 // strict policy.
 
 import { readFileSync } from "node:fs";

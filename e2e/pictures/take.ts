@@ -137,7 +137,7 @@ async function signUp(browser: Browser, service: Running) {
   return { page, session: await context.storageState() };
 }
 
-/** Creates two addresses of the signed-in account. One is paid and executed. */
+/** Creates two addresses of the signed-in account. One address is paid and executed. */
 async function dashboardStates(service: Running, page: Page): Promise<State[]> {
   const make = async (reference: string): Promise<AddressRecord> => {
     const { intent } = await createOrder(service, 5 * hourSeconds);

@@ -10,7 +10,7 @@ import { createOrder, mint, openFresh } from "../browser/pay-page.ts";
 import { startService } from "../service.ts";
 import { announceWallet, ask, newWallet } from "./test-wallet.ts";
 
-/** Two accounts of the demo chain. Only the first has demo dollars. */
+/** Two accounts of the demo chain. Only the first account has demo dollars. */
 export const rich = payerAccount.address as Hex;
 export const poor = executorAccount.address as Hex;
 

@@ -1,5 +1,5 @@
 // A wallet for tests that implements EIP-6963 and EIP-1193 in the page, with an account of the
-// local chain. It can simulate faults of real wallets and users.
+// local chain. The wallet can simulate faults of real wallets and users.
 
 import type { Hex } from "executable-address";
 import type { Page } from "playwright-core";

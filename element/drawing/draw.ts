@@ -1,5 +1,5 @@
-// Draws the element with DOM methods. It uses no inline code or styles, and never parses text as
-// markup.
+// Draws the element with DOM methods. The element uses no inline code or styles, and never parses
+// text as markup.
 
 import { type Hex, requestedAmount } from "executable-address";
 import { addressGroups, formatUnits, shortAddress } from "executable-address/payment";

@@ -1,7 +1,7 @@
 // Draws the identicon of an address as wallets and block explorers do. This picture comes from
-// Ethereum's first wallet. It has eight by eight squares in three colors, and its right half
-// mirrors the left. The random numbers come from a 128-bit xorshift generator whose seed is the
-// address.
+// Ethereum's first wallet. An identicon has eight by eight squares in three colors, and its right
+// half mirrors the left. The random numbers come from a 128-bit xorshift generator whose seed is
+// the address.
 
 /** The attributes of an SVG path that contains all squares of one color. */
 type Squares = { readonly d: string; readonly fill: string };
@@ -32,7 +32,7 @@ export function drawIdenticon(address: string): Squares[] {
   return paths;
 }
 
-/** Returns a seeded random number generator. Its numbers are at least 0 and less than 1. */
+/** Returns a seeded random number generator. The numbers are at least 0 and less than 1. */
 function seedRandom(seed: string): () => number {
   const state = new Int32Array(4);
   for (let at = 0; at < seed.length; at++)

@@ -1,6 +1,6 @@
 // Follows a payment through the wallet's own node until its outcome is final. After a reload, the
-// page knows only the stored payment. It must then find a transaction that the wallet has sent in
-// the meantime, and must recognize slow, replaced, and dropped transactions.
+// page knows only the stored payment. The page must then find a transaction that the wallet has
+// sent in the meantime, and must recognize slow, replaced, and dropped transactions.
 
 import { encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
@@ -20,8 +20,8 @@ export type Fate =
   /** The wallet does not respond. */
   | { kind: "silent" }
   /**
-   * The wallet's node no longer knows the transaction, and nothing has replaced it. It may still be
-   * mined.
+   * The wallet's node no longer knows the transaction, and nothing has replaced it. The transaction
+   * may still be mined.
    */
   | { kind: "dropped" }
   | { kind: "mined"; block: number }

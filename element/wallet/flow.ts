@@ -1,5 +1,5 @@
-// The state machine of a payment by a browser wallet, from the button to the outcome. It also
-// handles reloads and other tabs. The payment page and the element share it.
+// The state machine of a payment by a browser wallet, from the button to the outcome. The state
+// machine also handles reloads and other tabs. The payment page and the element share it.
 
 import { isSame } from "executable-address/status";
 import { isOver } from "../standing.ts";

@@ -102,7 +102,7 @@ export function readRefusal(error: unknown): PaymentRefused {
   return new PaymentRefused({ kind: "failed", reason: readReason(error) }, error);
 }
 
-/** Wallets nest error codes at different depths. Some wrap the relevant code in `data`. */
+/** Wallets nest error codes at different depths. Some wallets wrap the relevant code in `data`. */
 export function hasCode(error: unknown, code: number): boolean {
   for (let at: unknown = error, depth = 0; at && depth < 8; depth++) {
     const found = at as { code?: unknown; cause?: unknown; data?: { originalError?: unknown } };

@@ -1,5 +1,5 @@
-// Sends a payment with a browser wallet. The wallet signs and sends the transaction. Before that,
-// the page checks that the payment can succeed.
+// Sends a payment with a browser wallet. The wallet signs and sends the transaction. Before the
+// request, the page checks that the payment can succeed.
 
 import { type AddressRecord, encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
@@ -30,8 +30,8 @@ export type Order = {
   amount: string;
   chainName: string;
   /**
-   * Data from the server with which a wallet can add the chain. Without it, a wallet can add only
-   * the chains of service/chains.json.
+   * Data from the server with which a wallet can add the chain. Without this data, a wallet can add
+   * only the chains of service/chains.json.
    */
   walletChain: WalletChain | undefined;
   /** Returns the amount due. Called just before the wallet is asked to sign. */

@@ -1,5 +1,6 @@
 // Stores the payment that this browser requests from a wallet, from just before the request until
-// the outcome is final. Without it, a reloaded page or a second tab could offer to pay again.
+// the outcome is final. Without this record, a reloaded page or a second tab could offer to pay
+// again.
 
 import type { Hex } from "executable-address";
 import { forget, recall, remember } from "../storage.ts";

@@ -20,7 +20,7 @@ const folders = {
 };
 
 /**
- * The import map of a page. It contains every path that the packages export, and their
+ * The import map of a page. The map contains every path that the packages export, and their
  * dependencies.
  */
 export const imports = {

@@ -36,7 +36,10 @@ function findToken(chainId: number, symbol: string): PackageToken {
   return first;
 }
 
-/** Ignores viem's "Preconf" entries. They repeat chains in order to show unconfirmed blocks. */
+/**
+ * Ignores viem's "Preconf" entries. These entries repeat chains in order to show unconfirmed
+ * blocks.
+ */
 function findViemChain(chainId: number) {
   const found = Object.entries(viemChains)
     .filter(([key, { id }]) => id === chainId && !key.endsWith("Preconf"))

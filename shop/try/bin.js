@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `executable-address-shop` in a clone of the repository. It starts the program through
+// `executable-address-shop` in a clone of the repository. This file starts the program through
 // scripts/run.js, because the current Node may be too old for the sources. The published package
 // contains cli.js instead.
 

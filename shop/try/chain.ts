@@ -1,4 +1,4 @@
-// A simulated chain in memory for testing webhook receivers. Its blocks have real headers, account
+// A simulated chain in memory for testing webhook receivers. The blocks have real headers, account
 // proofs, and receipts, so a receiver can prove facts as on a real chain. The chain can be slow,
 // stop responding, or reorganize.
 

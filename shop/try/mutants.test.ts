@@ -1,6 +1,6 @@
 // Tests try-receiver with receivers that have one flaw each. Each flaw would make a shop lose
-// money, goods, or orders. A receiver must fail the check for its flaw. It must also pass the plain
-// delivery, unless the flaw prevents this.
+// money, goods, or orders. A receiver must fail the check for its flaw. The receiver must also pass
+// the plain delivery, unless the flaw prevents this.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

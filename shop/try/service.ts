@@ -1,5 +1,5 @@
-// A simulated service in memory for testing webhook receivers. It creates addresses and also acts
-// as the chain's node, but keeps no history.
+// A simulated service in memory for testing webhook receivers. The service creates addresses and
+// also acts as the chain's node, but keeps no history.
 
 import {
   type AddressRecord,

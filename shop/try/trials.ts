@@ -42,7 +42,10 @@ async function paid({ chain, order }: Hands): Promise<Made> {
   return made;
 }
 
-/** Returns a forged event. It reports an execution of `made`, but contains the data of `other`. */
+/**
+ * Returns a forged event. The event reports an execution of `made`, but contains the data of
+ * `other`.
+ */
 async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<ServiceEvent> {
   const event = structuredClone(await eventOf(other, "address.executed"));
   const { address } = made.record;
@@ -51,8 +54,8 @@ async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<Se
 }
 
 /**
- * Returns a genuine event about an address that a stranger created, paid, and executed. Its
- * reference is that of `made`.
+ * Returns a genuine event about an address that a stranger created, paid, and executed. The address
+ * has the reference of `made`.
  */
 async function strangeEvent({ chain, strange, eventOf }: Hands, made: Made): Promise<ServiceEvent> {
   const other = strange(made.reference);
@@ -95,8 +98,8 @@ const rejects = (name: string, spoiled: Spoiled): Trial => ({
 const withGoods = (name: string, run: Trial["run"]): Trial => ({ name, needsGoods: true, run });
 
 /**
- * A receiver must reject deliveries that are not from the service. It must acknowledge all others,
- * regardless of the event's type.
+ * A receiver must reject deliveries that are not from the service. The receiver must acknowledge
+ * all other deliveries, regardless of the event's type.
  */
 const ofDeliveries: readonly Trial[] = [
   rejects("a delivery without a valid signature", { signature: () => "v1,AAAA" }),

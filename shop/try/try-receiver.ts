@@ -33,7 +33,7 @@ const patienceMs = 10_000;
 /** How long a trial waits before it concludes that the receiver makes no mistake. */
 const settleMs = 1500;
 
-/** The settings for the receiver. They are not secret. */
+/** The settings for the receiver. The settings are not secret. */
 export const settingsAt = (port: number): Readonly<Record<string, string>> => ({
   BASE: `http://127.0.0.1:${port}/v1`,
   RPC_URL: `http://127.0.0.1:${port}/rpc`,

@@ -123,8 +123,8 @@ export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Ans
 }
 
 /**
- * Adds or removes an origin. The server returns the whole list in both cases. It replaces the
- * cached list.
+ * Adds or removes an origin. The server returns the whole list in both cases. The returned list
+ * replaces the cached list.
  */
 export function useOriginChange(change: (origin: string) => Promise<Origins>) {
   const client = useQueryClient();

@@ -17,7 +17,7 @@ export type SimplePayment = {
   expirationTimestamp: number;
 };
 
-/** Returns the body of a create request. It has no salt, so the service chooses one. */
+/** Returns the body of a create request. The body has no salt, so the service chooses one. */
 export const makeIntent = ({ chainId, recovery, expirationTimestamp, ...paid }: SimplePayment) => ({
   chainId,
   ...partsOf(paid),
@@ -52,8 +52,8 @@ type SampleInput = {
   intent: ReturnType<typeof makeIntent>;
   clientId: string | undefined;
   /**
-   * The API key, if the page is currently showing it. Otherwise, the example reads the key from a
-   * shell variable.
+   * The API key, if the page is currently showing it. If the page has no key, the example reads the
+   * key from a shell variable.
    */
   apiKey?: string;
 };

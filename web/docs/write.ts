@@ -1,5 +1,5 @@
-// Builds the documentation pages. They also work without a server: plain HTML with one style sheet,
-// one script, and relative links. The source is the Markdown in docs/.
+// Builds the documentation pages. The pages also work without a server: plain HTML with one style
+// sheet, one script, and relative links. The source is the Markdown in docs/.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";

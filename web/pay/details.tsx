@@ -96,7 +96,7 @@ const returnsId = "returns";
 
 /**
  * Explains, for each mistake that a payer can make, where the money goes. Collapsed at first. This
- * is useful even after the outcome, for example if a payer pays again.
+ * explanation is useful even after the outcome, for example if a payer pays again.
  */
 export function ReturnsCard({ isHidden }: { isHidden: boolean }) {
   const { say } = useSpeech();

@@ -28,8 +28,8 @@ type HeadProps = {
   standing: Standing;
   news: News;
   /**
-   * True until the first response arrives. Until then, the page shows no time left, because it
-   * would depend on this device's clock.
+   * True until the first response arrives. Until the first response, the page shows no time left,
+   * because it would depend on this device's clock.
    */
   isWaiting: boolean;
 };
@@ -91,7 +91,8 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
 const sharesMax = 4;
 
 /**
- * Summarizes the payment in one sentence. If it goes to a few recipients, also lists their shares.
+ * Summarizes the payment in one sentence. If the payment goes to a few recipients, also lists their
+ * shares.
  */
 function Effect() {
   const { chains, intent, token } = useAbout();

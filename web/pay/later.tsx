@@ -6,7 +6,7 @@ import { Button } from "../ui/button.tsx";
 
 /**
  * Starts to load a part immediately, because the server may have replaced its files by the time the
- * part is needed. If it cannot be loaded, the page works without it and offers to retry.
+ * part is needed. If a part cannot be loaded, the page works without it and offers to retry.
  */
 function loadLater<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   const first = load().catch(() => undefined);

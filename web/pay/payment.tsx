@@ -31,8 +31,8 @@ import { WalletButtons, WalletNotice } from "./wallet/panel.tsx";
 import { useWalletFlow } from "./wallet/wallets.ts";
 
 /**
- * How long the QR code waits for the first status. Otherwise, a payer could scan a QR code that
- * disappears a moment later.
+ * How long the QR code waits for the first status. Without this wait, a payer could scan a QR code
+ * that disappears a moment later.
  */
 const patienceMs = 3_000;
 const tickMs = 1_000;
@@ -114,8 +114,8 @@ type BodyProps = {
 };
 
 /**
- * If the calls can no longer run, shows the receipt. Otherwise, shows the received payment and the
- * payment options with their warnings.
+ * If the calls can no longer run, shows the receipt. If the calls can still run, shows the received
+ * payment and the payment options with their warnings.
  */
 function Body({ standing, hazards, receipt, children }: BodyProps) {
   const { intent } = useAbout();

@@ -1,6 +1,6 @@
 // Explains where the money goes after each mistake that a payer can make. Payers can also look up a
 // token or a transaction that they sent by mistake. The page computes these explanations from the
-// verified record instead of using those in the API. It trusts the server only for two facts:
+// verified record instead of using those in the API. The page trusts the server only for two facts:
 // whether an executor exists, and which tokens arrived. A token's name can be any text. The page
 // therefore shows it in quotes, next to the contract's address.
 
@@ -93,7 +93,7 @@ function sayRow(
   ].join(" · ");
 }
 
-/** Returns the texts in this language. If they cannot be loaded, returns English texts. */
+/** Returns the texts in this language. If the texts cannot be loaded, returns English texts. */
 function useWords(tag: LanguageTag): Words<Key> | undefined {
   const [words, setWords] = useState<Words<Key>>();
   useEffect(() => {

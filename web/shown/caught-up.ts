@@ -1,4 +1,5 @@
-// In its own file, so that the dashboard can load it without the code that follows a status.
+// This function has its own file, so that the dashboard can load it without the code that follows a
+// status.
 
 /**
  * The delay before another request. The server may have used a slightly older block than the block

@@ -1,7 +1,7 @@
 // Draws where the money comes from and where it goes. The payers come from the proof. Before the
-// outcome, the recipients come from the simulation. After it, they come from the proof or, if there
-// is none, from the status. This module is loaded separately, because it is not needed in order to
-// pay.
+// outcome, the recipients come from the simulation. After the outcome, the recipients come from the
+// proof or, if there is none, from the status. This module is loaded separately, because it is not
+// needed in order to pay.
 
 import { type Hex, type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";

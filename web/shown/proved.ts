@@ -1,5 +1,6 @@
 // Finds the payers and recipients in the chain's logs. This browser verifies the proof, which is
-// correct if its blocks belong to the chain. To check this, pay/receipt.tsx uses a wallet's node.
+// correct if its blocks belong to the chain. To check the blocks, pay/receipt.tsx uses a wallet's
+// node.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressProof, ProvedReceipt, SavedReceipt } from "executable-address/proof";

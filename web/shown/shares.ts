@@ -50,7 +50,7 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
   return [...given, ...others].filter(({ units }) => units > 0n);
 }
 
-/** The maximum number of listed payers. One transaction can contain hundreds. */
+/** The maximum number of listed payers. One transaction can contain hundreds of payers. */
 const payersMax = 6;
 
 /** @param total the total amount received. The amount from all other payers becomes one share */

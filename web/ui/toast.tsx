@@ -12,8 +12,8 @@ export function toast(text: string) {
 }
 
 /**
- * The region in which toasts appear. It must exist before the first toast. Otherwise, screen
- * readers do not announce that toast.
+ * The region in which toasts appear. The region must exist before the first toast. Screen readers
+ * do not announce a toast whose region is new.
  */
 export function Toasts() {
   const text = present.useValue();

@@ -135,8 +135,8 @@ describe("a chain that charges a fee for bytes", () => {
 
 describe("dust on a chain that charges a fee for bytes", () => {
   /**
-   * The value of the dust in wei. It is four times the gas cost of returning the dust, but only a
-   * fifth of the fee for the transaction's bytes.
+   * The value of the dust in wei. This value is four times the gas cost of returning the dust, but
+   * only a fifth of the fee for the transaction's bytes.
    */
   const grain = 5n * 10n ** 14n;
   const { symbol, decimals } = demoTokens[0]!;

@@ -34,7 +34,7 @@ const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodP
 const paced = paceBlocks(attack, 400);
 
 /**
- * The longest time, in blocks, that good payments wait without an attack. The second value is the
+ * The longest time, in blocks, that good payments wait without an attack. The other constant is the
  * additional time permitted during an attack.
  */
 let alone = 0;

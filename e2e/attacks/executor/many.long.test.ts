@@ -137,8 +137,8 @@ describe("recoveries that fail because another sender made them first", () => {
     const once = (await chargedTo(attacker)) - before;
     assert.ok(once > 0n, "control: it costs something, and finds nothing");
 
-    // While a recovery is pending, the account is charged its maximum fee. This is about 18 times
-    // the final cost if there is nothing to recover.
+    // While a recovery is pending, the account is charged its maximum fee. The maximum fee is about
+    // 18 times the final cost if there is nothing to recover.
     const rounds = 30;
     const budget = before + once * BigInt(rounds);
     const running = start(context, budget);

@@ -23,7 +23,7 @@ const { world, store, recordOf, save, pay, contract, jobOf, chargedTo } = attack
 
 /**
  * Accepts native coin if the caller is also the sender of the transaction, as in a simulation.
- * Otherwise, burns all gas.
+ * Burns all gas otherwise.
  */
 const burnsWhenSent = "0x323314600a575b6006565b00";
 
@@ -61,7 +61,7 @@ describe("money to be returned to many addresses", () => {
     await until("what returned them is settled", () => isAtRest(store));
     const sent = (await recoveries()).length;
     assert.ok(sent > 0 && sent <= Math.ceil(good.length / 20), `${sent} transactions`);
-    // The hostile addresses got their token back. Only the native coin was rejected.
+    // The hostile addresses got their token back.
     await until("the hostile ones were tried", async () => {
       const jobs = await Promise.all(hostile.map(({ address }) => jobOf(address)));
       return jobs.every((job) => job !== undefined && job.recovery_failures > 0);

@@ -61,9 +61,8 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
 }
 
 /**
- * On the executor's clock, simulations take no time. Their timeout is the same as for other calls.
- * Otherwise, on a busy machine, the executor would treat the account as slow and simulate its
- * addresses one by one.
+ * On the executor's clock, simulations take no time. Without this function, a busy machine would
+ * make the executor treat the account as slow and simulate its addresses one by one.
  */
 export function inNoTime(core: Parts): Parts {
   let nowMs = core.clock();

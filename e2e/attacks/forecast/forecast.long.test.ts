@@ -1,5 +1,5 @@
-// Tests how well the service's checks predict an intent's outcome. They report nearly all intents
-// that go wrong, and nearly no others. TESTS=long uses ten intents of each class.
+// Tests how well the service's checks predict an intent's outcome. The checks report nearly all
+// intents that go wrong, and nearly no others. TESTS=long uses ten intents of each class.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

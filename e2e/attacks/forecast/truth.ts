@@ -1,6 +1,7 @@
-// Tests an intent on the chain: pays the address and executes it immediately. Then repeats this
-// twice from the paid state. First, another account executes the address with less gas, one second
-// before the expiry. Second, the money is returned after the expiry.
+// Tests an intent on the chain: pays the address and executes it immediately. Then restores the
+// paid state twice, in order to test two more cases. In the first case, another account executes
+// the address with less gas, one second before the expiry. In the second case, the money is
+// returned after the expiry.
 
 import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "executable-address";
 import { demoToken } from "executable-address-contracts";

@@ -1,4 +1,3 @@
-// The script of the shop's first page. It lets customers take the address for refunds from their
-// wallet.
+// The script of the shop's first page. The customer's wallet can fill in the address for refunds.
 
 import "executable-address-element/recovery";

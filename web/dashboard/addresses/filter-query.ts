@@ -20,8 +20,8 @@ export const isBeginning = (text: string) => beginningPattern.test(text);
 
 /**
  * Converts the form to the filter of a request. If the text could be the beginning of an address,
- * the filter contains only the address and the token. Otherwise, the text is a part of a reference,
- * and the filter contains all fields except the address.
+ * the filter contains only the address and the token. Any other text is a part of a reference, and
+ * the filter then contains all fields except the address.
  */
 export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
   const typed = text.trim();

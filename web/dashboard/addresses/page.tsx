@@ -293,7 +293,7 @@ function ShortHex({ hex }: { hex: string }) {
   );
 }
 
-/** The interval at which statuses are requested again. They can change at any time. */
+/** The interval at which statuses are requested again. Statuses can change at any time. */
 const statusesEveryMs = 15_000;
 
 const useAddresses = (filter: AddressFilter) =>
@@ -308,8 +308,8 @@ const useAddresses = (filter: AddressFilter) =>
   });
 
 /**
- * Also searches for addresses whose full reference equals the text. This search uses an index, so
- * it finds old addresses quickly.
+ * Also searches for addresses whose full reference equals the text. A search for a full reference
+ * uses an index, so it finds old addresses quickly.
  */
 function useWhole(filter: AddressFilter): AddressPage[] {
   const { referenceContains: reference } = filter;

@@ -112,7 +112,7 @@ function ClientIdFacts({ clientId }: { clientId: ClientId }) {
 
 /**
  * Shows and changes whether the client ID is bound. A bound client ID can create only addresses
- * that the shop's server has signed. This matters because the client ID is public.
+ * that the shop's server has signed. The client ID itself is public.
  */
 function Binding({ isBound }: { isBound: boolean }) {
   const { say } = useSpeech();

@@ -151,8 +151,8 @@ function MoneyChart({ rows, place, chains }: MoneyChartProps) {
 }
 
 /**
- * Formats the amount of a day. It is negative if a reorganization removed a payment that was
- * counted on an earlier day.
+ * Formats the amount of a day. The amount is negative if a reorganization removed a payment that
+ * was counted on an earlier day.
  */
 const saySigned = (units: string, place: TokenOnChain, chains: readonly Chain[], say: Say) =>
   units.startsWith("-")
@@ -203,8 +203,8 @@ function Step({ name, count, part, children }: StepProps) {
 }
 
 /**
- * Returns a percentage. Returns an empty text if `count` is greater than `of`. This can happen
- * because an address may be paid on a later day than it was created.
+ * Returns a percentage. Returns an empty text if `count` is greater than `of`. An address may be
+ * paid on a later day than it was created.
  */
 const sayPart = (count: number, of: number) =>
   of > 0 && count <= of ? `${Math.round((count / of) * 100)} %` : "";

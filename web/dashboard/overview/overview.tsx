@@ -28,7 +28,7 @@ export function Overview() {
   const newest = useNewest();
   const failed = [credentials, origins, config, newest].find((query) => query.isError);
   // The page also waits for the statistics, because they would otherwise move the content below
-  // them. If they cannot be loaded, their card shows the error.
+  // them. If the statistics cannot be loaded, their card shows the error.
   const figures = [useMoney(), useUsage(firstSpan.hours)];
   const hasFigures = figures.every((query) => !query.isPending);
   const ready = credentials.data && origins.data && config.data && newest.data && hasFigures;

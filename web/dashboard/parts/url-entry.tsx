@@ -33,7 +33,7 @@ export function UrlEntry({ onType, action, busy, ...field }: UrlEntryProps) {
   );
 }
 
-/** A button for empty lists. It moves the focus to the input that adds an entry. */
+/** A button for empty lists. The button moves the focus to the input that adds an entry. */
 export const ToEntry = ({ name, children }: { name: string; children: string }) => (
   <Button onClick={() => document.getElementsByName(name)[0]?.focus()}>{children}</Button>
 );

@@ -27,7 +27,7 @@ import {
 } from "./saved.ts";
 import { type Key, Said, Speaking, useSpeech } from "./words.ts";
 
-/** A saved file contains its receipt. Its policy forbids requests. */
+/** A saved file contains its receipt. The policy of a saved file forbids requests. */
 const saved = document.querySelector("#receipt")?.textContent ?? undefined;
 
 const mark = saved === undefined ? "/mark.svg" : findMark(saved);
@@ -78,8 +78,8 @@ function Receipt({ first }: { first: View }) {
     const file = input.files?.[0];
     if (!file) return;
     setView(await open(async () => readReceipt(await file.text())));
-    // Resets the input. Otherwise, the browser reports no change if the user selects the same file
-    // again.
+    // Resets the input. Without the reset, the browser reports no change if the user selects the
+    // same file again.
     input.value = "";
   };
   return (

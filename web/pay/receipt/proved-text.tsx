@@ -33,10 +33,12 @@ const Account = ({ address }: { address: string }) => (
   </span>
 );
 
-/** `chain` contains names and decimals from the service or the file. They are not verified. */
+/**
+ * `chain` contains names and decimals from the service or the file. These values are not verified.
+ */
 type ProvedProps = { proved: ProvedReceipt; chain: Chain | undefined };
 
-/** Shows a proven receipt. It is valid if its blocks belong to the chain. */
+/** Shows a proven receipt. A receipt is valid if its blocks belong to the chain. */
 export function ProvedText({ proved, chain }: ProvedProps) {
   const { record, outcome, execution, payments } = proved;
   const { intent } = record;

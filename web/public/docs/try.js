@@ -40,8 +40,8 @@ function headersOf(hasBody) {
 
 async function send(form) {
   const { method } = form.dataset;
-  // Otherwise, the service would reject the request and warn the account's owner that the API key
-  // was used in a browser.
+  // The service would reject a request with an API key from a browser, and would warn the account's
+  // owner.
   if (method !== "GET" && isServersKey(keyOf()))
     return "API keys work only on servers. Copy the command, or use a client ID.";
   const body = form.elements.body?.value;

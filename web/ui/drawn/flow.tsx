@@ -7,7 +7,7 @@ import { type Shape, Shapes } from "./shapes.tsx";
 type Ribbon = {
   /**
    * The amount, in the same unit for all ribbons. A ribbon with the amount 0 is drawn as a thin
-   * line. It represents another token.
+   * line. Such a ribbon represents another token.
    */
   readonly units: bigint;
   /** Money that does not go to its intended recipient. */
