@@ -1,6 +1,6 @@
 // Tests examples/shop as a merchant runs it: with packed libraries, a customer in Chromium, real
-// webhooks, and a shop whose process is killed. SHOP_ORDERS=200 runs the whole measurement. npm run
-// test:long runs twelve orders instead of six, and try-receiver.
+// webhooks, and a shop whose process is killed. With SHOP_ORDERS=200, the test places 200 orders.
+// npm run test:long places twelve orders instead of six, and also runs try-receiver.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";

@@ -26,8 +26,8 @@ const pollMs = 5_000;
 const timeoutMs = 5_000;
 const tickMs = 1_000;
 /**
- * The device has slept if its two clocks differ by more than this. On many systems, the page's
- * clock stops during sleep.
+ * If the device's two clocks differ by more than this, the device has slept. On many systems, the
+ * page's clock stops during sleep.
  */
 const sleptMs = 5_000;
 

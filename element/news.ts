@@ -17,7 +17,7 @@ export type News = {
    */
   readonly isSilent: boolean;
   /**
-   * True if the device slept or the page was frozen or offline, and no status has arrived since.
+   * True if no status has arrived since the device slept, or since the page was frozen or offline.
    */
   readonly isStale: boolean;
   /** True if the server does not know this address and will send no status. */

@@ -106,8 +106,8 @@ export type WrongTokenNews = {
   /** For example, "25 USDC.e". */
   held: string;
   /**
-   * The key of an element text. `wrongTokenLater` means that the token stays there while the
-   * address is open. `wrongTokenNow` means that the token is being returned.
+   * The key of an element text. `wrongTokenLater` means that the token stays at the address while
+   * the address is open. `wrongTokenNow` means that the token is being returned.
    */
   fate: "wrongTokenLater" | "wrongTokenNow";
 };

@@ -1,5 +1,5 @@
-// The symbols, decimals, and addresses of the tokens in service/chains.json, and the native coins
-// of its chains. Receipts use this list, because they must not trust a file or a server: wrong
+// The tokens in service/chains.json, with symbols, decimals, and addresses. Also the native coin of
+// each chain. Receipts use this list, because they must not trust a file or a server: wrong
 // decimals would show a wrong amount.
 
 import type { Hex } from "executable-address";

@@ -224,7 +224,7 @@ describe("the table of permitted imports", () => {
 
 /**
  * Returns the imports between folders. A file beside folders counts as a folder, because it could
- * become one.
+ * be moved into a new folder.
  */
 function folderGraph(): Map<string, Set<string>> {
   const own = sources.filter((path) => !isTest(path));

@@ -23,8 +23,8 @@ export type FactParts = {
 };
 
 /**
- * Applies a fact. It is safe to call this function again with the same fact, because recorded
- * deliveries and refunds are not repeated.
+ * Applies a fact. The function is idempotent, because it does not repeat recorded deliveries and
+ * refunds.
  *
  * @param order the order as read before the fact was proved
  * @throws {Error} if the order has changed since then. Prove the event again.

@@ -51,9 +51,9 @@ export function openRestore(parts: RestoreParts) {
   }
 
   /**
-   * Restores the orders that are newer than the store's newest order. The function runs only once,
-   * and usually finds nothing. If the store is empty, it restores all orders. If the store is an
-   * old backup, it restores the orders since the backup.
+   * Restores orders that are newer than the newest stored order. The function runs only once, and
+   * usually finds nothing. If the store is empty, it restores all orders. If the store is an old
+   * backup, it restores the orders since the backup.
    */
   function restoreNewest(): Promise<unknown> {
     newest ??= readBack(true).catch((error) => {

@@ -37,7 +37,7 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
   db.exec("pragma journal_mode = wal; pragma synchronous = full;");
   db.exec(tables);
   const statement = prepareIn(db);
-  /** For each claimed address: the event's ID, the claim's ID, and when the claim ends. */
+  /** By claimed address: the event's ID, the claim's ID, and the end of the claim. */
   const claims = new Map<string, { id: string; claim: string; untilMs: number }>();
   /** @returns the claim's event, unless the address has a newer claim */
   const unclaim = (claim: string): string | undefined => {

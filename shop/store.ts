@@ -15,7 +15,8 @@ export type ShopOrder = {
   readonly record: AddressRecord;
   readonly state: OrderState;
   /**
-   * The amounts returned to `recovery` by transaction hash, in base units of the intent's token.
+   * The amounts that were returned to `recovery`, in base units of the intent's token. The keys are
+   * transaction hashes.
    */
   readonly returned: Readonly<Record<Hex, string>>;
   /** The transaction that paid for the delivered goods. Null until `deliver` has succeeded. */

@@ -73,7 +73,8 @@ describeOnEach(
 
     /**
      * A simple loop that a shop might write without the kit. The loop processes events in order and
-     * stops at an event that cannot be processed yet. The next of three attempts starts there.
+     * stops at an event that cannot be processed yet. The second and third attempts continue from
+     * that event.
      *
      * @returns the number of events processed after three attempts, and the goods delivered
      */

@@ -23,7 +23,7 @@ type WorkParts = ProveEventOptions &
  * address. If one event waits for a slow node, the others continue.
  */
 const eventsAtOnce = 8;
-/** A claim lasts this much longer than the time limit for its event. */
+/** A claim lasts this many milliseconds longer than the time limit for its event. */
 const claimMsMore = 5_000;
 
 /** The delay doubles from 1 s up to ten minutes, so fifty attempts take about seven hours. */

@@ -1,5 +1,5 @@
-// Tests how the payment page shows payments and returns. The page learns about them from proofs,
-// calls, and simulations. Also tests the printed receipt.
+// Tests how the payment page shows payments and returns. The page learns about payments and returns
+// from proofs, calls, and simulations. Also tests the printed receipt.
 
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";

@@ -73,7 +73,7 @@ export async function create(
   return (await answer.json()) as AddressRecord;
 }
 
-/** Creates an order of the demo shop. Each order has another address. */
+/** Creates an order of the demo shop. Each order has its own address. */
 let orders = 1000;
 export const createOrder = (service: Running, secondsLeft?: number): Promise<AddressRecord> =>
   create(service, [approve("25000000"), pay(`${orders++}`)], secondsLeft);

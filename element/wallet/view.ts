@@ -70,8 +70,8 @@ type PendingRequest = {
 const isPaid = (standing: Standing) => isOver(standing) || standing.owed === "0";
 
 /**
- * Returns the view of a request that the wallet has not answered yet. The page shows it until the
- * wallet responds or the payer dismisses it.
+ * Returns the view of a request that the wallet has not answered yet. The page shows this view
+ * until the wallet responds or the payer dismisses the view.
  */
 export function makeRequestView(
   { record, standing }: PaymentNow,

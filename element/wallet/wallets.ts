@@ -14,7 +14,7 @@ export type Wallet = {
   readonly provider: WalletProvider;
 };
 
-/** The `rdns` that this code uses for `window.ethereum`, which does not report its own. */
+/** The identifier of `rdns`, which does not report an `rdns`. */
 const injectedRdns = "window.ethereum";
 const patienceMs = 300;
 

@@ -51,7 +51,7 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
     return { status: 200, body: answer };
   }
 
-  /** Adds a record that the shop did not create, as other users of the real service do. */
+  /** Adds a record that another user of the service created. */
   const know = (record: AddressRecord) => records.set(record.address.toLowerCase(), record);
 
   async function answer({ method, url, body }: TryRequest): Promise<TryAnswer> {

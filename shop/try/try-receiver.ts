@@ -17,7 +17,7 @@ export type TryOptions = {
   /** The URL that creates an order of the shop if `form` is sent by POST. */
   readonly order: string | undefined;
   readonly form: string;
-  /** The URL that returns how often the order of `{address}` has been delivered. */
+  /** The URL that returns the number of goods delivered for `{address}`. */
   readonly goods: string | undefined;
   /** The names of the checks to run. Default: all. */
   readonly only?: readonly string[];

@@ -1,4 +1,4 @@
-// Shown in place of data that is loading or could not be loaded.
+// The placeholder for data that is loading or could not be loaded.
 
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";

@@ -118,8 +118,8 @@ function EmailForm({ action, send, autoComplete, hint }: EmailFormProps) {
 }
 
 /**
- * Returns the one-time token of a password reset link. The token follows `#`, so that no server
- * logs it.
+ * Returns the one-time token of a password reset link. The token is in the URL's fragment, so that
+ * no server logs the token.
  */
 const tokenOfLink = () => new URLSearchParams(window.location.hash.slice(1)).get("token");
 

@@ -8,7 +8,8 @@ import type { Sentence } from "./reading.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /**
- * Shows the 40 characters in groups of four. Copied text and screen readers get them without gaps.
+ * Shows the 40 characters in groups of four. Copied text and screen readers get the characters
+ * without gaps.
  */
 export function GroupedAddress({ address }: { address: string }) {
   return (
@@ -21,7 +22,7 @@ export function GroupedAddress({ address }: { address: string }) {
   );
 }
 
-/** Shows hex or a number in full, from left to right in every language. */
+/** Shows a hex string or a number in full, from left to right in every language. */
 export const Whole = ({ text }: { text: string }) => (
   <code dir="ltr" className="break-all">
     {text}

@@ -26,8 +26,8 @@ export type MoneyProps = {
   simulation: Simulation | undefined;
   proved: Proved;
   /**
-   * True while a simulation is loading. Reserves its space, so that the content below does not
-   * move.
+   * True while a simulation is loading. The page then reserves space for the simulation, so that
+   * the content below does not move.
    */
   isSimulating?: boolean;
   /** Unix time. Undefined if the time must not be shown. */

@@ -52,8 +52,8 @@ export function sayAmount(amount: string, token: Token | undefined, say: Say): s
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * Returns the role or name of an address, from the record or the operator's labels. Returns none
- * for the recovery address, because the payer should see the address itself.
+ * Returns the role or name of an address, from the record or the operator's labels. The recovery
+ * address gets no name, because the payer should see the address itself.
  */
 export function sayParty(
   address: string,

@@ -4,7 +4,8 @@ import { Notice } from "./notice.tsx";
 import { useUiSpeech } from "./words/speech.tsx";
 
 /**
- * Shows an error message instead of an empty page. React supports this only in a class component.
+ * Shows an error message instead of an empty page. React supports error boundaries only as class
+ * components.
  */
 export class Boundary extends Component<{ children: ReactNode }, { failed: boolean }> {
   override state = { failed: false };

@@ -4,8 +4,8 @@ export type ButtonProps = ComponentProps<"button"> & {
   look?: "primary" | "quiet" | "danger" | "bare";
   small?: boolean;
   /**
-   * True while the button's action is in progress. The button then shows this, keeps its focus, and
-   * ignores presses.
+   * True while the button's action is in progress. A busy button shows a spinner, keeps its focus,
+   * and ignores presses.
    */
   busy?: boolean;
 };

@@ -143,8 +143,9 @@ describe("dust on a chain that charges a fee for bytes", () => {
   const more = { tipPrices: { [symbol]: String(grain * 10n ** BigInt(decimals)) } };
 
   /**
-   * Pays dust to an address on the wrong chain. The calls cannot run there, so the executor can
-   * only return the dust. The dust is one unit of the token or, if `coin` is not 0, native coin.
+   * Pays dust to an address whose intent is for another chain. The calls cannot run on this chain,
+   * so the executor can only return the dust. The dust is one unit of the token or, if `coin` is
+   * not 0, native coin.
    */
   const dust = async (coin: bigint) => {
     const record = await recordOf({ chainId: 10 });

@@ -171,8 +171,7 @@ function twentyASecond() {
 
 const tooMany = error(-32600, "batch of too many calls");
 
-// This test runs first, on an empty database, because calls for other tests' addresses would count
-// too.
+// This test runs first, because calls for other tests' addresses would also be counted.
 describe("calls for one payment", () => {
   test("a payment needs at most 14 calls to a node, besides calls per block", async (context) => {
     const { url, asked } = await honest();

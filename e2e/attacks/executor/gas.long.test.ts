@@ -360,8 +360,8 @@ describe("accounts that share a transaction", () => {
     await world.client.setCode({ address: fickle, bytecode: burnsAll });
     world.startTicking(200);
     const together = await settled(beside!);
-    // From now on, the target burns no gas, because hardhat needs 4 s for each simulation that
-    // burns all its gas.
+    // The target stops burning gas here, because hardhat needs 4 s to simulate a call that burns
+    // all its gas.
     await world.client.setCode({ address: fickle, bytecode: accepts });
     await running.stop();
     const single = startCore(store, world.chains());

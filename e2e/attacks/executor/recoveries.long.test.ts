@@ -32,7 +32,10 @@ const recoveries = async () => {
   return rows.filter(({ kind, state }) => kind === "recover" && state === "settled");
 };
 
-/** Creates addresses on the wrong chain. Money there can be returned immediately. */
+/**
+ * Creates addresses of intents for another chain. Money on this chain can then be returned
+ * immediately.
+ */
 const misplaced = (many: number, change: object = {}) =>
   Promise.all(Array.from({ length: many }, () => recordOf({ chainId: 10, ...change })));
 

@@ -1,6 +1,6 @@
 // Tests calls that use the block or the gas price to detect whether they are only simulated. The
-// executor simulates under the same conditions as a transaction. The calls therefore fail in the
-// simulation and cost nothing.
+// executor simulates under the same conditions as a transaction. Hostile calls therefore fail in
+// the simulation and cost nothing.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, type TestContext, test } from "node:test";

@@ -111,8 +111,8 @@ async function wrongReturn(kit: Kit, record: AddressRecord): Promise<string | un
 }
 
 /**
- * Returns whether an account can move its tokens. Every account without code can do this, except
- * the zero address. A contract can do this if its owner can make it do so.
+ * Returns whether an account can move its tokens. Every account without code can move its tokens,
+ * except the zero address. A contract can move its tokens if its owner can trigger the transfer.
  */
 async function canSendOn(kit: Kit, account: Hex, token: Hex): Promise<boolean> {
   if (nobodys.has(account) || BigInt(account) < 65_536n) return false;

@@ -148,8 +148,9 @@ function Setting({ text, action, change }: SettingProps) {
 type CardProps = { referenceKey: Credentials["referenceKey"] };
 
 /**
- * Shows the reference key. A shop's server uses it to derive salts from references. With a bound
- * client ID, the server also uses it to sign the intents that pages may create.
+ * Shows the reference key. A shop's server uses the reference key to derive salts from references.
+ * If the client ID is bound, the server also uses the key to sign the intents that pages may
+ * create.
  */
 function ReferenceKeyCard({ referenceKey }: CardProps) {
   const { say } = useSpeech();

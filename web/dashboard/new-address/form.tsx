@@ -1,4 +1,4 @@
-// The form for a simple payment. Converts its fields to the parts of an intent.
+// The form for a simple payment. Converts the form's fields to an intent.
 
 import { isAddress } from "executable-address";
 import type { Token } from "executable-address-element/page";

@@ -237,7 +237,7 @@ function toLocalTime(iso: string): string {
 }
 
 /**
- * Shows the event's type. If the event is about another chain than the intent's, also shows the
+ * Shows the event's type. If the event occurred on a chain other than the intent's, also shows the
  * name of that chain.
  */
 function EventType({ delivery: { type, otherChainId } }: { delivery: Delivery }) {

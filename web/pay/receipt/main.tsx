@@ -152,7 +152,7 @@ const Press = ({ onPress, children }: { onPress: () => void; children: ReactNode
   </button>
 );
 
-/** Explains why a receipt is invalid, and shows none of its content. */
+/** Explains why a receipt is invalid. Does not show the receipt. */
 function Refusal({ error }: { error: unknown }) {
   const { say } = useSpeech();
   const [sentence, detail] = readRefusal(error);

@@ -153,7 +153,7 @@ function MoneyFlow({ proved, chain }: ProvedProps) {
   const paid = sumShares(sharesIn(intent, payments, 0n));
   const left = BigInt(execution?.left ?? 0);
   const taken = execution ? BigInt(execution.held) - left : 0n;
-  // Money that the calls did not use, or that arrived after them, can only go to `recovery`.
+  // Money that the calls did not use, or that arrived later, can only go to `recovery`.
   const returned = paid - taken > left ? paid - taken : left;
   const to = outcome === "open" ? [] : sharesOut(intent, execution, returned);
   if (to.length === 0) return null;

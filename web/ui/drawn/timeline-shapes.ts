@@ -1,4 +1,4 @@
-// Places moments on one line at their times, so that users can see early and late moments.
+// Computes the positions of moments on a timeline, so that users can see early and late moments.
 
 import type { Shape } from "./shapes.tsx";
 
