@@ -4,10 +4,9 @@
 // - steady: one payment per second. Reports the time from a payment's block to its execution's
 //   block, and from the execution to the arrival of the webhook `address.executed` at the
 //   merchant's server.
-// - cohort: many payments at the same time. Their number doubles until an execution takes more than
-//   60 s.
-// - soak: payments at half the rate of the largest cohort for a longer time, in which the backlog
-//   must not grow.
+// - cohort: many payments at the same time. The bench doubles the number of payments until an
+//   execution takes more than 60 s.
+// - soak: a longer run at half the rate of the largest cohort. The backlog must not grow.
 //
 // Each combination of database and block time gets its own chain, database, and service. The
 // service shares the machine with the load generator, so results on a separate machine would be at

@@ -1,4 +1,5 @@
-// A browser wallet (EIP-1193). Uses no library, because a page needs only ten methods.
+// A browser wallet (EIP-1193). Calls the wallet without a library, because a page needs only ten
+// methods.
 
 import { fromQuantity } from "executable-address/status";
 

@@ -1,5 +1,5 @@
-// Tests the command as a user runs it. For the flaws that it finds, see mutants.test.ts.
-// e2e/shop.test.ts runs it with the example shop.
+// Tests the command as a user runs it. See mutants.test.ts for the flaws that the command finds,
+// and e2e/shop.test.ts for a run with the example shop.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

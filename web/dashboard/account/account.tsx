@@ -103,8 +103,8 @@ function ChangePassword() {
 const sayWei = (wei: string) => formatUnits(wei, 18);
 
 /**
- * Shows the gas that the executor has spent on this account's addresses. The executor compares the
- * same amounts with its budgets.
+ * Shows the gas that the executor has spent on this account's addresses. The executor's budgets
+ * limit the same amounts.
  */
 function GasSpent() {
   const { say } = useSpeech();
