@@ -18,10 +18,10 @@ const budgets: Readonly<Record<string, number>> = {
   shop: 0,
   contracts: 0,
   service: 0.4,
-  web: 0.4,
+  web: 0.3,
   e2e: 0,
   scripts: 0,
-  docs: 0.6,
+  docs: 0.3,
 };
 
 const prose = Map.groupBy(readProse(), roomOf);

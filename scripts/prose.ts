@@ -98,16 +98,18 @@ function* readSource(path: string, source: string): Generator<Passage> {
       continue;
     }
     const text = token.slice(1, -1).replace(new RegExp(inTemplate, "g"), "X");
-    if (wordsIn(text) < 4 || !/[a-z] [a-z]/.test(text)) continue;
     const before = source.slice(Math.max(0, at - 40), at);
+    // A test runner shows a title below the titles of its suites.
+    const indent = /[^\n]*$/.exec(source.slice(0, at))![0].search(/\S|$/);
+    if (isTitle(before)) suites = suites.filter((suite) => suite.indent < indent);
+    if (isSuite(before)) {
+      suites.push({ title: text, indent });
+      continue;
+    }
+    if (wordsIn(text) < 4 || !/[a-z] [a-z]/.test(text)) continue;
     if (/className=\{?$/.test(before) || isCode(text)) continue;
     if (isTitle(before)) {
-      // A test runner shows a title below the titles of its suites.
-      const indent = /[^\n]*$/.exec(source.slice(0, at))![0].search(/\S|$/);
-      suites = suites.filter((suite) => suite.indent < indent);
-      const all = [...suites.map(({ title }) => title), text].join(" › ");
-      if (isSuite(before)) suites.push({ title: text, indent });
-      else yield make("titles", all, at);
+      yield make("titles", [...suites.map(({ title }) => title), text].join(" › "), at);
     } else if (!isTest(path)) yield make("messages", text, at);
   }
   if (comment) yield make("comments", comment.text, comment.at);
