@@ -128,8 +128,7 @@ describe("the image, the compose file, and the systemd unit", () => {
     for (const source of copied) assert.ok(existsSync(join(root, source)), source);
   });
 
-  // Of contracts/, the image contains only parts. All other folders that the service imports are
-  // complete.
+  // The image contains only parts of contracts/, but all other folders that the service imports.
   test("the image has each file of contracts/ that the service imports", () => {
     const copied = [
       ...read("Dockerfile").matchAll(/^COPY (contracts\/\S+\.ts|contracts\/snap\S+)/gm),

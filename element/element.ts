@@ -21,15 +21,12 @@ import { type ElementWords, elementWords, wordsFor } from "./words.ts";
 
 export type { ElementWords } from "./words.ts";
 
-/** `detail` of the events `paid`, `executed`, and `expired`. Each event is dispatched once. */
+/** The `detail` of the events `paid`, `executed`, and `expired`. Each event is dispatched once. */
 export type AddressEventDetail = { readonly address: Hex; readonly status: ServiceStatus };
 
 type RecordFound = Extract<LookedUp, { kind: "record" }>;
 
-/**
- * Used if the wallet code could not be loaded. An element without the wallet code offers no
- * wallets.
- */
+/** Replaces the wallet flow if the wallet code could not be loaded. Offers no wallets. */
 const noWallets: WalletFlow = {
   wallets: () => [],
   view: () => ({ is: "offered", messages: [] }),

@@ -1,6 +1,6 @@
 // Registers the elements of this package in a page.
 //
-// On a server without HTMLElement, an empty base class allows this import. The import then
+// On a server without HTMLElement, the base class is empty, so that the import succeeds and
 // registers nothing.
 export const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 

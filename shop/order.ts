@@ -1,6 +1,6 @@
 // Creates the address of an order. The order is stored first, and the salt binds the order's intent
 // to its reference. The address therefore stays the same after a crash, a double click, or a loss
-// of the database, and strangers cannot create an address that is accepted for the order.
+// of the database. A stranger cannot create another address that is accepted for the order.
 
 import {
   type AddressRecord,

@@ -183,8 +183,8 @@ async function createOrders(service: Running) {
  * test, `page` must have no faults.
  *
  * @param names the operator's labels of contracts
- * @returns helpers, and the `page` that most tests share, because another load in it takes half as
- *   long as a load in a new context
+ * @returns helpers, and the `page` that most tests share. Reloading a page takes half as long as
+ *   opening a new browser context
  */
 export async function servePayPage(names: Record<Hex, string> = { [shopAddress]: "Demo Shop" }) {
   const folder = mkdtempSync(join(tmpdir(), "labels-"));

@@ -18,8 +18,8 @@ export const poor = executorAccount.address as Hex;
  * Starts the service and a browser until the file's tests end. After each test, `page` must have no
  * faults.
  *
- * @returns helpers, and the `page` that most tests share, because another load in it takes half as
- *   long as a load in a new context
+ * @returns helpers, and the `page` that most tests share. Reloading a page takes half as long as
+ *   opening a new browser context
  */
 export async function startPayer() {
   const browser = await launchBrowser();

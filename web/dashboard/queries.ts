@@ -65,7 +65,7 @@ export const useSignOut = () =>
     onSuccess: () => endSession("left"),
   });
 
-/** The signed-in account. Null if there is none. */
+/** The signed-in account, or null if nobody is signed in. */
 export const useSession = () =>
   useQuery<Account | null>({
     queryKey: ["session"],

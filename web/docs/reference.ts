@@ -134,8 +134,8 @@ ${inputs.join("")}${body}<button>Send</button>
 }
 
 /**
- * Lists the fields of an object, one per row. A field links to another schema if its type is
- * defined there.
+ * Lists the fields of an object, one per row. If the type of a field is another schema, the field
+ * links to this schema.
  */
 function fieldsOf({
   properties = {},

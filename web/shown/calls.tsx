@@ -12,7 +12,7 @@ import { Said, useSpeech } from "./words/say.tsx";
 
 /**
  * If there are more calls than this, the rest is collapsed, because nobody reads 32 calls before
- * paying. If one of the collapsed calls is a hazard, they are expanded.
+ * paying. If one of these calls is a hazard, all calls are expanded.
  */
 const shownMax = 3;
 

@@ -48,7 +48,7 @@ export function sayAmount(amount: string, token: Token | undefined, say: Say): s
   return `${formatUnits(amount, token.decimals)} ${token.symbol}`;
 }
 
-/** The operator's names of contracts, by lowercase address. */
+/** The operator's names for contracts, by lowercase address. */
 export type Labels = Readonly<Record<string, string>>;
 
 /**

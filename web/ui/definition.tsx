@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Shows names with values. On narrow screens, the values are below the names. */
+/** Shows a list of names and values. On narrow screens, the values are below the names. */
 export function Definitions({ items }: { items: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="grid gap-x-6 gap-y-1 sm:grid-cols-[max-content_1fr] sm:gap-y-2.5">

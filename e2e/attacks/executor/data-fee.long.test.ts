@@ -154,7 +154,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
     else await world.client.setBalance({ address: record.address, value: coin });
     await world.mine();
     // A payment in native coin emits no log, so the executor must be notified. In production, a
-    // status request does this.
+    // status request notifies the executor.
     const { number, timestamp } = await world.client.getBlock();
     const block = { number: Number(number), timestamp: Number(timestamp) };
     await hintJobs(store.db, 31_337, [{ address: record.address, block, isEnough: false }]);

@@ -161,7 +161,10 @@ const saySigned = (units: string, place: TokenOnChain, chains: readonly Chain[],
 
 type FunnelProps = { days: readonly MoneyDay[]; pace: Pace };
 
-/** Shows how many addresses were created, paid, and executed, and the median times. */
+/**
+ * Shows how many addresses were created, paid, and executed, with the median times between these
+ * steps.
+ */
 function Funnel({ days, pace }: FunnelProps) {
   const { say } = useSpeech();
   const countOf = (name: MoneyName) => days.reduce((sum, day) => sum + day[`${name}Count`], 0);

@@ -52,7 +52,10 @@ export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {
   const Context = createContext(makeWords<Key>(english, en));
   const useSpeech = () => useContext(Context);
 
-  /** A text with any nodes as values: `<Said as="payWith" wallet={<b>…</b>} />`. */
+  /**
+   * A text whose placeholders can be replaced with any node:
+   * `<Said as="payWith" wallet={<b>…</b>} />`.
+   */
   function Said({ as, ...values }: { as: Key } & Record<string, ReactNode>) {
     return useSpeech()
       .words[as].split(/\{(\w+)\}/)
