@@ -20,14 +20,14 @@ function refusals(
 }
 
 describe("verifyRecord", () => {
-  test("verifyRecord refuses a value that is not a record (`wrong_type` or `missing`)", () => {
+  test("verifyRecord refuses a value that is not a record", () => {
     for (const value of [null, [], "x", 1]) assert.deepEqual(refusals(value), [" wrong_type"]);
     const fields = ["address missing", "factory missing", "intent missing", "terms missing"];
     assert.deepEqual(refusals({}), fields);
     assert.deepEqual(refusals(Object.create(record)), fields);
   });
 
-  test("verifyRecord refuses a changed field of the intent (`address_mismatch`)", () => {
+  test("verifyRecord refuses an intent with a changed field", () => {
     const changes: object[] = [
       { token: shop },
       { amount: "1000001" },
@@ -46,28 +46,28 @@ describe("verifyRecord", () => {
       ]);
   });
 
-  test("verifyRecord refuses a replaced intent with its terms (`address_mismatch`)", () => {
+  test("verifyRecord refuses another intent, even with matching terms", () => {
     const { intent, terms } = makeRecord({ ...sample, recovery: shop });
     assert.deepEqual(refusals({ ...record, intent, terms }), ["address address_mismatch"]);
   });
 
-  test("verifyRecord refuses a valid record of another address (`address_mismatch`)", () => {
+  test("verifyRecord refuses the record of another address", () => {
     const other = makeRecord({ ...sample, recovery: shop });
     const options = { factory, address: record.address };
     assert.deepEqual(refusals(other, options), ["address address_mismatch"]);
   });
 
-  test("verifyRecord refuses a factory that is not trusted (`factory_mismatch`)", () => {
+  test("verifyRecord refuses a record for another factory", () => {
     const theirs = makeRecord(sample, { factory: shop });
     assert.deepEqual(refusals(theirs), ["factory factory_mismatch", "address address_mismatch"]);
   });
 
-  test("verifyRecord refuses other terms (`terms_mismatch`) or none (`wrong_type`)", () => {
+  test("verifyRecord refuses terms that do not match the intent", () => {
     assert.deepEqual(refusals({ ...record, terms: "0x" }), ["terms terms_mismatch"]);
     assert.deepEqual(refusals({ ...record, terms: 1 }), ["terms wrong_type"]);
   });
 
-  test("verifyRecord reports the faults of an invalid intent with paths under `intent`", () => {
+  test("verifyRecord reports each error in the intent with its path", () => {
     const intent = { ...sample, amount: "01", tip: 1 };
     assert.deepEqual(refusals({ ...record, intent }), [
       "intent.tip unknown_field",
@@ -75,13 +75,13 @@ describe("verifyRecord", () => {
     ]);
   });
 
-  test("verifyRecord refuses invalid options (`malformed_address`)", () => {
+  test("verifyRecord refuses an invalid option", () => {
     assert.deepEqual(refusals(record, { factory: "0x" }), ["options.factory malformed_address"]);
   });
 });
 
 describe("verifyRecord", () => {
-  test("verifyRecord returns the canonical record without fields that it cannot verify", () => {
+  test("verifyRecord removes unknown fields and normalizes letter case", () => {
     const lower = (text: string) => text.toLowerCase();
     const spelled = {
       ...record,
@@ -97,7 +97,7 @@ describe("verifyRecord", () => {
     assert.deepEqual(verifyRecord(record, { factory: lower(factory) as Hex }), record);
   });
 
-  test("verifyRecord trusts another factory if the caller passes this factory", () => {
+  test("verifyRecord accepts another factory if the caller trusts it", () => {
     const theirs = makeRecord(sample, { factory: shop });
     assert.deepEqual(verifyRecord(theirs, { factory: shop }), theirs);
   });

@@ -41,12 +41,12 @@ describe("describeMisfit", () => {
     [{ ...right, record: null }, "$.record: expected object, found null"],
   ];
   for (const [value, description] of cases)
-    test(`describes the first part that does not have its shape: ${description}`, () => {
+    test(`describeMisfit describes the first invalid field: ${description}`, () => {
       assert.equal(describeMisfit(page, value), description);
       assert.equal(fits(page, value), false);
     });
 
-  test("does not contain a secret that has an unexpected form", () => {
+  test("describeMisfit does not show an invalid secret", () => {
     const shape = newEndpoint.properties.secret as Shape;
     assert.equal(
       describeMisfit(shape, "whsec_1234"),
@@ -54,7 +54,7 @@ describe("describeMisfit", () => {
     );
   });
 
-  test("returns undefined for a value of the shape, with or without unknown fields", () => {
+  test("describeMisfit returns undefined for a valid value, even with unknown fields", () => {
     for (const value of [right, { ...right, later: 1 }, wrongRow({ reason: "late" })])
       assert.equal(describeMisfit(page, value), undefined);
   });

@@ -8,7 +8,7 @@ import { anvilChain } from "./anvil.ts";
 const transaction = { hash: zeroHash, from: zeroAddress, nonce: "0x0", blockNumber: null };
 const receipt = { transactionHash: zeroHash, status: "0x1", blockNumber: "0x2", logs: [] };
 
-test("a wait for a receipt ends even if the block was mined during another request", async () => {
+test("waitForTransactionReceipt returns even if the block arrives late", async () => {
   let receiptsAsked = 0;
   const isMined = () => receiptsAsked > 1;
   const newBlock = Promise.withResolvers<void>();

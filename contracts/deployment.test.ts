@@ -43,7 +43,7 @@ const bare = await openChain(["--hardfork", "prague", "--disable-default-create2
 after(() => bare.anvil.stop());
 
 describe("the deterministic deployer", () => {
-  test("the sender of the deployer's transaction follows from the signature", async () => {
+  test("the signature of the deployment transaction recovers to its sender", async () => {
     const { sender, fundingWei, gasMax } = deterministicDeployer;
     const transaction = deterministicDeployer.transaction as TransactionSerializedLegacy;
     const recovered = await recoverTransactionAddress({ serializedTransaction: transaction });
@@ -53,7 +53,7 @@ describe("the deterministic deployer", () => {
     assert.equal(gasMax * deterministicDeployer.gasPrice, fundingWei);
   });
 
-  test("the keyless transaction deploys the deployer", async () => {
+  test("the presigned transaction deploys the deployer", async () => {
     const { address } = deterministicDeployer;
     assert.equal(await bare.client.getCode({ address }), undefined);
     await bringDeployer(bare.client);
@@ -75,7 +75,7 @@ describe("bringDeployer", () => {
     assert.equal(await client.getBlockNumber(), 0n);
   };
 
-  test("bringDeployer throws before it spends anything if the creation would fail", async (t) => {
+  test("bringDeployer spends nothing if the deployment would fail", async (t) => {
     const chain = await open(t);
     // A used nonce at the address makes CREATE burn all the gas there.
     await chain.client.setNonce({ address, nonce: 1 });
@@ -83,7 +83,7 @@ describe("bringDeployer", () => {
     await assertUnspent(chain);
   });
 
-  test("bringDeployer throws if the chain charges more than the signed 100,000 gas", async (t) => {
+  test("bringDeployer throws if the deployment needs more than 100,000 gas", async (t) => {
     const chain = await open(t);
     const expensive = await startExpensive(chain.anvil.rpcUrl, "0x29c90");
     t.after(expensive.stop);
@@ -97,7 +97,7 @@ describe("bringDeployer", () => {
     await assertUnspent(chain);
   });
 
-  test("bringDeployer throws while the base fee is above the signed gas price", async (t) => {
+  test("bringDeployer throws if the base fee exceeds the signed gas price", async (t) => {
     const chain = await open(t, ["--base-fee", "100000000001"]);
     await assert.rejects(
       bringDeployer(chain.client),
@@ -106,21 +106,21 @@ describe("bringDeployer", () => {
     await assertUnspent(chain);
   });
 
-  test("bringDeployer throws if the transaction was already sent and failed", async (t) => {
+  test("bringDeployer throws if the deployment has already failed", async (t) => {
     const chain = await open(t);
     await chain.client.setNonce({ address: nobody, nonce: 1 });
     await assert.rejects(bringDeployer(chain.client), /was already sent.*EIP-7997.*genesis/s);
     assert.equal(await chain.client.getBalance({ address: nobody }), 0n);
   });
 
-  test("bringDeployer throws if the address has other code", async (t) => {
+  test("bringDeployer throws if another contract is at the address", async (t) => {
     const chain = await open(t);
     await chain.client.setCode({ address, bytecode: "0x00" });
     await assert.rejects(bringDeployer(chain.client), /is not the deterministic deployer/);
     await assertUnspent(chain);
   });
 
-  test("`deployOnce` sends nothing to an address without the deployer's code", async (t) => {
+  test("deployFactory sends nothing if the deployer is missing", async (t) => {
     const chain = await open(t);
     await assert.rejects(deployFactory(chain.client), /0x4e59.* has no code/);
     assert.equal(await chain.client.getBlockNumber(), 0n);
@@ -145,7 +145,7 @@ async function startExpensive(rpcUrl: string, gas: Hex) {
 }
 
 describe("the factory", () => {
-  test("the deployer creates the factory at its address with the snapshot's code", async () => {
+  test("the deployer creates the factory with the expected address and code", async () => {
     assert.equal(await bare.client.getCode({ address: factoryAddress }), undefined);
     assert.equal(await deployFactory(bare.client), factoryAddress);
     const code = await bare.client.getCode({ address: factoryAddress });
@@ -157,14 +157,14 @@ describe("the factory", () => {
     await assert.rejects(bare.send(deterministicDeployer.address, data), /reverted/);
   });
 
-  test("an existing factory and an existing deployer are not deployed again", async () => {
+  test("deployFactory sends nothing if the factory already exists", async () => {
     const before = await bare.client.getBlockNumber();
     await bringDeployer(bare.client);
     assert.equal(await deployFactory(bare.client), factoryAddress);
     assert.equal(await bare.client.getBlockNumber(), before);
   });
 
-  test("an execution pays the shop, and the factory's event has the balances", async () => {
+  test("an execution pays the shop and emits an event with the balances", async () => {
     const token = await bare.deploy(demoToken.abi, demoToken.bytecode, ["Demo dollar", "DUSD", 6]);
     const shop = await bare.deploy(demoShop.abi, demoShop.bytecode, [token]);
     const amount = 5_000_000n;
@@ -215,7 +215,7 @@ describe("the factory", () => {
     assert.equal(keccak256(code!), executedCodeHash);
   });
 
-  test("the code of a vault that was closed shows that no call ran", async () => {
+  test("a recovered vault has the code of a closed vault", async () => {
     const intent = {
       token: getAddress("0x00000000000000000000000000000000000abcde"),
       amount: 1n,

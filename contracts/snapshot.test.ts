@@ -10,14 +10,14 @@ import * as contracts from "./index.ts";
 import deployment from "./snapshots/deployment.json" with { type: "json" };
 import { snapshotFiles } from "./snapshots/files.ts";
 
-test("standard-input.json contains the unchanged sources of the factory", () => {
+test("standard-input.json contains the current sources of the factory", () => {
   const path = `${import.meta.dirname}/snapshots/standard-input.json`;
   const committed = JSON.parse(readFileSync(path, "utf8"));
   assert.deepEqual(committed, standardInput(readSources()), "npm run snapshot -w contracts");
 });
 
 describe("the build", () => {
-  test("the build reproduces the committed ABI, creation code, sizes, and addresses", () => {
+  test("the build produces the committed files", () => {
     build("out/snapshot");
     for (const [name, text] of Object.entries(snapshotFiles("out/snapshot"))) {
       const committed = readFileSync(`${import.meta.dirname}/snapshots/${name}`, "utf8");
@@ -31,7 +31,7 @@ describe("the build", () => {
   });
 });
 
-test("each assumption of the interface is cited by SECURITY.md and by a forge test", () => {
+test("SECURITY.md and a forge test cite every numbered assumption", () => {
   const read = (path: string) => readFileSync(`${import.meta.dirname}/${path}`, "utf8");
   const numbers = [...read("src/IPaymentFactory.sol").matchAll(/^\/\/\/ (\d+)\. /gm)].map(
     (m) => m[1],
@@ -67,7 +67,7 @@ describe("index.ts", () => {
     ]);
   });
 
-  test("the interface and spec/terms.md contain the hashes of a vault's code", () => {
+  test("the documentation contains the code hashes of a vault", () => {
     for (const path of ["src/IPaymentFactory.sol", "../spec/terms.md"]) {
       const text = readFileSync(`${import.meta.dirname}/${path}`, "utf8");
       assert.match(text, new RegExp(`executed [ =]+${contracts.executedCodeHash}`), path);
@@ -75,7 +75,7 @@ describe("index.ts", () => {
     }
   });
 
-  test("the factory's address follows from its creation code, the deployer, and the salt", () => {
+  test("the factory's address is the CREATE2 address of its creation code", () => {
     const address = getContractAddress({
       opcode: "CREATE2",
       from: contracts.deterministicDeployer.address,

@@ -31,15 +31,15 @@ after(() => service.close());
 
 const intent = () => newIntent() as unknown as NewIntent;
 
-describe("executable-address/client on the service", () => {
-  test("the client reports `unauthorized` without a credential or with a wrong one", async () => {
+describe("executable-address/client with a real service", () => {
+  test("the client throws `unauthorized` without a valid credential", async () => {
     const isUnauthorized = { name: "ServiceError", status: 401, code: "unauthorized" };
     await assert.rejects(createClient({ baseUrl }).create(intent()), isUnauthorized);
     const wrong = createClient({ baseUrl, apiKey: `svc_sk_${"0".repeat(64)}` });
     await assert.rejects(wrong.create(intent()), isUnauthorized);
   });
 
-  test("the client reports `invalid_request` with issues for an unlisted token", async () => {
+  test("the client throws `invalid_request` for an unlisted token", async () => {
     const client = createClient({ baseUrl, apiKey });
     const unlisted = { ...intent(), token: `0x${"3".repeat(40)}` as Hex };
     const error = await client.create(unlisted).catch((error) => error);
@@ -47,7 +47,7 @@ describe("executable-address/client on the service", () => {
     assert.deepEqual(error.issues[0]?.path, ["token"]);
   });
 
-  test("the client creates an address, finds it in any letter case, and lists chains", async () => {
+  test("the client creates an address and looks it up", async () => {
     const client = createClient({ baseUrl, apiKey });
     const record = await client.create(intent());
     const upper = `0x${record.address.slice(2).toUpperCase()}` as Hex;
@@ -57,13 +57,13 @@ describe("executable-address/client on the service", () => {
     assert.equal((await client.chains()).chains[0]?.chainId, 1);
   });
 
-  test("the client retries after `rate_limited` until all create requests succeed", async () => {
+  test("the client retries rate-limited requests until they succeed", async () => {
     const client = createClient({ baseUrl, apiKey, retriesMax: 10 });
     const made = await Promise.all(Array.from({ length: 130 }, () => client.create(intent())));
     assert.equal(new Set(made.map(({ address }) => address)).size, 130);
   });
 
-  test("an API key finds addresses by reference; reading events needs a credential", async () => {
+  test("the client finds an address by its reference", async () => {
     const mine = await service.newKey();
     const client = createClient({ baseUrl, apiKey: mine.apiKey });
     const { address } = await client.create(intent(), { reference: "order 42" });
@@ -74,7 +74,7 @@ describe("executable-address/client on the service", () => {
     await assert.rejects(nobody.events(), { name: "ServiceError", code: "unauthorized" });
   });
 
-  test("the client changes webhook endpoints, and sends each change only once", async () => {
+  test("the client manages webhook endpoints", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const reader = { name: "reports", scopes: ["read"] as const, expiresAtMs: null };
@@ -106,7 +106,7 @@ describe("executable-address/client on the service", () => {
     assert.deepEqual(await webhooks.list(), []);
   });
 
-  test("a bound client ID creates only what the server signed", async () => {
+  test("a client ID that requires signatures creates only signed intents", async () => {
     const { accountId } = await service.newKey();
     const { db } = service.parts.store;
     const actor = { atMs: Date.now() };
@@ -132,7 +132,7 @@ describe("executable-address/client on the service", () => {
     assert.equal((await page.create(signed, named)).address, address);
   });
 
-  test("the command line creates a record and looks up the same record", async () => {
+  test("the command line creates and looks up an address", async () => {
     const run = async (args: string[], input = "") => {
       const cli = new URL("../address/cli/cli.ts", import.meta.url).pathname;
       const env = { ...process.env, EXECUTABLE_ADDRESS_API_KEY: apiKey };

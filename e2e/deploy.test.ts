@@ -49,14 +49,14 @@ function faultsOf(expression: string): string[] {
   ];
 }
 
-describe("alerts and dashboard", () => {
-  test("control: the check finds an unknown metric and an unknown label", () => {
+describe("the alert rules and the Grafana dashboard", () => {
+  test("control: an unknown metric or label is found", () => {
     assert.deepEqual(faultsOf("rate(http_answers_total[5m]) > 0"), ["http_answers_total"]);
     const expression = "sum by (color) (executor_leads) < 1";
     assert.deepEqual(faultsOf(expression), [`color in ${expression}`]);
   });
 
-  test("every alert uses existing metrics and has an explanation", () => {
+  test("every alert uses existing metrics and is documented", () => {
     const rules = read("alerts.yaml").split("- alert: ").slice(1);
     assert.ok(rules.length >= 12);
     for (const rule of rules) {
@@ -71,7 +71,7 @@ describe("alerts and dashboard", () => {
 
   // If a series begins with 1, Prometheus's increase() returns 0, as unit tests with promtool have
   // shown.
-  test("an alert that counts events includes the first event of a series", () => {
+  test("an alert that counts events includes the first event", () => {
     const counting = [...read("alerts.yaml").matchAll(/expr: (increase\((\w+).*?\) > 0.*)/g)];
     assert.ok(counting.length >= 5);
     for (const [, expression, name] of counting)
@@ -94,7 +94,7 @@ const copiedIn = (part: string) =>
   [...part.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources]) => sources!.split(" "));
 
 describe("the image, the compose file, and the systemd unit", () => {
-  test("the build of the image copies no path that the ignore file excludes", () => {
+  test("the Dockerfile copies no ignored file", () => {
     const ignored = read("Dockerfile.dockerignore")
       .split("\n")
       .filter((line) => line !== "" && !line.startsWith("#"));
@@ -129,7 +129,7 @@ describe("the image, the compose file, and the systemd unit", () => {
   });
 
   // The image contains only parts of contracts/, but all other folders that the service imports.
-  test("the image has each file of contracts/ that the service imports", () => {
+  test("the image contains every file of contracts/ that the service needs", () => {
     const copied = [
       ...read("Dockerfile").matchAll(/^COPY (contracts\/\S+\.ts|contracts\/snap\S+)/gm),
     ];
@@ -162,7 +162,7 @@ describe("the image, the compose file, and the systemd unit", () => {
     for (const name of own) assert.ok(settings.includes(`"${name}"`), name);
   });
 
-  test("signals reach Node directly, because no shell or npm is in between", () => {
+  test("signals reach the Node process directly", () => {
     assert.match(read("Dockerfile"), /^CMD \["node", "service\/main.ts"\]$/m);
     assert.match(read("executable-address.service"), /^ExecStart=\/\S+\/node service\/main.ts$/m);
   });

@@ -89,7 +89,7 @@ function recordOf(name: string, { tipped = true, secondsLeft = 86_400 } = {}): A
   });
 }
 
-describe("executor --from-mirror", () => {
+describe("the executor with --from-mirror", () => {
   let world: AnvilWorld;
   let mirrors: string[];
   let child: ChildProcess;
@@ -167,7 +167,7 @@ describe("executor --from-mirror", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("executor --from-mirror rejects an invalid URL and an unknown flag", async () => {
+  test("the executor rejects an invalid URL and an unknown flag", async () => {
     for (const [args, sentence] of [
       [["--from-mirror", "ftp://a.example"], /^EXECUTOR_MIRRORS is .*; expected base URLs/],
       [["--from-mirrors", "https://a.example"], /^Unknown option '--from-mirrors'/],
@@ -180,7 +180,7 @@ describe("executor --from-mirror", () => {
     }
   });
 
-  test("executor --from-mirror executes tipping addresses despite faulty mirrors", async () => {
+  test("the executor executes addresses that pay a tip despite faulty mirrors", async () => {
     const first = await addToMirror([early, plain, corrupt, expired], corrupt);
     assert.deepEqual(first, { written: 3, corrupt: 1 });
     start(mirrors);
@@ -196,7 +196,7 @@ describe("executor --from-mirror", () => {
     assert.equal(await isExecuted(corrupt), false);
   });
 
-  test("executor --from-mirror executes records that a mirror adds or repairs later", async () => {
+  test("the executor executes records that a mirror adds or repairs later", async () => {
     await pay([late]);
     const store = await openStore({ dataDirectory: data });
     const [terms, address] = [Buffer.from(fromHex(corrupt.terms)), fromHex(corrupt.address)];
@@ -219,13 +219,13 @@ describe("executor --from-mirror", () => {
     assert.equal(await isExecuted(plain), false);
   });
 
-  test("executor --from-mirror reads a replaced list from its beginning", async () => {
+  test("the executor reads a replaced list from its beginning", async () => {
     await pay([again]);
     writeFileSync(list, `${JSON.stringify(again)}\n`);
     await until("it is executed", () => isExecuted(again), 60);
   });
 
-  test("executor --from-mirror keeps only records that pay a tip and can still run", async () => {
+  test("the executor stores only records that pay a tip and have not expired", async () => {
     await end(child, "SIGTERM");
     assert.equal(child.exitCode, 0);
     const store = await openStore({ dataDirectory: own });

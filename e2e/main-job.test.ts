@@ -147,8 +147,8 @@ const expire = async () => {
   await payer.request({ method: "evm_mine" as never });
 };
 
-describe("a paid address", () => {
-  test("a paid address cannot be executed before the full amount arrives", async () => {
+describe("paying and executing an address", () => {
+  test("an address cannot be executed before the full amount arrives", async () => {
     const order = await createOrder();
     await pay(order.address, amount - 1n);
     await assert.rejects(execute(order));
@@ -156,7 +156,7 @@ describe("a paid address", () => {
     assert.equal(await balanceOf(order.address), amount - 1n);
   });
 
-  test("a paid address executes once, and all the money goes to the shop", async () => {
+  test("a paid address executes once and pays the shop", async () => {
     const order = await createOrder();
     await pay(order.address, amount);
     const { logs } = await execute(order);
@@ -167,7 +167,7 @@ describe("a paid address", () => {
     assert.equal(await paidFor(order), amount);
   });
 
-  test("an executed address returns excess, late money, and other tokens to recovery", async () => {
+  test("an executed address returns excess and later payments", async () => {
     const order = await createOrder();
     await pay(order.address, amount + 7n);
     await pay(order.address, 5n, coin);
@@ -182,7 +182,7 @@ describe("a paid address", () => {
     assert.equal(await paidFor(order), amount);
   });
 
-  test("an address keeps a wrong token until its execution or expiry", async () => {
+  test("a wrong token can be returned after the expiry", async () => {
     const order = await createOrder();
     await pay(order.address, 5n, coin);
     await assert.rejects(recover(order, [coin]));
@@ -191,7 +191,7 @@ describe("a paid address", () => {
     assert.equal(await balanceOf(order.intent.recovery, coin), 5n);
   });
 
-  test("an address returns everything after expiry and never executes", async () => {
+  test("an unexecuted address returns everything after expiry", async () => {
     const order = await createOrder();
     await pay(order.address, amount);
     await expire();
@@ -206,14 +206,14 @@ describe("a paid address", () => {
   });
 });
 
-describe("the record of a created address", () => {
-  test("the record of an unknown address is missing: 404 `not_found`", async () => {
+describe("GET /address/{address}", () => {
+  test("returns 404 if the address is unknown", async () => {
     const response = await fetch(`${running.baseUrl}/address/${payerAccount.address}`);
     assert.equal(response.status, 404);
     assert.equal(((await response.json()) as { error: { code: string } }).error.code, "not_found");
   });
 
-  test("anyone gets an address's record, which matches the contract", async () => {
+  test("returns the record without a credential", async () => {
     const { address, terms } = await createOrder();
     const upper = `0x${address.slice(2).toUpperCase()}`;
     const response = await fetch(`${running.baseUrl}/address/${upper}`);

@@ -153,8 +153,8 @@ async function until(what: string, isTrue: () => Promise<boolean>): Promise<void
   assert.fail(`never: ${what}`);
 }
 
-describe("examples/shop", () => {
-  test("the example shop returns 400 for an unsigned webhook or an invalid address", async () => {
+describe("the example shop", () => {
+  test("the example shop returns 400 for invalid requests", async () => {
     const post = (path: string, body: string) =>
       fetch(shopUrl() + path, { method: "POST", body, redirect: "manual" });
     assert.equal((await post("/webhooks", "{}")).status, 400);
@@ -165,7 +165,7 @@ describe("examples/shop", () => {
     assert.equal((await fetch(`${shopUrl()}/lib/uqr/..%2f..%2f..%2fsettings.js`)).status, 404);
   });
 
-  test("the example shop fills in only a usable return address from a wallet", async () => {
+  test("the example shop rejects an unusable account of a wallet", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     const field = page.getByLabel("Your address");
@@ -196,7 +196,7 @@ describe("examples/shop", () => {
     await page.close();
   });
 
-  test(`the example shop delivers ${count} paid orders once and returns the rest`, async () => {
+  test(`the example shop delivers each of ${count} paid orders only once`, async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     const orders: Order[] = [];

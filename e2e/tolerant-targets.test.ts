@@ -54,9 +54,9 @@ type Target = { name: string; address: Hex; worker: Hex; intent: Omit<Intent, "s
 const targets: Target[] = [];
 for (const [name, called] of Object.entries(functions)) targets.push(await bring(name, called));
 
-describe("targets that continue after their inner calls failed", () => {
+describe("contracts that ignore failed inner calls", () => {
   for (const [index, target] of targets.entries()) {
-    test(`${target.name}: the factory rejects the target's lowest gas limit`, async () => {
+    test(`${target.name}: the factory reverts if there is too little gas`, async () => {
       // The service does not know this address, so only the test executes it.
       const record = makeRecord({ ...target.intent, salt: numberToHex(index, { size: 32 }) });
       await mint(record.address);
@@ -76,7 +76,7 @@ describe("targets that continue after their inner calls failed", () => {
     });
   }
 
-  test("intents with five tolerant targets execute completely, and a check agrees", async () => {
+  test("the service executes such intents completely", async () => {
     const paid: { target: Target; address: Hex }[] = [];
     for (const target of targets) {
       const { findings } = (await post("check", target.intent)) as { findings: unknown };

@@ -64,7 +64,7 @@ const readAttribute = ({ attributes }: Span, key: string) => {
   return value?.stringValue ?? value?.intValue;
 };
 
-test("the service exports a span for a request and for each node call", { skip }, async (t) => {
+test("the service exports a trace of each request", { skip }, async (t) => {
   const collector = await startCollector();
   t.after(collector.stop);
   const service = await startService(documentedEnvironment(collector.url));

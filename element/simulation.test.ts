@@ -31,7 +31,7 @@ const found = async (answer: unknown, answerStatus = 200) => {
 };
 
 describe("findSimulation", () => {
-  test("findSimulation returns `unavailable` for an invalid simulation", async () => {
+  test("findSimulation returns `unavailable` if the response is invalid", async () => {
     const wrong = [
       "<html>",
       null,
@@ -44,7 +44,7 @@ describe("findSimulation", () => {
     assert.deepEqual(await found(simulation, 503), { kind: "unavailable" });
   });
 
-  test("findSimulation returns `not_held` if the server has no intent", async () => {
+  test("findSimulation returns `not_held` for a 404 response", async () => {
     assert.deepEqual(await found({}, 404), { kind: "not_held" });
   });
 

@@ -31,7 +31,7 @@ const stand = ({ status, simulated, chain, device = now, silent = 0, isStale = f
   return decideStanding(intent, news, simulated, device);
 };
 
-describe("hides payment options until the payer presses a button", () => {
+describe("reasons to hide the payment options", () => {
   const cases: [string, Known, string, string[]][] = [
     ["a silent server", { status: statusOf("unfunded"), silent: 60 }, "unfunded", ["silent"]],
     ["no status yet", {}, "unknown", ["unknown"]],
@@ -72,7 +72,7 @@ describe("hides payment options until the payer presses a button", () => {
     });
   }
 
-  test("payment is offered ten minutes before the expiry if no simulation fails", () => {
+  test("there is no reason if ten minutes are left", () => {
     for (const simulated of [simulation("succeeds"), simulation("unknown"), undefined]) {
       const known = {
         status: statusOf("unfunded"),
@@ -84,8 +84,8 @@ describe("hides payment options until the payer presses a button", () => {
   });
 });
 
-describe("the clock", () => {
-  test("the time left depends on the chain's clock, not on the payer's clock", () => {
+describe("the time until the expiry", () => {
+  test("the time until the expiry depends on the chain's clock", () => {
     const status = statusOf("unfunded");
     const wrong = { device: now + 10 ** 6 };
     assert.deepEqual(stand({ status, chain: now, ...wrong }).doubts, []);
@@ -93,13 +93,13 @@ describe("the clock", () => {
     assert.equal(stand({ status, chain: now + 3600, device: 0 }).secondsLeft, 0);
   });
 
-  test("the time left depends on the device's clock if the chain's clock is unknown", () => {
+  test("the device's clock is used if the chain's clock is unknown", () => {
     assert.equal(stand({ device: now + 3601 }).state, "expired");
   });
 });
 
 describe("a paid address that cannot execute", () => {
-  test("the page shows why a paid address cannot execute, and which call fails", () => {
+  test("the failing call and its reason are shown", () => {
     const status = statusOf("funded", { balance: "25" });
     const standing = stand({ status, simulated: simulation("fails", "shut") });
     assert.equal(standing.state, "stuck");
@@ -107,7 +107,7 @@ describe("a paid address that cannot execute", () => {
     assert.equal(standing.failedCall, 1);
   });
 
-  test("a paid address is stuck if the executor gave up or failed without a simulation", () => {
+  test("the address is stuck if the executor gave up or failed", () => {
     assert.equal(stand({ status: executor("given_up", 3) }).state, "stuck");
     assert.equal(stand({ status: executor("given_up", 3) }).reason, "no gas");
     assert.equal(stand({ status: executor("waiting", 1) }).state, "stuck");
@@ -118,7 +118,7 @@ describe("a paid address that cannot execute", () => {
   });
 });
 
-test("the owed amount excludes the amount already received", () => {
+test("the owed amount is the amount that is still missing", () => {
   const standing = stand({ status: statusOf("partially_funded", { balance: "10" }) });
   assert.equal(standing.state, "partly");
   assert.equal(standing.owed, "15");
@@ -131,13 +131,13 @@ const wrong: WrongToken = {
 };
 const openStanding = { state: "unfunded", secondsLeft: 0 } as const;
 
-describe("the notice about look-alike tokens", () => {
-  test("there is no notice about look-alike tokens without a status", () => {
+describe("a notice about look-alike tokens", () => {
+  test("there is no notice without a status", () => {
     assert.deepEqual(findWrongTokens(undefined, openStanding), []);
     assert.deepEqual(findWrongTokens({ wrongTokens: null }, openStanding), []);
   });
 
-  test("the page says that look-alike tokens stay at an open address until expiry", () => {
+  test("the notice says that the token is returned after the expiry", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: [wrong] }, openStanding), [
       {
         token: wrong.token,
@@ -148,7 +148,7 @@ describe("the notice about look-alike tokens", () => {
     ]);
   });
 
-  test("after execution or expiry, the page says that look-alike tokens are being returned", () => {
+  test("the notice says that the token is being returned", () => {
     const over = [
       { state: "unfunded", secondsLeft: -1 },
       { state: "expired", secondsLeft: -9 },
@@ -161,7 +161,7 @@ describe("the notice about look-alike tokens", () => {
     }
   });
 
-  test("the notice about look-alike tokens omits misleading symbols and names", () => {
+  test("the notice omits misleading symbols and names", () => {
     const names = (change: object) =>
       findWrongTokens({ wrongTokens: [{ ...wrong, ...change }] }, openStanding).map(
         ({ name, held }) => [name, held],
@@ -173,7 +173,7 @@ describe("the notice about look-alike tokens", () => {
   });
 });
 
-describe("an address that requests 100 and accepts 99", () => {
+describe("a payment that requests 100 and accepts 99", () => {
   const tolerant = {
     ...payWithTolerance({ token, recipient: token, least: 99n, most: 100n }),
     expirationTimestamp: now + 3600,
@@ -184,11 +184,10 @@ describe("an address that requests 100 and accepts 99", () => {
     return decideStanding(tolerant, news, undefined, now).owed;
   };
 
-  test("an address that accepts 99 requests 100, or the remainder of 100", () => {
+  test("the owed amount is the amount that is missing to 100", () => {
     assert.equal(owedOf("unfunded", "0"), "100");
     assert.equal(owedOf("partially_funded", "98"), "2");
   });
 
-  test("an address that accepts 99 requests nothing after 99 arrived", () =>
-    assert.equal(owedOf("funded", "99"), "0"));
+  test("nothing is owed after 99 arrived", () => assert.equal(owedOf("funded", "99"), "0"));
 });

@@ -10,13 +10,13 @@ const path = join(import.meta.dirname, "../service/chains.json");
 const chains: Chain[] = JSON.parse(readFileSync(path, "utf8"));
 
 describe("findKnownToken", () => {
-  test("findKnownToken returns undefined for a token of another chain", () => {
+  test("findKnownToken returns undefined for a token on another chain", () => {
     const [first, second] = chains;
     assert.equal(findKnownToken(second!.chainId, first!.tokens[0]!.address), undefined);
     assert.equal(findKnownToken(31_337, first!.tokens[0]!.address), undefined);
   });
 
-  test("findKnownToken finds exactly the tokens that the service lists", () => {
+  test("findKnownToken knows the same tokens as the service", () => {
     for (const { chainId, tokens } of chains) {
       const known = knownTokens.filter(({ addresses }) => chainId in addresses);
       assert.equal(known.length, tokens.length);

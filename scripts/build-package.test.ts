@@ -120,7 +120,7 @@ const gzipBytes = (code: string): number => gzipSync(code, { level: 9 }).length;
 
 for (const { room, name, dependencies } of packages)
   describe(`the packed ${name}`, () => {
-    test("the package contains its code, types, license, and README, and no tests", () => {
+    test("the package contains its code and types, but no tests", () => {
       const unpacked = unpackedAt(name);
       const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
       assert.deepEqual(Object.keys(manifest.dependencies), dependencies);
@@ -144,12 +144,12 @@ for (const { room, name, dependencies } of packages)
       );
     });
 
-    test("the package is packed to the same bytes each time", onlyLong, () => {
+    test("packing is reproducible", onlyLong, () => {
       const again = pack(room, mkdtempSync(join(project, "pack-")));
       assert.ok(readFileSync(again).equals(readFileSync(tarballs.get(name)!)));
     });
 
-    test("workspaces import the package from its sources, so no old build is used", () => {
+    test("the workspaces import the package from its sources", () => {
       const manifest = JSON.parse(readFileSync(join(root, room, "package.json"), "utf8"));
       for (const path of Object.keys(manifest.exports)) {
         const found = import.meta.resolve(path.replace(".", name));
@@ -168,7 +168,7 @@ for (const { room, name, dependencies } of packages)
       }
     });
 
-    test("the package's types resolve for ES modules in Node and for bundlers", async () => {
+    test("the types are found by Node and by bundlers", async () => {
       const data = new Uint8Array(readFileSync(tarballs.get(name)!));
       const analysis = await checkPackage(createPackageFromTarballData(data));
       assert.ok(analysis.types);
@@ -181,14 +181,14 @@ for (const { room, name, dependencies } of packages)
       assert.deepEqual(problems, []);
     });
 
-    test("the package satisfies publint", async () => {
+    test("publint finds no problem", async () => {
       const { messages } = await publint({ pkgDir: unpackedAt(name), strict: true, pack: false });
       assert.deepEqual(messages, []);
     });
   });
 
 describe("the packed packages", () => {
-  test("the packed packages run on plain Node", () => {
+  test("the packages run on Node without a build", () => {
     const code = `
       import { makeRecord, verifyRecord, factoryAddress } from "executable-address";
       import { createClient } from "executable-address/client";
@@ -209,7 +209,7 @@ describe("the packed packages", () => {
     assert.match(usage, /^usage: executable-address-shop try-receiver URL/);
   });
 
-  test("the packed packages declare the JSX tags and reject other properties", () => {
+  test("the packages declare the JSX tags and their properties", () => {
     const app = join(project, "jsx");
     mkdirSync(app);
     writeFileSync(
@@ -247,7 +247,7 @@ describe("the packed packages", () => {
     assert.equal(stdout, "");
   });
 
-  test("the packages' types do not depend on the types of the DOM or Node", () => {
+  test("the types do not depend on DOM or Node types", () => {
     const app = join(project, "bare");
     mkdirSync(app);
     const exported = ["", "/client", "/status", "/proof", "/webhook", "/reference", "/payment"];
@@ -268,7 +268,7 @@ describe("the packed packages", () => {
     assert.equal(stdout, "");
   });
 
-  test("the packed packages can be bundled, and the bundle runs", async () => {
+  test("the packages can be bundled", async () => {
     const code = await bundle(`
       import { makeRecord } from "executable-address";
       globalThis.made = makeRecord(${JSON.stringify(sample)});`);
@@ -298,7 +298,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { fromVite?: unknown }).fromVite, [record, "function"]);
   });
 
-  test("packages need at most 20 kB for a client, 10 kB for records, 6 kB for proofs", async () => {
+  test("the bundled packages stay within their size limits", async () => {
     const only = (names: string, path = "") =>
       bundle(`export { ${names} } from "executable-address${path}";`).then(gzipBytes);
     const client = await weigh('export { createClient } from "executable-address/client";');

@@ -51,8 +51,8 @@ const isFunction = new RegExp(`^(${declaration}|${value}${arrow})`);
 
 const isComment = /^\s*(\/\/\/?|\/\*\*?|\*)/;
 
-describe("files", () => {
-  test("each short file with only one importer has a reason in `smallFiles`", () => {
+describe("the source files", () => {
+  test("every short file that only one file imports has a stated reason", () => {
     const small = production.filter((path) => countImporters(path) === 1 && countLines(path) <= 60);
     assert.deepEqual(small.toSorted(), Object.keys(smallFiles).toSorted());
   });
@@ -80,7 +80,7 @@ describe("files", () => {
     assert.deepEqual(long, []);
   });
 
-  test("at most three exported types have the same name", () => {
+  test("no more than three exported types share a name", () => {
     const names = production.flatMap((path) =>
       [...textOf.get(path)!.matchAll(/^export (?:type|interface) (\w+)[ =<{]/gm)].map(
         ([, name]) => ({ name: name!, path }),
@@ -124,7 +124,7 @@ describe("files", () => {
     assert.deepEqual(vague, []);
   });
 
-  test("no line is longer than 100 columns or contains a reminder", () => {
+  test("no line is longer than 100 columns or contains a to-do mark", () => {
     const wrong = files
       .filter((path) => /\.(ts|tsx|js|cjs|sol)$/.test(path))
       .flatMap((path) =>

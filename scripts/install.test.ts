@@ -26,7 +26,7 @@ function find(path: string, name: string): Locked | undefined {
 describe("package-lock.json", () => {
   // If the registry lacks a platform's packages when npm writes the lock file, npm silently omits
   // them. `npm ci` then cannot install these programs on that platform.
-  test("package-lock.json has the native packages for Linux and macOS on x64 and arm64", () => {
+  test("the lock file contains the native packages for Linux and macOS", () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)
         .filter((name) => /(linux|darwin).*-(x64|amd64|arm64)(-gnu|-musl)?$/.test(name))
@@ -37,7 +37,7 @@ describe("package-lock.json", () => {
   });
 
   // npm omits an optional package if its `engines` excludes the running Node.
-  test("the project requires the Node version that its bundler's native package requires", () => {
+  test("the project requires the same Node version as its bundler", () => {
     const rolldown = find("", "@rolldown/binding-linux-x64-gnu");
     assert.equal(packages[""]!.engines!.node, rolldown!.engines!.node);
     const [in20, in22] = rolldown!.engines!.node!.match(/\d+\.\d+/g)!;
@@ -45,7 +45,7 @@ describe("package-lock.json", () => {
     assert.ok(readme.includes(`Node ${in20}, ${in22} or newer`));
   });
 
-  test("the library requires at least the Node version that its dependencies require", () => {
+  test("the library's minimum Node version suits its dependencies", () => {
     const { engines, dependencies } = read("address/package.json") as Required<Locked>;
     const numbers = (text: string) => text.match(/\d+/g)!.map(Number);
     const [own] = [numbers(engines.node!)];
@@ -60,7 +60,7 @@ describe("package-lock.json", () => {
   });
 
   // With `--omit=dev`, `npm sbom` also omits 43 packages that a workspace lists as a devDependency.
-  test("npm sbom marks no dependency of the packages as needed only for tests", () => {
+  test("npm sbom lists every dependency as needed in production", () => {
     for (const room of ["address", "contracts", "element", "service", "shop", "web"]) {
       const { name, dependencies = {} } = read(`${room}/package.json`);
       const options = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx", "-w", name];

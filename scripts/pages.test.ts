@@ -40,12 +40,12 @@ describe("buildPages", () => {
   });
   after(() => mock.restoreAll());
 
-  test("buildPages keeps the existing pages if the sources are missing", () => {
+  test("buildPages does nothing if the sources are missing", () => {
     buildPages();
     assert.deepEqual(said, []);
   });
 
-  test("without build tools, buildPages says that only the API or old pages are served", () => {
+  test("buildPages prints a note if the build tools are missing", () => {
     write("web/index.html", "");
     buildPages();
     write("web/dist/index.html", "");
@@ -65,7 +65,7 @@ describe("buildPages", () => {
     assert.throws(buildPages, { message: "building the pages failed; see vite's output above" });
   });
 
-  test("buildPages builds the pages once", () => {
+  test("buildPages builds the pages only once", () => {
     const build = `import { mkdirSync, writeFileSync } from "node:fs";
       mkdirSync("${join(root, "web/dist")}");
       writeFileSync("${join(root, "web/dist/index.html")}", "");`;

@@ -45,13 +45,13 @@ async function refusal(
   return failed.stderr.replace(directory, "DATA").trimEnd();
 }
 
-test("`npm run pay` reports that `npm start` has not run", async (t) =>
+test("`npm run pay` explains that npm start has to run first", async (t) =>
   assert.equal(
     await refusal(t, undefined),
     "DATA does not contain a local chain: run npm start first.",
   ));
 
-test("`npm run pay` reports an error of the service", async (t) => {
+test("`npm run pay` shows an error from the service", async (t) => {
   const baseUrl = await startService(t, 404, { error: { message: "no intent is held" } });
   assert.equal(await refusal(t, { baseUrl }), `${baseUrl} returned 404: no intent is held`);
 });
@@ -72,7 +72,7 @@ test("`npm run pay` rejects a record of another address", async (t) => {
   assert.deepEqual(methods, []);
 });
 
-test("`npm run pay` reports a transaction that was mined but failed", async (t) => {
+test("`npm run pay` reports a failed transaction", async (t) => {
   const hash = `0x${"77".repeat(32)}`;
   const zero = `0x${"00".repeat(32)}`;
   const block = { number: "0x1", hash: zero, timestamp: "0x1", baseFeePerGas: "0x1" };

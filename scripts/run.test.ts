@@ -58,7 +58,7 @@ function npmRun(script: string) {
 
 const exitOf = (npm: ChildProcess) => new Promise((done) => npm.once("exit", done));
 
-test("npm run names a suitable Node version if the running version is too old", () => {
+test("npm run names the required Node version if Node is too old", () => {
   const oldest = { "20.19.0": 5, "22.12.0": 5, "24.0.0": 5 };
   const tooOld = { "18.20.8": 1, "20.18.3": 1, "21.7.3": 1, "22.11.0": 1 };
   for (const [version, code] of Object.entries({ ...oldest, ...tooOld })) {
@@ -78,25 +78,25 @@ for (const [machine, suffix] of [
   ["an older Node", "-old"],
 ] as const) {
   describe(`npm run on ${machine}`, { timeout: 60_000 }, () => {
-    test("npm run exits with the exit code of the program", async () => {
+    test("npm run returns the program's exit code", async () => {
       assert.equal(await exitOf(npmRun(`quits${suffix}`).npm), 5);
     });
 
-    test("npm run ends the program, with one signal, if npm receives SIGTERM", async () => {
+    test("SIGTERM to npm ends the program", async () => {
       const { npm, until, ended } = npmRun(`program${suffix}`);
       assert.match(await until("ready"), /ready one,two/);
       npm.kill("SIGTERM");
       assert.match(await ended, /heard 1\n/);
     });
 
-    test("npm run ends the program on `kill -9` of npm even if the shell continues", async () => {
+    test("`kill -9` of npm ends the program", async () => {
       const { npm, until, ended } = npmRun(`shelled${suffix}`);
       await until("ready");
       npm.kill("SIGKILL");
       assert.match(await ended, /heard 1\n/);
     });
 
-    test("npm run ends the program on Ctrl-C", async () => {
+    test("Ctrl-C ends the program", async () => {
       const { npm, until, ended } = npmRun(`program${suffix}`);
       await until("ready");
       process.kill(-npm.pid!, "SIGINT");

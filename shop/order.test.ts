@@ -13,7 +13,7 @@ const record = makeRecord(sample);
 const order = newOrder("order-1", record, "made");
 
 describe("requireStored", () => {
-  test("requireStored returns the stored order and throws if the store lost it", async () => {
+  test("requireStored throws if the order is missing", async () => {
     const store = sqliteStore(new DatabaseSync(":memory:"));
     await assert.rejects(requireStored(store, "order-1"), {
       message: "order-1: expected an order in the store, found none",
@@ -24,7 +24,7 @@ describe("requireStored", () => {
 });
 
 describe("assertSame", () => {
-  test("assertSame throws `reference_in_use` for an order with other payment terms", () => {
+  test("assertSame throws `reference_in_use` if the payment differs", () => {
     const { recovery, amount, calls } = sample;
     for (const [change, difference] of [
       [{ amount: "7" }, `expected amount ${amount}, found 7`],
@@ -39,7 +39,7 @@ describe("assertSame", () => {
     }
   });
 
-  test("assertSame returns the existing order if only the expiry differs", () => {
+  test("assertSame accepts another expiry", () => {
     const later = makeRecord({ ...sample, expirationTimestamp: sample.expirationTimestamp + 1 });
     assert.equal(assertSame(order, later), order);
   });

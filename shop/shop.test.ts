@@ -33,7 +33,7 @@ test("`openShop` throws `TypeError` for an unknown option", () => {
 });
 
 describeOnEach("order", () => {
-  test("`order` throws `InvalidError` for an invalid intent and a reference in use", async () => {
+  test("`order` throws if the intent is invalid or the reference is in use", async () => {
     const { shop } = await newShop();
     const intent = await intentFor();
     await assert.rejects(shop.order(nextName(), { ...intent, recovery: "0x12" }), InvalidError);
@@ -42,7 +42,7 @@ describeOnEach("order", () => {
     await assert.rejects(shop.order(name, { ...intent, recovery: wallet }), /reference/);
   });
 
-  test("`order` creates one address even after a double click or a crash", async () => {
+  test("`order` creates only one address for a reference", async () => {
     const store = await newStore();
     const name = nextName();
     const intent = await intentFor();
@@ -60,7 +60,7 @@ describeOnEach("order", () => {
     assert.deepEqual(await store.findMade(), []);
   });
 
-  test("`order` keeps the progress of an order that is processed during its creation", async () => {
+  test("`order` does not overwrite a simultaneous change of the order", async () => {
     const inner = await newStore();
     const done = { state: "executed", deliveredFor: `0x${"11".repeat(32)}` } as const;
     const { shop } = await newShop({
@@ -79,7 +79,7 @@ describeOnEach("order", () => {
     assert.equal((await inner.findByReference(name))?.deliveredFor, done.deliveredFor);
   });
 
-  test("`order` restores an order that the database lost if the key proves it", async () => {
+  test("`order` restores an order that the database lost", async () => {
     const name = nextName();
     const intent = await intentFor();
     const { record } = await (await newShop()).shop.order(name, intent);
@@ -94,7 +94,7 @@ describeOnEach("order", () => {
     await assert.rejects(stranger.shop.order(name, again), InvalidError);
   });
 
-  test("`restore` restores every order that the key proves, and no other order", async () => {
+  test("`restore` restores only orders that the shop's key signed", async () => {
     const name = nextName();
     const { record } = await (await newShop()).shop.order(name, await intentFor());
     const forged = nextName();
@@ -110,14 +110,14 @@ describeOnEach("order", () => {
 });
 
 describeOnEach("receive", () => {
-  test("`receive` throws `WebhookError` for an unsigned body and stores nothing", async () => {
+  test("`receive` throws `WebhookError` if the body is not signed", async () => {
     const store = await newStore();
     const { shop } = await newShop({ store });
     await assert.rejects(shop.receive("{}", { "webhook-id": "evt_1" }), WebhookError);
     assert.equal(await store.claimEvent(0), undefined);
   });
 
-  test("a shop stores the proved amount of a payment, not the reported amount", async () => {
+  test("a shop uses the proved amount of a payment, not the reported one", async () => {
     const booked: Paid[] = [];
     const world = await newShop({ onPayment: (_, fact) => booked.push(fact) });
     const plain = await newShop();
@@ -146,7 +146,7 @@ describeOnEach("receive", () => {
     ]);
   });
 
-  test("a shop delivers once for a proved payment even if events are repeated", async () => {
+  test("a shop delivers only once if events are repeated", async () => {
     const world = await newShop();
     const order = await paidOrder(world.shop);
     const event = await eventOf(order, "address.executed");
@@ -159,7 +159,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(world.delivered, [order.reference]);
   });
 
-  test("a shop delivers nothing for a forged event and notifies a person", async () => {
+  test("a shop delivers nothing for a forged event and warns the operator", async () => {
     const world = await newShop();
     const paid = await paidOrder(world.shop);
     const unpaid = await world.shop.order(nextName(), await intentFor());
@@ -172,7 +172,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(world.delivered, []);
   });
 
-  test("a shop books returned money once for each transaction", async () => {
+  test("a shop counts a refund only once", async () => {
     const store = await newStore();
     const world = await newShop({ store });
     const order = await paidOrder(world.shop, 7n);
@@ -189,7 +189,7 @@ describeOnEach("receive", () => {
     assert.deepEqual([stored?.state, Object.values(stored!.returned)], ["executed", ["7"]]);
   });
 
-  test("`receive` responds before it processes an event, so deliveries delay nothing", async () => {
+  test("`receive` returns before the event is processed", async () => {
     let open = () => {};
     const isOpen = new Promise<void>((resolve) => {
       open = resolve;
@@ -211,7 +211,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(delivered, [order.reference]);
   });
 
-  test("a shop restores a lost order, marked as restored, when its event arrives", async () => {
+  test("a shop restores a lost order when its event arrives", async () => {
     const order = await paidOrder((await newShop()).shop);
     const orders: ShopOrder[] = [];
     const world = await newShop({ deliver: (each) => orders.push(each) });
@@ -256,7 +256,7 @@ describeOnEach("a shop without its newest orders", () => {
   };
   for (const [name, open] of Object.entries(backups))
     for (const createdBy of ["client_id", "api_key"] as const)
-      test(`${name}: a shop delivers nothing for a forged order of ${createdBy}`, async () => {
+      test(`${name}: a shop delivers nothing for an order forged with ${createdBy}`, async () => {
         const dear = await (await newShop()).shop.order(nextName(), await intentFor("25000000"));
         const { forged, event } = await forgeOrder(dear);
         event.data.createdBy = createdBy;
@@ -272,7 +272,7 @@ describeOnEach("a shop without its newest orders", () => {
         assert.equal(record.address, dear.record.address);
       });
 
-  test("a shop reads an order again before it processes the order's event", async () => {
+  test("a shop restores a lost order if the event lacks its reference", async () => {
     const order = await paidOrder((await newShop()).shop);
     const event = await eventOf(order, "address.executed");
     event.data.reference = null;
@@ -291,7 +291,7 @@ describeOnEach("a shop without its newest orders", () => {
     );
   });
 
-  test("a shop keeps an event if the service does not find the record at first", async () => {
+  test("a shop retries an event if the service has no record yet", async () => {
     const order = await paidOrder((await newShop()).shop);
     const client = createClient(service);
     let misses = 0;
@@ -312,7 +312,7 @@ describeOnEach("a shop without its newest orders", () => {
 });
 
 describeOnEach("start", () => {
-  test("a shop stores missed events in the same commit as the cursor", async () => {
+  test("`start` stores the missed events together with the cursor", async () => {
     const stored: [number, string | undefined][] = [];
     const inner = await newStore();
     const store: ShopStore = {

@@ -27,7 +27,7 @@ const orderAt = (address: Hex, given: Partial<ShopOrder> = {}): ShopOrder => ({
 });
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`a shop's store, on ${dialect}`, () => {
+  describe(`the shop's database, on ${dialect}`, () => {
     let postgres: TestPostgres;
     let directory: string;
     let database: string;
@@ -56,7 +56,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const hourMs = 3_600_000;
     const claimedId = async (forMs: number, by = store) => (await by.claimEvent(forMs))?.event.id;
 
-    test("a store finds an order by its reference or its address in any letter case", async () => {
+    test("the store finds an order by its reference or address", async () => {
       const address = newAddress();
       const order = await store.saveOrder(orderAt(address));
       assert.ok(order);
@@ -67,7 +67,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await store.findByAddress(newAddress()), undefined);
     });
 
-    test("a second save replaces an order, whose address no other order can take", async () => {
+    test("saving an order again replaces it", async () => {
       const order = (await store.saveOrder(orderAt(newAddress())))!;
       assert.equal(order.version, 1);
       assert.deepEqual(await store.findMade(), [order]);
@@ -81,7 +81,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await store.findByAddress(order.record.address), open);
     });
 
-    test("a store rejects an order that was read before another save", async () => {
+    test("saving an outdated order returns undefined", async () => {
       const read = (await store.saveOrder(orderAt(newAddress())))!;
       const { reference } = read;
       const paid = await store.saveOrder({ ...read, state: "executed", deliveredFor: "0x01" });
@@ -91,7 +91,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await store.findByReference(reference), paid);
     });
 
-    test("a store reports success to only one of several simultaneous saves", async () => {
+    test("only one of several simultaneous saves succeeds", async () => {
       const servers = dialect === "postgres" ? [store, await open(), await open()] : [store, store];
       const all = [...servers, ...servers];
       const { reference } = orderAt(newAddress());
@@ -107,7 +107,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(stored, [await store.findByReference(reference)]);
     });
 
-    test("a store keeps an event only once, even if it was already processed", async () => {
+    test("an event is stored only once", async () => {
       const event = eventAt(newAddress());
       await store.saveEvents([event, event]);
       await store.saveEvents([event]);
@@ -119,7 +119,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(0), undefined);
     });
 
-    test("a store saves events and their cursor together, or neither", async () => {
+    test("events and their cursor are saved in one transaction", async () => {
       assert.equal(await store.cursor(), undefined);
       const [first, second] = [eventAt(newAddress()), eventAt(newAddress())];
       await store.saveEvents([first], "5");
@@ -133,7 +133,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), undefined);
     });
 
-    test("a store returns due events in order, one event per address at a time", async () => {
+    test("the events of an address are claimed in order", async () => {
       const [one, other] = [newAddress(), newAddress()];
       const events = [eventAt(one), eventAt(one.toLowerCase() as Hex), eventAt(other)];
       await store.saveEvents(events);
@@ -153,7 +153,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), undefined, "it is not due for an hour");
     });
 
-    test("a thousand events of one address do not block other addresses", async () => {
+    test("many events of one address do not delay other addresses", async () => {
       const many = newAddress();
       await store.saveEvents(Array.from({ length: 1_000 }, () => eventAt(many)));
       const other = eventAt(newAddress());
@@ -162,7 +162,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), other.id);
     });
 
-    test("simultaneous claims get different events, and every event only once", async () => {
+    test("an event is claimed only once", async () => {
       const events = Array.from({ length: 20 }, () => eventAt(newAddress()));
       await store.saveEvents(events);
       const servers = dialect === "postgres" ? [store, await open(), await open()] : [store, store];
@@ -178,7 +178,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(claimed.toSorted(), events.map(({ id }) => id).toSorted());
     });
 
-    test("another server can claim the events of a crashed server", async () => {
+    test("another server can claim an event after the claim has expired", async () => {
       const event = eventAt(newAddress());
       await store.saveEvents([event]);
       assert.equal(await claimedId(0), event.id);
@@ -190,7 +190,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(last, dialect === "postgres" ? undefined : event.id);
     });
 
-    test("a server that lost its claim cannot delay or end the event", async () => {
+    test("a server whose claim expired cannot change the event", async () => {
       const event = eventAt(newAddress());
       await store.saveEvents([event]);
       const late = (await store.claimEvent(0))!;
@@ -208,7 +208,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     if (dialect === "postgres")
-      test("servers whose clocks differ by an hour respect each other's claims", async (t) => {
+      test("claims do not depend on the servers' clocks", async (t) => {
         const [event, delayed] = [eventAt(newAddress()), eventAt(newAddress())];
         await store.saveEvents([event]);
         assert.equal(await claimedId(60_000), event.id);
@@ -218,7 +218,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(await claimedId(60_000, await open()), undefined);
       });
 
-    test("servers that start simultaneously create the tables once", async () => {
+    test("several servers can create the tables simultaneously", async () => {
       const stores = await Promise.all([open(), open(), open()]);
       for (const one of stores) await one.saveEvents([eventAt(newAddress())]);
     });

@@ -101,7 +101,7 @@ describeOnEach(
     }
 
     for (const [name, poison] of Object.entries(poisons))
-      test(`an event ${name} blocks a simple loop forever, but not the shop's loop`, async () => {
+      test(`an event ${name} does not block later events`, async () => {
         const delivered: string[] = [];
         const store = await newStore();
         const world = await newShop({ store, deliver: deliverBadly(delivered), patienceMs: 2000 });
@@ -115,7 +115,7 @@ describeOnEach(
         assert.deepEqual(await takeInOrder(store, [goodEvent]), { done: 1, delivered });
       });
 
-    test("a shop delivers if a reorganization removes the first of two payments", async () => {
+    test("a shop delivers once despite reorganizations", async () => {
       const world = await newShop();
       const order = await paidOrder(world.shop);
       const { world: chain } = served;
@@ -137,7 +137,7 @@ describeOnEach(
       assert.deepEqual(world.delivered, [order.reference]);
     });
 
-    test("a delivery changes nothing if another server took over its event", async () => {
+    test("a late delivery does not overwrite another server's changes", async () => {
       const store = await newStore();
       let calls = 0;
       let end = () => {};
@@ -180,7 +180,7 @@ describeOnEach(
       assert.deepEqual(Object.values(returned), ["7"]);
     });
 
-    test("a shop ignores an event of a type that this version does not know", async () => {
+    test("a shop ignores an event of an unknown type", async () => {
       const world = await newShop();
       const event = await eventOf(await paidOrder(world.shop), "address.executed");
       await deliverTo(world, { ...event, type: "address.later" as ServiceEvent["type"] });
@@ -220,8 +220,8 @@ describeOnEach(
   onPostgres,
 );
 
-describe("two servers of one shop on PostgreSQL", () => {
-  test("two servers create one address for two clicks, and deliver the goods once", async () => {
+describe("two servers of one shop", () => {
+  test("two servers create one address and deliver once", async () => {
     const url = await postgres.newDatabase();
     const orders: string[] = [];
     const deliver = async ({ reference }: ShopOrder) => {

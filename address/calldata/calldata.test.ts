@@ -35,7 +35,7 @@ const again = (data: Bytes) =>
   } as never);
 
 describe("calldata", () => {
-  test("calldata builders throw an `InvalidError` that names the path of malformed hex", () => {
+  test("malformed hex throws an `InvalidError` that contains its path", () => {
     const bad = "0xzz" as Hex;
     const refusedAt = (...path: (string | number)[]) => ({ issues: [{ path }] });
     const issueOf = (make: () => unknown) => {
@@ -63,12 +63,12 @@ describe("calldata", () => {
 });
 
 describe("calldata", () => {
-  test("executeCalldata returns the same bytes as viem for an execution", () => {
+  test("executeCalldata returns the same bytes as viem", () => {
     const data = executeCalldata(termsOf(2));
     assert.equal(again(data), toHex(data));
   });
 
-  test("a batch of executions and recoveries decodes to the terms in the batch", () => {
+  test("decoding a batch returns the terms of every item", () => {
     const terms = [termsOf(1), termsOf(3), termsOf(2)];
     const data = batchCalldata([
       executeCalldata(terms[0]!),
@@ -83,7 +83,7 @@ describe("calldata", () => {
     assert.deepEqual(found, terms);
   });
 
-  test("recoverCalldata returns the same bytes as viem for a token and the native coin", () => {
+  test("recoverCalldata returns the same bytes as viem", () => {
     const data = recoverCalldata(termsOf(2), [address("5"), nativeCoin]);
     assert.equal(again(data), toHex(data));
   });

@@ -39,7 +39,7 @@ for (const build of [requireExecuted, requireClosed]) {
 }
 
 describe("requirementOf", () => {
-  test("requirementOf returns undefined for a call of another contract or function", () => {
+  test("requirementOf returns undefined for a call to another contract or function", () => {
     const call = requireExecuted(record, 1);
     assert.equal(requirementOf({ ...call, target: one }), undefined);
     assert.equal(requirementOf({ ...call, target: periphery.guards.address }), undefined);
@@ -48,7 +48,7 @@ describe("requirementOf", () => {
     }
   });
 
-  test("requirementOf returns each builder's arguments for any parameter names", () => {
+  test("requirementOf returns the arguments regardless of the parameter names", () => {
     assert.deepEqual(requirementOf(requireExecuted(record, 1)), { of: "executed", vault: one });
     assert.deepEqual(requirementOf(requireClosed(record, 1)), { of: "closed", vault: one });
     assert.deepEqual(requirementOf(requireGas(7n)), { of: "gas", gas: 7n });
@@ -60,7 +60,7 @@ describe("requirementOf", () => {
   });
 });
 
-test("each builder of a call returns the same bytes as viem", () => {
+test("every require function returns the same calldata as viem", () => {
   const { conditions, guards } = periphery;
   const all: [Call, { address: Hex; abi: Abi }, string, unknown[]][] = [
     [requireExecuted(record, 1), conditions, "requireExecuted", [one]],
@@ -83,14 +83,14 @@ const call = (text: string, target = tipAddress): Call => ({
 });
 
 describe("tipOf", () => {
-  test("tipOf returns undefined for a call of another contract or function", () => {
+  test("tipOf returns undefined for a call to another contract or function", () => {
     assert.equal(tipOf(call("tip(address token, uint256 amount)", token)), undefined);
     assert.equal(tipOf(call("tip(address token, uint128 amount)")), undefined);
     assert.equal(tipOf(call("tips(address token, uint256 amount)")), undefined);
     assert.equal(tipOf(call("tip(address token, uint256 amount, bool now)")), undefined);
   });
 
-  test("tipOf returns the token and the amount for any parameter names", () => {
+  test("tipOf returns the token and the amount regardless of the parameter names", () => {
     const tip = { token: token.toLowerCase(), amount: 250_000n };
     assert.deepEqual(tipOf(call("tip(address token, uint256 amount)")), tip);
     assert.deepEqual(tipOf(call("tip(address $of, uint256 how_much)")), tip);
@@ -123,7 +123,7 @@ describe("payWithTolerance", () => {
     refused({ recipient: lower }, "recipient", message);
   });
 
-  test("payWithTolerance returns the token, amount, and calls of a valid intent", () => {
+  test("makeRecord accepts the fields that payWithTolerance returns", () => {
     const parts = payWithTolerance(payment);
     assert.equal(parts.amount, "24750000");
     const { intent } = makeRecord({
@@ -139,18 +139,18 @@ describe("payWithTolerance", () => {
 describe("requestedAmount", () => {
   const parts = payWithTolerance(payment);
 
-  test("requestedAmount is the intent's amount if no call collects the intent's token", () => {
+  test("requestedAmount is the intent's amount if no call collects its token", () => {
     assert.equal(requestedAmount({ ...parts, calls: parts.calls.slice(0, 1) }), "24750000");
     assert.equal(requestedAmount({ ...parts, token: recipient }), "24750000");
   });
 
-  test("requestedAmount is the intent's amount if the calls collect less than this amount", () =>
+  test("requestedAmount is the intent's amount if the calls collect less", () =>
     assert.equal(requestedAmount({ ...parts, amount: "26000000" }), "26000000"));
 
-  test("requestedAmount is the maximum that the calls collect", () =>
+  test("requestedAmount is the maximum that a call collects", () =>
     assert.equal(requestedAmount(parts), "25000000"));
 
-  test("requestedAmount is the sum of two collections and ignores another token", () => {
+  test("requestedAmount adds up all calls that collect the intent's token", () => {
     const fee = payWithTolerance({ token, recipient: token, least: 10n, most: 12n });
     const other = payWithTolerance({ ...payment, token: recipient });
     const intent = {
@@ -160,7 +160,7 @@ describe("requestedAmount", () => {
     assert.equal(requestedAmount(intent), "25000012");
   });
 
-  test("requestedAmount is the intent's amount if the calls collect everything", () => {
+  test("requestedAmount is the intent's amount if a call collects without a limit", () => {
     for (const all of [2n ** 256n - 1n, 2n ** 255n]) {
       const { calls } = payWithTolerance({ ...payment, most: all });
       assert.equal(requestedAmount({ ...parts, calls }), "24750000");
@@ -172,7 +172,7 @@ describe("requestedAmount", () => {
 describe("collectionOf", () => {
   const [approval, collect] = payWithTolerance(payment).calls as [Call, Call];
 
-  test("collectionOf returns undefined for a call of another contract or function", () => {
+  test("collectionOf returns undefined for a call to another contract or function", () => {
     assert.equal(collectionOf(approval), undefined);
     assert.equal(collectionOf({ ...collect, target: token }), undefined);
     const other = collect.function.replace("collect", "collects");
@@ -181,7 +181,7 @@ describe("collectionOf", () => {
     assert.equal(collectionOf({ ...collect, function: more }), undefined);
   });
 
-  test("collectionOf returns the collection for any parameter names", () => {
+  test("collectionOf returns the arguments regardless of the parameter names", () => {
     const lower = { token: token.toLowerCase(), recipient: recipient.toLowerCase() };
     const expected = { ...payment, ...lower };
     assert.deepEqual(collectionOf(collect), expected);

@@ -46,7 +46,7 @@ describe("executable-address", () => {
     }
   });
 
-  test("the command exits with 2 and names a wrong option before it calls a node", async () => {
+  test("the command exits with 2 for a missing or invalid setting", async () => {
     const intent = JSON.stringify(sample);
     const misuses: [string[], RegExp][] = [
       [["lookup", shop], /missing --url: the base URL of the service/],
@@ -82,7 +82,7 @@ describe("executable-address", () => {
     }
   });
 
-  test("the command exits with 1 and prints one line per fault in the input", async () => {
+  test("the command exits with 1 and prints one line for each error in the input", async () => {
     const { status, out, err } = await runProgram(
       ["derive"],
       JSON.stringify({ ...sample, amount: "01", x: 1 }),
@@ -95,7 +95,7 @@ describe("executable-address", () => {
     );
   });
 
-  test("the command exits with 1 for invalid JSON and for repeated fields", async () => {
+  test("the command exits with 1 for invalid JSON or a repeated field", async () => {
     assert.match((await run(["derive", "{"])).err, /\(not_json\)\n$/);
     const twice = JSON.stringify(sample).replace("{", '{"amount":"5",');
     const { status, out, err } = await run(["derive"], twice);
@@ -103,7 +103,7 @@ describe("executable-address", () => {
     assert.equal(err, 'field "amount" is repeated (repeated_field)\n');
   });
 
-  test("the command reads its input from a named `.json` file", async () => {
+  test("the command reads its input from a `.json` file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "cli-"));
     const file = join(folder, "intent.json");
     writeFileSync(file, JSON.stringify(sample));
@@ -112,7 +112,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(out), record);
   });
 
-  test("the command exits with 1 and prints only the message if a fault has no path", async () => {
+  test("an error without a path is printed as only its message", async () => {
     const { status, err } = await run(["decode", "0x0"]);
     assert.equal(status, 1);
     assert.match(
@@ -152,7 +152,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(theirs.out), makeRecord(sample, { factory: shop }));
   });
 
-  test("`returns` works offline or uses the rules of a service's executor", async () => {
+  test("`returns` works offline, or with a service's settings", async () => {
     const offline = await run(["returns"], JSON.stringify(record));
     assert.deepEqual(JSON.parse(offline.out), deriveReturns(record));
     assert.equal((await run(["returns", record.terms])).out, offline.out);
@@ -204,7 +204,7 @@ describe("executable-address", () => {
     assert.deepEqual(keys, [`Bearer ${credentials.apiKey}`, ...Array(3).fill(undefined)]);
   });
 
-  test("a command accepts the output of another command", async () => {
+  test("one command accepts another command's output as its input", async () => {
     const made = (await run(["derive"], JSON.stringify(sample))).out;
     const calldata = toHex(encodeExecution(sample));
     assert.deepEqual(JSON.parse((await run(["decode"], made)).out), sample);
@@ -215,7 +215,7 @@ describe("executable-address", () => {
     assert.equal((await run(["verify"], list)).out, list);
   });
 
-  test("the command prints cautions for an intent that `create` would refuse", async () => {
+  test("`derive` prints a caution for an intent that `create` would refuse", async () => {
     const intent = withCall("f(bool memory)", "true");
     const { status, err } = await run(["derive"], JSON.stringify(intent));
     assert.equal(status, 0);
@@ -230,13 +230,13 @@ describe("executable-address", () => {
   /** Matches everything except visible text, spaces, and line feeds. */
   const active = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u2800]|\ufe0f/u;
 
-  test("the command escapes hidden characters in an intent, but keeps its JSON value", async () => {
+  test("hidden characters in an intent are printed as JSON escapes", async () => {
     const { out } = await run(["derive"], JSON.stringify(withCall("f(string a)", hostile)));
     assert.doesNotMatch(out, active);
     assert.equal(JSON.parse(out).intent.calls[0].args[0], hostile);
   });
 
-  test("the command escapes hidden characters in a service's error", async () => {
+  test("hidden characters in a service's error are escaped", async () => {
     const issues = [
       null,
       7,
@@ -258,7 +258,7 @@ describe("executable-address", () => {
     assert.equal(err.split("\n").length, 3);
   });
 
-  test("the command prints the salt of a failed create request for a repetition", async () => {
+  test("a failed `create` prints the salt, so you can send the same intent again", async () => {
     const server = await serve((_, response) => {
       response.statusCode = 500;
       response.end("{}");
@@ -274,7 +274,7 @@ describe("executable-address", () => {
     assert.match(err, /to create the same address again, send "salt": "0x[0-9a-f]{64}"\n$/);
   });
 
-  test("`check` exits with 0, or with 1 and the path and remedy of each finding", async () => {
+  test("`check` exits with 1 and prints each finding, or exits with 0", async () => {
     const honest = checkOf(record);
     const bodies = [honest, { ...honest, findings: [] }].map((body) => JSON.stringify(body));
     const server = await serve((_, response) => void response.end(bodies.shift()));
@@ -289,7 +289,7 @@ describe("executable-address", () => {
     await server.close();
   });
 
-  test("`report` prints the response, but refuses a response about another address", async () => {
+  test("`report` rejects a response about another address", async () => {
     const { address } = record;
     const answers = [sentOf(address), sentOf(shop)].map((answer) => JSON.stringify(answer));
     const asked: string[] = [];
@@ -319,7 +319,7 @@ describe("executable-address", () => {
     await server.close();
   });
 
-  test("the command exits without an error if the reader of its output stops", async () => {
+  test("the command exits without an error if its output is closed", async () => {
     const many = JSON.stringify(Array(2000).fill(record));
     const child = spawn(process.execPath, [cli, "verify"]);
     let err = "";

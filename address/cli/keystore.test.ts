@@ -25,7 +25,7 @@ function keystoreOf(secret: Uint8Array): string {
 describe("openKeystore", () => {
   const keystore = keystoreOf(new Uint8Array(32).fill(7));
 
-  test("openKeystore refuses a missing or wrong password and an unsupported cipher", async () => {
+  test("openKeystore rejects a wrong password and an unsupported cipher", async () => {
     await assert.rejects(openKeystore(keystore, undefined), /missing EXECUTABLE_ADDRESS_PASSWORD/);
     await assert.rejects(openKeystore(keystore, "another"), /keystore: wrong password/);
     for (const [other, found] of [
@@ -37,7 +37,7 @@ describe("openKeystore", () => {
       });
   });
 
-  test("openKeystore says how to install viem if viem is missing", async () => {
+  test("openKeystore explains how to install viem if it is missing", async () => {
     const hooks = registerHooks({
       resolve(specifier, context, next) {
         if (specifier === "viem/accounts") throw new Error("not installed");

@@ -46,7 +46,7 @@ const lies: Record<string, (result: never) => unknown> = {
 /** The methods for which the lying node currently returns wrong results. */
 let lying = new Set(Object.keys(lies));
 
-describe("commands without the service while one of three nodes lies", () => {
+describe("commands without the service, with one of three nodes lying", () => {
   let world: World;
   let liar: Awaited<ReturnType<typeof startProxy>>;
   let others: Awaited<ReturnType<typeof startProxy>>[];
@@ -201,7 +201,7 @@ describe("commands without the service while one of three nodes lies", () => {
     const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
     assert.equal(state, "executed");
   });
-  test("a command detects a lie about its transaction, which it sends only once", async () => {
+  test("a false transaction hash exits with 1, and nothing is sent again", async () => {
     const nonce = () => world.client.getTransactionCount({ address: payer });
     const before = await nonce();
     const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);
@@ -213,7 +213,7 @@ describe("commands without the service while one of three nodes lies", () => {
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });
-  test("a command reports a mined transaction that failed even with only one node", async () => {
+  test("a failed transaction exits with 1 even if there is only one node", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const all = lying;
@@ -236,7 +236,7 @@ describe("commands without the service while one of three nodes lies", () => {
     assert.deepEqual(status.recoverable, []);
     assert.equal(status.recoveries.length, 1);
   });
-  test("a command recovers another token, named by its contract or a transaction", async () => {
+  test("`recover` accepts another token or the transaction that sent it", async () => {
     for (const name of ["token", "transaction"]) {
       const token = await world.newToken();
       const { transactionHash } = await world.pay(records.done!.address, 77n, token);
@@ -274,7 +274,7 @@ describe("commands without the service while one of three nodes lies", () => {
     assert.equal(status.balance, "30");
   });
 
-  describe("with each kind of lie by each of the nodes", () => {
+  describe("each wrong response from each node", () => {
     const all = Object.keys(lies);
     // With TESTS=long, each kind of wrong value is tested separately. Otherwise the lying node uses
     // all kinds together.
@@ -298,7 +298,7 @@ describe("commands without the service while one of three nodes lies", () => {
       assert.equal(rescued.status.balance, "30");
     }
 
-    test("a command sends transactions with a keystore while one node lies", async () => {
+    test("`execute`, `recover`, and `rescue` succeed with a keystore", async () => {
       const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
       for (const kind of kindsOf(all))
         for (const place of [0, 1, 2]) {
@@ -308,7 +308,7 @@ describe("commands without the service while one of three nodes lies", () => {
         }
     });
 
-    test("a transaction is sent even through a node whose other responses are lies", async () => {
+    test("`execute`, `recover`, and `rescue` succeed with an account of the node", async () => {
       for (const kind of kindsOf(all.filter((method) => method !== "eth_sendTransaction")))
         for (const place of [0, 1, 2]) {
           lying = new Set(kind);
@@ -317,7 +317,7 @@ describe("commands without the service while one of three nodes lies", () => {
     });
   });
 
-  test("docs/without-us.md lists the 16 tasks of these tests", () => {
+  test("docs/without-us.md lists every task that is tested here", () => {
     const page = readFileSync(new URL("../../docs/without-us.md", import.meta.url), "utf8");
     const rows = [...page.matchAll(/^\| ([0-9]+) \| (.*?) \|/gm)].map(([, , name]) => name);
     assert.deepEqual(rows, tasks);

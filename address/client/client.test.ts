@@ -51,7 +51,7 @@ describe("createClient", () => {
   const lengthOf = (value: unknown) =>
     typeof value === "string" ? `${value.length} characters` : String(value);
 
-  test("createClient refuses two credentials together and an invalid base URL", () => {
+  test("createClient refuses a second credential or an invalid base URL", () => {
     wrong(credentials, "expected an API key or a client ID, found both");
     for (const url of ["", "pay.example", "ftp://x/v1", "https://u:p@x/v1", "https://x/?a=1", 5])
       wrong(
@@ -75,7 +75,7 @@ describe("createClient", () => {
       );
   });
 
-  test("createClient refuses to send an API key over HTTP to any other machine", () => {
+  test("createClient refuses an API key with an HTTP URL of another machine", () => {
     const { apiKey, clientId } = credentials;
     const sentence = "baseUrl: expected https for an API key, found http";
     for (const host of ["pay.example", "10.0.0.1", "127.0.0.1.example", "localhost.example"])
@@ -85,7 +85,7 @@ describe("createClient", () => {
     assert.doesNotThrow(() => createClient({ baseUrl: "http://pay.example/v1", clientId }));
   });
 
-  test("createClient refuses invalid counts, times, factory addresses, and functions", () => {
+  test("createClient refuses invalid option values", () => {
     for (const [value, found] of [
       [Number.NaN, "NaN"],
       [-1, "-1"],
@@ -125,7 +125,7 @@ describe("create", () => {
     assert.equal(seen.length, 0);
   });
 
-  test("`create` throws `ServiceError` with the code and the issues of a refusal", async () => {
+  test("`create` throws a `ServiceError` if the service refuses the intent", async () => {
     const client = createClient({ baseUrl });
     once(refusal(401, "unauthorized"));
     const error = await client.create(sample).catch((error) => error);
@@ -133,14 +133,14 @@ describe("create", () => {
     assert.deepEqual(error.issues, [{ path: ["token"], code: "x", message: "y" }]);
   });
 
-  test("`create` throws `UnprovenError` for a valid record of another intent", async () => {
+  test("`create` throws `UnprovenError` if the record is for another intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
     const message = /^expected a valid record of (\w+): address: expected \1, found 0x\w+$/;
     await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
-  test("every `ClientError` contains the sent intent, so you can repeat the request", async () => {
+  test("every `ClientError` contains the intent, so you can send it again", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 0 });
     for (const answer of [refusal(500, "internal_error"), { body: {} }, { body: hangUp }]) {
@@ -153,7 +153,7 @@ describe("create", () => {
     }
   });
 
-  test("`create` sends the intent with one credential and returns the record", async () => {
+  test("`create` sends the intent and returns its record", async () => {
     const byKey = createClient({ baseUrl, apiKey: credentials.apiKey });
     assert.deepEqual(await byKey.create(sample), record);
     const byId = createClient({ baseUrl: `${baseUrl}/`, clientId: credentials.clientId });
@@ -166,7 +166,7 @@ describe("create", () => {
     assert.equal(second?.headers.authorization, undefined);
   });
 
-  test("`create` generates a missing salt and uses the same salt for every attempt", async () => {
+  test("`create` generates a missing salt and keeps it when it retries", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once(refusal(429, "rate_limited", { "Retry-After": "0" }));
@@ -180,7 +180,7 @@ describe("create", () => {
 describe("lookup", () => {
   const client = () => createClient({ baseUrl });
 
-  test("`lookup` throws `UnprovenError` for a wrong record or another address", async () => {
+  test("`lookup` throws `UnprovenError` if the record does not match the address", async () => {
     const forged = { ...record, intent: { ...sample, recovery: shop } };
     const other = makeRecord({ ...sample, recovery: shop });
     const theirs = makeRecord(sample, { factory: shop });
@@ -202,19 +202,19 @@ describe("lookup", () => {
     }
   });
 
-  test("`lookup` throws `InvalidError` for an invalid address and sends nothing", async () => {
+  test("`lookup` throws `InvalidError` for an invalid address without a request", async () => {
     await assert.rejects(client().lookup("0x12"), InvalidError);
     assert.equal(seen.length, 0);
   });
 
-  test("`lookup` throws `unexpected_answer` if the body is long or not JSON", async () => {
+  test("`lookup` throws `unexpected_answer` if the body is too long or not JSON", async () => {
     once({ body: "<html>" });
     await assert.rejects(client().lookup(record.address), isService(200, "unexpected_answer"));
     once({ body: `"${"x".repeat(5 * 1024 * 1024)}"` });
     await assert.rejects(client().lookup(record.address), isService(200, "unexpected_answer"));
   });
 
-  test("`lookup` throws `ServiceError` `unknown_path` for a base URL without /v1", async () => {
+  test("`lookup` throws `unknown_path` if the base URL lacks /v1", async () => {
     const { origin } = new URL(baseUrl);
     once(refusal(404, "unknown_path"));
     await assert.rejects(
@@ -227,7 +227,7 @@ describe("lookup", () => {
     });
   });
 
-  test("`lookup` returns undefined and `prove` throws if the service has no record", async () => {
+  test("without a record, `lookup` returns undefined and `prove` throws", async () => {
     assert.equal(await client().lookup(shop), undefined);
     await assert.rejects(client().prove(shop, { rpcs: [baseUrl] }), {
       ...{ name: "UnprovenError", message: `the service has no record of ${shop}` },
@@ -243,7 +243,7 @@ describe("lookup", () => {
 describe("lists and references", () => {
   const { apiKey } = credentials;
 
-  test("a list throws `ServiceError` if refused, `UnprovenError` for an invalid page", async () => {
+  test("`addresses` throws `UnprovenError` if the response is not a valid page", async () => {
     const client = createClient({ baseUrl, apiKey });
     once(refusal(403, "forbidden"));
     await assert.rejects(client.events(), isService(403, "forbidden"));
@@ -252,7 +252,7 @@ describe("lists and references", () => {
     await assert.rejects(client.addresses(), { name: "UnprovenError", message });
   });
 
-  test("`addresses` and `events` send the key and the query, and return the page", async () => {
+  test("`addresses` and `events` send the query and return the page", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: { items: [], next: null } });
     const query = { reference: "order 42/ä", state: "executed", limit: 5 } as const;
@@ -265,7 +265,7 @@ describe("lists and references", () => {
     assert.ok(seen.every(({ headers }) => headers.authorization === `Bearer ${apiKey}`));
   });
 
-  test("`events` filters by type, and `event` returns undefined for an unknown ID", async () => {
+  test("`event` returns undefined for an unknown ID", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: { items: [], next: "7", hasMore: false } });
     await client.events({ types: ["address.executed", "address.surplus"] });
@@ -282,7 +282,7 @@ describe("lists and references", () => {
     assert.equal(await client.event("e3"), undefined);
   });
 
-  test("`events` accepts events of an earlier version and later kinds of payments", async () => {
+  test("`events` accepts events from earlier and later versions of the service", async () => {
     const client = createClient({ baseUrl, apiKey });
     const page = eventPageOf(record.address);
     const [{ data, ...event }] = page.items as [(typeof page.items)[0]];
@@ -295,7 +295,7 @@ describe("lists and references", () => {
     assert.equal(`${(await client.events()).items[0]?.data.payment?.kind}`, "later_kind");
   });
 
-  test("the client throws `UnprovenError` for another endpoint's or address's data", async () => {
+  test("a response about another endpoint or address throws `UnprovenError`", async () => {
     const client = createClient({ baseUrl, apiKey });
     const createdAt = "2026-11-01T10:00:00.000Z";
     const endpoint: Endpoint = {
@@ -330,7 +330,7 @@ describe("lists and references", () => {
     });
   });
 
-  test("`create` throws `UnprovenError` if the service omits the generated salt", async () => {
+  test("`create` throws `UnprovenError` if the service returns no valid salt", async () => {
     const client = createClient({ baseUrl, apiKey });
     const { salt, ...rest } = sample;
     const ofSalt = (seen: unknown) => ({ ...record, intent: { ...rest, salt: seen } });
@@ -351,7 +351,7 @@ describe("lists and references", () => {
     assert.deepEqual(JSON.parse(seen.at(-1)!.body), rest);
   });
 
-  test("`create` sends the reference beside the intent, not inside the intent", async () => {
+  test("`create` sends the reference in the query, not in the body", async () => {
     const client = createClient({ baseUrl, apiKey });
     once({ body: record });
     await client.create(sample, { reference: "order-42" });
@@ -361,7 +361,7 @@ describe("lists and references", () => {
 });
 
 describe("check", () => {
-  test("`check` throws `UnprovenError` for another address's record or simulation", async () => {
+  test("`check` throws `UnprovenError` if the response is for another address", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const other = makeRecord({ ...sample, amount: "7" });
     const honest = checkOf(record);
@@ -383,7 +383,7 @@ describe("check", () => {
     }
   });
 
-  test("`check` generates the salt and returns a record whose intent you can create", async () => {
+  test("`check` generates a salt, and `create` accepts the checked intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const { salt: _, ...rest } = sample;
     const { record: checked, findings } = await client.check(rest);
@@ -399,7 +399,7 @@ describe("check", () => {
 });
 
 describe("chains, status, and simulation", () => {
-  test("the client throws `UnprovenError` for a wrong factory or address", async () => {
+  test("a response with a wrong factory or address throws `UnprovenError`", async () => {
     const client = createClient({ baseUrl });
     const list = chainListOf(factoryAddress);
     const lists: [unknown, RegExp][] = [

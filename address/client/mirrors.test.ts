@@ -97,7 +97,7 @@ describe("mirrors", () => {
     }
   });
 
-  test("`lookup` returns a third mirror's record, and throws if all sources fail", async () => {
+  test("`lookup` returns the record from the first source that has it", async () => {
     const { client } = open({ "pay.example": "silent", "a.example": liar, "c.example": truth });
     const [{ address }] = records as [AddressRecord];
     assert.equal((await client.lookup(address))?.address, address);
@@ -105,19 +105,19 @@ describe("mirrors", () => {
     for (const _ of lies) await assert.rejects(lost.lookup(address), NetworkError);
   });
 
-  test("`lookup` throws `UnprovenError` if the service lies and no mirror answers", async () => {
+  test("`lookup` throws `UnprovenError` if the only response is a wrong record", async () => {
     const [{ address }] = records as [AddressRecord];
     const { client } = open({ "pay.example": (_, at) => lies[at % 3]!(records[0]!, at) });
     await assert.rejects(client.lookup(address), UnprovenError);
   });
 
-  test("`lookup` returns a mirror's record if the service reports no record", async () => {
+  test("`lookup` returns a mirror's record if the service has no record", async () => {
     const { client } = open({ "pay.example": lies[3]!, "a.example": liar, "b.example": truth });
     const [{ address }] = records as [AddressRecord];
     assert.equal((await client.lookup(address))?.address, address);
   });
 
-  test("`lookup` returns undefined only if the service itself reports no record", async () => {
+  test("`lookup` returns undefined only if the service reports no record", async () => {
     const unknown: Hex = `0x${"5a".repeat(20)}`;
     const { client: honest, seen } = open({ "pay.example": truth, "a.example": truth });
     assert.equal(await honest.lookup(unknown), undefined);
@@ -126,7 +126,7 @@ describe("mirrors", () => {
     await assert.rejects(away.lookup(unknown), NetworkError);
   });
 
-  test("`lookup` throws the caller's own reason if the caller aborts", async () => {
+  test("`lookup` throws the abort reason if the caller aborts", async () => {
     const { client } = open({ "pay.example": "silent", "a.example": "silent" });
     const controller = new AbortController();
     const lookup = client.lookup(records[0]!.address, { signal: controller.signal });
@@ -160,7 +160,7 @@ describe("findRecord", () => {
     response.write("{", () => response.destroy());
   };
 
-  test("findRecord returns the record if it belongs to the address", async () => {
+  test("findRecord returns the record of the address", async () => {
     assert.deepEqual(await find(say(record)), { kind: "record", record });
   });
 
@@ -175,13 +175,13 @@ describe("findRecord", () => {
     assert.equal(found.kind, "wrong");
   });
 
-  test("findRecord returns `missing` only for a 404, else `unreachable`", async () => {
+  test("findRecord returns `missing` for a 404 and `unreachable` for other failures", async () => {
     assert.deepEqual(await find(say({}, 404)), { kind: "missing" });
     assert.deepEqual(await find(say({}, 503)), { kind: "unreachable" });
     assert.deepEqual(await find(breakOff), { kind: "unreachable" });
   });
 
-  test("findRecord returns a mirror's record if the service lies or interrupts", async () => {
+  test("findRecord returns the second server's record if the first server fails", async () => {
     for (const liar of [say(other), say({}, 404), breakOff])
       assert.deepEqual(await find(liar, say(record)), { kind: "record", record });
   });

@@ -36,8 +36,8 @@ function hasten({ mock }: TestContext, waitMs: number) {
   return waits;
 }
 
-describe("a refusal with Retry-After", () => {
-  test("a call throws `rate_limited` immediately if the wait is too long or unknown", async () => {
+describe("a call that gets a Retry-After header", () => {
+  test("a call throws immediately if the wait is too long or unknown", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     once(refusal(429, "rate_limited", { "Retry-After": "6" }));
     const error = await client.chains().catch((error) => error);
@@ -47,21 +47,21 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 2);
   });
 
-  test("a call throws `rate_limited` after the allowed number of retries", async () => {
+  test("a call throws after the last retry", async () => {
     const client = createClient({ baseUrl, retriesMax: 2 });
     for (let i = 0; i < 3; i++) once(refusal(429, "rate_limited", { "Retry-After": "0" }));
     await assert.rejects(client.chains(), isService(429, "rate_limited"));
     assert.equal(seen.length, 3);
   });
 
-  test("aborting ends the wait for a retry with the signal's reason", async () => {
+  test("an abort ends the wait for a retry", async () => {
     const client = createClient({ baseUrl });
     once(refusal(429, "rate_limited", { "Retry-After": "20" }));
     const signal = AbortSignal.timeout(100);
     await assert.rejects(client.chains({ signal }), { name: "TimeoutError" });
   });
 
-  test("a call waits and retries after a 429 or 503 response", async (context) => {
+  test("a call is retried after a 429 or 503 response", async (context) => {
     const client = createClient({ baseUrl });
     once(refusal(429, "rate_limited", { "Retry-After": "7" }));
     once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
@@ -71,7 +71,7 @@ describe("a refusal with Retry-After", () => {
     assert.equal(seen.length, 3);
   });
 
-  test("a call compares a date in `Retry-After` with the response's `Date`", async () => {
+  test("a date in `Retry-After` is compared with the response's `Date`", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000).toUTCString();
     once(refusal(503, "service_unavailable", { Date: at(0), "Retry-After": at(60) }));
@@ -83,8 +83,8 @@ describe("a refusal with Retry-After", () => {
   });
 });
 
-describe("transient failures", () => {
-  test("a call throws `NetworkError` `unreachable` with its cause without a server", async () => {
+describe("a call that fails", () => {
+  test("a call throws `NetworkError` `unreachable` if no server is listening", async () => {
     const gone = await serve(() => {});
     await gone.close();
     const client = createClient({ baseUrl: `${gone.origin}/v1`, retriesMax: 1 });
@@ -94,7 +94,7 @@ describe("transient failures", () => {
     assert.ok(error.cause instanceof Error);
   });
 
-  test("a call throws `NetworkError` `redirected` and sends no second request", async () => {
+  test("a call throws `NetworkError` `redirected` instead of following a redirect", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     for (const status of [301, 302, 303, 307, 308]) {
       once({ status, headers: { Location: "/v1/chains" }, body: "" });
@@ -104,7 +104,7 @@ describe("transient failures", () => {
     assert.equal(seen.length, 5);
   });
 
-  test("an error contains the response's `X-Request-Id`", async () => {
+  test("an error contains the response's request ID", async () => {
     once(refusal(400, "invalid_request", { "X-Request-Id": "req-7" }));
     const error = await createClient({ baseUrl })
       .chains()
@@ -112,7 +112,7 @@ describe("transient failures", () => {
     assert.equal(error.requestId, "req-7");
   });
 
-  test("a call throws the signal's reason if the caller aborts", async () => {
+  test("a call throws the abort reason if the caller aborts", async () => {
     const reason = new Error("enough");
     const before = AbortSignal.abort(reason);
     await assert.rejects(createClient({ baseUrl }).chains({ signal: before }), reason);
@@ -124,7 +124,7 @@ describe("transient failures", () => {
     await assert.rejects(createClient({ baseUrl }).chains({ signal: controller.signal }), reason);
   });
 
-  test("`create` is retried after a lost connection, 502, 503, or 504", async () => {
+  test("`create` is retried after a lost connection or a 502, 503, or 504", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 4 });
     once({ body: hangUp });
     once({ status: 502, body: "bad gateway" });
@@ -139,7 +139,7 @@ describe("options", () => {
   const { apiKey } = credentials;
   const open = (more: Partial<ClientOptions> = {}) => createClient({ baseUrl, apiKey, ...more });
 
-  test("an unknown option or field throws a `TypeError` that lists the valid names", async () => {
+  test("an unknown option throws a `TypeError` that lists the valid names", async () => {
     const unknown = (name: string, what: string, known: string) => ({
       name: "TypeError",
       message: `${name}: unknown ${what}, expected one of ${known}`,
@@ -190,7 +190,7 @@ describe("options", () => {
     assert.equal(seen.length, 0);
   });
 
-  test("the client throws `TypeError` for a reserved header or one with a line break", async () => {
+  test("a reserved or malformed header throws `TypeError`", async () => {
     const message = (name: string) =>
       `headers.${name}: expected printable ASCII, and a name that the client does not set, found`;
     const refused = {
@@ -209,7 +209,7 @@ describe("options", () => {
     }
   });
 
-  test("a call sends its own and the client's headers, and the library's name", async () => {
+  test("a call sends the headers from the client's and its own options", async () => {
     const client = open({ headers: { "X-Shop": "one", Traceparent: "00" } });
     await client.chains({ headers: { "x-shop": "two" } });
     const { headers } = seen[0]!;
@@ -217,7 +217,7 @@ describe("options", () => {
     assert.match(String(headers["user-agent"]), /^executable-address\/\d+\.\d+\.\d+$/);
   });
 
-  test("in a browser, the client omits `User-Agent`, which would need a preflight", async () => {
+  test("the client sends no `User-Agent` in a browser", async () => {
     const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
     const value = { userAgent: "Mozilla/5.0 (X11; Linux x86_64)" };
     Object.defineProperty(globalThis, "navigator", { value, configurable: true });
@@ -230,7 +230,7 @@ describe("options", () => {
     assert.doesNotMatch(String(seen[0]?.headers["user-agent"]), /executable-address/);
   });
 
-  test("a call accepts the options `retries`, `timeoutMs`, and `signal`", async () => {
+  test("a call can override `retries`, `timeoutMs`, and `signal`", async () => {
     const client = open({ retriesMax: 3 });
     once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
     await assert.rejects(client.chains({ retries: 0 }), isService(503, "service_unavailable"));
@@ -243,7 +243,7 @@ describe("options", () => {
     await assert.rejects(slow.chains({ signal: AbortSignal.abort(reason) }), reason);
   });
 
-  test("a call throws `timeout` if attempts and waits exceed `deadlineMs`", async () => {
+  test("a call throws if its attempts and waits exceed `deadlineMs`", async () => {
     const slow = open({ fetch: (_, init) => aborted(init?.signal), retriesMax: 100 });
     const message = "no answer within 30 ms";
     const timeout = { name: "NetworkError", kind: "timeout", message };
@@ -262,7 +262,7 @@ describe("options", () => {
     assert.equal(seen.length, 1, "no wait that would end after the deadline");
   });
 
-  test("`withResponse` returns the request ID for a success and for a missing record", async () => {
+  test("`withResponse` returns the request ID with the data", async () => {
     once({ headers: { "X-Request-Id": "req-1" }, body: chainListOf(factoryAddress) });
     const { data, response } = await open().chains().withResponse();
     assert.equal(data.factory, factoryAddress);
@@ -283,7 +283,7 @@ describe("options", () => {
     );
   });
 
-  test("hooks receive every attempt but no credential, and cannot make a call fail", async () => {
+  test("hooks receive every attempt but no credential", async () => {
     const seen: unknown[] = [];
     const client = open({
       onRequest: (request) => {
@@ -308,7 +308,7 @@ describe("options", () => {
     assert.ok(!JSON.stringify(seen).includes(apiKey));
   });
 
-  test("`for await` requests every page once and no page early", async () => {
+  test("`for await` requests each page only when it is needed", async () => {
     const [event] = eventPageOf(record.address).items;
     const page = (at: number) => {
       const items = [{ ...event, id: `e${at}` }];
@@ -327,7 +327,7 @@ describe("options", () => {
     );
   });
 
-  test("`for await` ends at the last page even if each page has a cursor", async () => {
+  test("`for await` ends at the last page even if it has a cursor", async () => {
     const body = (next: string | null) => ({ body: { items: [], next } });
     once(body("9"));
     for await (const _ of open().addresses({ order: "oldest" })) assert.fail("no item");
@@ -341,7 +341,7 @@ describe("options", () => {
     for await (const _ of open().webhooks.deliveries("w")) assert.fail("no item");
   });
 
-  test("queries accept `Date` and `bigint`, but intents need other types", async () => {
+  test("a query accepts `Date` and `bigint`, and an intent refuses both", async () => {
     once({ body: { items: [], next: null } });
     const createdFrom = new Date("2026-01-02T03:04:05Z");
     await open().addresses({ createdFrom, chainId: 8453n });
@@ -376,7 +376,7 @@ const aborted = (signal: AbortSignal | null | undefined) =>
     signal?.addEventListener("abort", () => reject(signal.reason));
   });
 
-test("`readRetryAfterSeconds` returns seconds for a number or date, or else undefined", () => {
+test("readRetryAfterSeconds reads a number or a date as seconds", () => {
   const date = "Mon, 23 Nov 2026 05:00:00 GMT";
   for (const [retryAfter, wanted] of [
     ["", undefined],

@@ -68,7 +68,7 @@ async function states(count: number): Promise<string[]> {
 }
 
 describe("watch", () => {
-  test("`watch` throws `ServiceError` `not_found` if the service has no record", async () => {
+  test("`watch` throws `not_found` if the service has no record", async () => {
     turns = [refusing(404, "not_found")];
     await assert.rejects(
       client().watch(address).next(),
@@ -76,7 +76,7 @@ describe("watch", () => {
     );
   });
 
-  test("`watch` throws `UnprovenError` for an event about another address or none", async () => {
+  test("`watch` throws `UnprovenError` if an event is not about the address", async () => {
     const other = JSON.stringify(statusOf(shop, "funded"));
     for (const data of [other, "{}", "no JSON", "null"]) {
       turns = [streaming(`event: status\ndata: ${data}\n\n`)];
@@ -84,7 +84,7 @@ describe("watch", () => {
     }
   });
 
-  test("`watch` yields the status and then each change, but no new blocks", async () => {
+  test("`watch` yields the status only when it changes, not for every block", async () => {
     const later = {
       ...statusOf(address, "unfunded"),
       block: { ...statusOf(address, "funded").block, number: 8 },
@@ -106,7 +106,7 @@ describe("watch", () => {
     );
   });
 
-  test("`watch` reads events that are split anywhere and end in CR, LF, or CRLF", async () => {
+  test("`watch` accepts any line break, and events split across chunks", async () => {
     const both = eventOf("unfunded").replaceAll("\n", "\r\n");
     const text = `: hello\r\n\r\n${both}${eventOf("funded").replaceAll("\n", "\r")}`;
     turns = [
@@ -119,7 +119,7 @@ describe("watch", () => {
     assert.deepEqual(await states(3), ["unfunded", "funded", "executed"]);
   });
 
-  test("`watch` resumes after the last event if the stream ends", async () => {
+  test("`watch` resumes after the last event when the stream ends", async () => {
     turns = [ending(eventOf("unfunded", "7.x")), streaming(eventOf("funded", "8.y"))];
     assert.deepEqual(await states(2), ["unfunded", "funded"]);
     assert.deepEqual(
@@ -128,7 +128,7 @@ describe("watch", () => {
     );
   });
 
-  test("`watch` requests the status if the stream fails", async () => {
+  test("`watch` polls the status if the stream fails", async () => {
     for (const refusal of [
       refusing(503, "service_unavailable"),
       answering({}, 200),
@@ -142,12 +142,12 @@ describe("watch", () => {
     }
   });
 
-  test("`watch` ends the stream at an oversized event and requests the status", async () => {
+  test("`watch` polls the status if an event is too long", async () => {
     turns = [streaming(`data: ${"x".repeat(3_000_000)}`), telling("funded")];
     assert.deepEqual(await states(1), ["funded"]);
   });
 
-  test("`watch` throws the signal's reason if the caller aborts", async () => {
+  test("`watch` throws the abort reason if the caller aborts", async () => {
     turns = [streaming(eventOf("unfunded"))];
     const reason = new Error("enough");
     const controller = new AbortController();
@@ -158,7 +158,7 @@ describe("watch", () => {
     await assert.rejects(next, reason);
   });
 
-  test("`watch` throws `TypeError` for an invalid time", async () => {
+  test("`watch` throws `TypeError` for an invalid `pollMs`", async () => {
     await assert.rejects(client().watch(address, { pollMs: Number.NaN }).next(), {
       name: "TypeError",
       message: "pollMs: expected an integer from 1 to 86400000, found NaN",
@@ -167,7 +167,7 @@ describe("watch", () => {
 });
 
 describe("waitFor", () => {
-  test("`waitFor` throws `WaitError` `never` if the state became impossible", async () => {
+  test("`waitFor` throws if the address can never reach the state", async () => {
     const cases: [AddressState, AddressState][] = [
       ["recovered", "executed"],
       ["expired", "executed"],
@@ -185,7 +185,7 @@ describe("waitFor", () => {
     }
   });
 
-  test("`waitFor` throws `WaitError` `timeout` after the time limit", async () => {
+  test("`waitFor` throws after `timeoutMs`", async () => {
     turns = [streaming(eventOf("unfunded"))];
     const error = await client()
       .waitFor(address, "executed", { timeoutMs: 200 })
@@ -207,7 +207,7 @@ describe("waitFor", () => {
     }
   });
 
-  test("`waitFor` throws `TypeError` for a proof of a state that has no proof", async () => {
+  test("`waitFor` refuses to prove a state that cannot be proved", async () => {
     const waiting = client().waitFor(address, "funded", {
       proof: { rpcs: ["http://127.0.0.1:9"] },
     });
@@ -216,7 +216,7 @@ describe("waitFor", () => {
     await assert.rejects(waiting, { name: "TypeError", message });
   });
 
-  test("`waitFor` throws `timeout` if the reported status is not proved in time", async () => {
+  test("`waitFor` throws if the status is not proved within `timeoutMs`", async () => {
     turns = [
       (response, { url }) =>
         url!.endsWith("/events")
@@ -232,7 +232,7 @@ describe("waitFor", () => {
     assert.equal(error.status?.state, "executed");
   });
 
-  test("`waitFor` returns the first status whose state was requested", async () => {
+  test("`waitFor` returns the first status with a requested state", async () => {
     turns = [streaming(eventOf("unfunded"), eventOf("funded"), eventOf("executed"))];
     const { state, execution } = await client().waitFor(address, ["executed", "recovered"]);
     assert.equal(state, "executed");

@@ -55,11 +55,11 @@ const sized = `uint8 uint256 uint7 uint0 uint08 uint264 int8 int9 int256 int257 
 describe("reserved_word", () => {
   const words = [...reservedWords, ...free.split(/\s+/), ...sized.split(/\s+/)];
 
-  test("the tests of reserved words use the compiler of the contracts", () => {
+  test("these tests use the compiler version of the contracts", () => {
     assert.match(solc.version(), /^0\.8\.37\+/);
   });
 
-  test("an intent refuses exactly the function names that solc refuses", () => {
+  test("isReserved is true for exactly the function names that solc refuses", () => {
     const refused = refusedBySolc(words, (word) => `function ${word}() external {}`);
     assert.deepEqual(
       words.filter((word) => isReserved(word, "function")),
@@ -69,7 +69,7 @@ describe("reserved_word", () => {
       assert.ok(!refused.includes(allowed), allowed);
   });
 
-  test("an intent refuses exactly the parameter names that solc refuses", () => {
+  test("isReserved is true for exactly the parameter names that solc refuses", () => {
     const refused = refusedBySolc(words, (word) => `function f(bool ${word}) external {}`);
     assert.deepEqual(
       words.filter((word) => isReserved(word, "parameter")),
@@ -78,7 +78,7 @@ describe("reserved_word", () => {
     assert.ok(refused.includes("_"));
   });
 
-  test("`reserved_word` applies only to new intents; existing terms stay valid", () => {
+  test("encodeNewIntent refuses a reserved word, and parseIntent accepts it", () => {
     const intent = withCall("f(bool memory)", "true");
     assert.doesNotThrow(() => parseIntent(intent));
     assert.throws(
@@ -92,14 +92,14 @@ describe("reserved_word", () => {
 describe("selector_clash", () => {
   const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
 
-  test("findSelectorOwner returns the well-known function of each selector", () => {
+  test("findSelectorOwner returns the well-known function with the selector", () => {
     for (const signature of signatures)
       assert.equal(findSelectorOwner(toFunctionSelector(`function ${signature}`)), signature);
     assert.equal(new Set(signatures).size, signatures.length);
     assert.equal(findSelectorOwner("0x00000000"), undefined);
   });
 
-  test("`selector_clash` applies only to new intents and not to the well-known function", () => {
+  test("encodeNewIntent refuses a function with the selector of a well-known function", () => {
     const intent = withCall("many_msg_babbage(bytes1 a)", "0x11");
     assert.doesNotThrow(() => parseIntent(intent));
     assert.throws(() => encodeNewIntent(intent), /0xa9059cbb belongs to .*transfer\(address,uint/);
@@ -109,7 +109,7 @@ describe("selector_clash", () => {
 });
 
 describe("not_canonical", () => {
-  test("`not_canonical` suggests the right spelling of a function that Solidity allows", () => {
+  test("the message suggests the canonical spelling of a function", () => {
     const spellings = {
       "approve( address spender , uint amount )": "approve(address spender, uint256 amount)",
       "function f(bytes calldata a) external payable returns (bool)": "f(bytes a)",
@@ -136,7 +136,7 @@ describe("findCautions", () => {
     args,
   });
 
-  test("findCautions returns the faults that only a new intent can have, with their paths", () => {
+  test("findCautions returns each fault that only encodeNewIntent refuses", () => {
     const calls = [
       sampleCall,
       call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"00".repeat(16)}`, "1"),
@@ -150,7 +150,7 @@ describe("findCautions", () => {
     assert.deepEqual(findCautions(sample), []);
   });
 
-  test("terms with cautions decode, and their record verifies", () => {
+  test("decodeTerms and verifyRecord accept an intent with cautions", () => {
     const intent = parseIntent(withCall("constructor(bool return)", "true"));
     assert.equal(findCautions(intent).length, 2);
     assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);

@@ -32,8 +32,8 @@ type Parse = (value: unknown, options?: TermsOptions) => unknown;
 const codesOf = (value: unknown): string[] =>
   issuesOf(value).map(({ path, code }) => `${path.join(".")} ${code}`);
 
-describe("parseIntent of an invalid intent", () => {
-  test("parseIntent reports every fault of an intent with its path", () => {
+describe("parseIntent with an invalid intent", () => {
+  test("parseIntent reports every error with its path", () => {
     const calls = [
       { ...sampleCall, target: "0x01", args: ["1e3", "no"] },
       { ...sampleCall, function: "pay(uint order)", args: [7] },
@@ -64,7 +64,7 @@ describe("parseIntent of an invalid intent", () => {
     ]);
   });
 
-  test("parseIntent refuses a wrong spelling and suggests the right spelling, if any", () => {
+  test("parseIntent suggests the right spelling of a value", () => {
     const spelling = (value: unknown) => issuesOf(value)[0]!.message;
     assert.match(spelling({ ...sample, amount: "1e6" }), /write "1000000"/);
     assert.equal(
@@ -86,7 +86,7 @@ describe("parseIntent of an invalid intent", () => {
     assert.match(spelling({ ...sample, token: usdc.replace("A0b", "a0B") }), new RegExp(usdc));
   });
 
-  test("parseIntent refuses arguments that are not strings and suggests strings", () => {
+  test("parseIntent suggests a string for an argument of another type", () => {
     const tuple = "f((uint8 a, (bool b, int8 c) d, bool[] e) s)";
     const spelled: [string, unknown, string][] = [
       ["f(uint8 a)", 7, '"7"'],
@@ -102,7 +102,7 @@ describe("parseIntent of an invalid intent", () => {
     }
   });
 
-  test("parseIntent does not suggest an unsafe or long string", () => {
+  test("parseIntent makes no suggestion for an ambiguous or long value", () => {
     const circle: unknown[] = [];
     circle.push(circle, circle);
     let wide: unknown = "1";
@@ -117,7 +117,7 @@ describe("parseIntent of an invalid intent", () => {
     }
   });
 
-  test("parseIntent refuses array values that are not strings and suggests strings", () => {
+  test("parseIntent suggests strings for array elements of other types", () => {
     const taken: [string, string, string][] = [
       ["uint8", "255", "255"],
       ["int8", "-128", "-128"],
@@ -157,7 +157,7 @@ describe("parseIntent of an invalid intent", () => {
     }
   });
 
-  test("parseIntent refuses a decimal point, because amounts are in base units", () => {
+  test("parseIntent refuses an amount with a decimal point", () => {
     const pointed = ["25.0", "25.", "1.5", ".5", "1,000.00", "2.5e1", "25.0 USDC"];
     const values = [
       ...pointed.map((amount) => ({ ...sample, amount })),
@@ -170,12 +170,12 @@ describe("parseIntent of an invalid intent", () => {
     }
   });
 
-  test("parseIntent reports at most 100 faults", () => {
+  test("parseIntent reports at most 100 errors", () => {
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`field${i}`, 1]));
     assert.equal(issuesOf({ ...sample, ...fields }).length, 100);
   });
 
-  test("an issue does not quote values that are long or not plain text", () => {
+  test("an error does not quote a long or unsafe value", () => {
     const hostile = ["\u202e0x1", "<script>\u0000", "9".repeat(81), "x".repeat(5000)];
     for (const text of hostile) {
       const issues = [
@@ -190,21 +190,21 @@ describe("parseIntent of an invalid intent", () => {
     }
   });
 
-  test("parseIntent reports `not_an_integer` for -0, `NaN`, Infinity, and half a second", () => {
+  test("parseIntent reports `not_an_integer` for -0, `NaN`, `Infinity`, and 0.5", () => {
     for (const expirationTimestamp of [-0, Number.NaN, Number.POSITIVE_INFINITY, 0.5])
       assert.deepEqual(codesOf({ ...sample, expirationTimestamp }), [
         "expirationTimestamp not_an_integer",
       ]);
   });
 
-  test("parseIntent reports `missing` for fields that only the prototype has", () => {
+  test("parseIntent ignores inherited fields", () => {
     const inherited = Object.create(sample);
     assert.equal(issuesOf(inherited).filter(({ code }) => code === "missing").length, 7);
     const { salt, ...rest } = sample;
     assert.deepEqual(codesOf(Object.assign(Object.create({ salt }), rest)), ["salt missing"]);
   });
 
-  test("parseIntent reports `wrong_type` for holes, boxed strings, and objects", () => {
+  test("parseIntent reports `wrong_type` for array holes and objects", () => {
     const holes = new Array(2);
     assert.deepEqual(codesOf({ ...sample, calls: holes }), [
       "calls.0 wrong_type",
@@ -215,7 +215,7 @@ describe("parseIntent of an invalid intent", () => {
     assert.deepEqual(codesOf({ ...sample, amount: 1n }), ["amount wrong_type"]);
   });
 
-  test("parseIntent reports `too_many` for an array that claims four billion calls", () => {
+  test("parseIntent reports `too_many` for an array with a length of four billion", () => {
     const calls: unknown[] = [];
     calls.length = 4_294_967_295;
     assert.deepEqual(codesOf({ ...sample, calls }), ["calls too_many"]);
@@ -226,7 +226,7 @@ describe("parseIntent of an invalid intent", () => {
       assert.deepEqual(codesOf(withCall("f(string a)", text)), ["calls.0.args.0 invalid_unicode"]);
   });
 
-  test("parseIntent reports a malformed `options.factory` together with other faults", () => {
+  test("parseIntent reports a malformed `options.factory`", () => {
     const [issue] = issuesOf(sample, { factory: "0x12" });
     assert.deepEqual(issue?.path, ["factory"]);
   });
@@ -239,7 +239,7 @@ describe("parseIntent of an invalid intent", () => {
     assert.equal(issue?.code, "recovery_is_factory");
   });
 
-  test("parseIntent reports `unknown_field` and `missing` for a nested intent", () => {
+  test("parseIntent does not accept an intent inside another object", () => {
     const [first, ...others] = codesOf({ intent: sample });
     assert.equal(first, "intent unknown_field");
     assert.equal(others.length, 7);
@@ -248,7 +248,7 @@ describe("parseIntent of an invalid intent", () => {
 });
 
 describe("encodeNewIntent", () => {
-  test("encodeNewIntent reports faults, cautions, and issues of `options.check`", () => {
+  test("encodeNewIntent reports its own errors and those from `options.check`", () => {
     const unlisted: Issue = { path: ["token"], code: "unlisted_token", message: "not listed" };
     const seen: unknown[] = [];
     const check = (fields: object) => {
@@ -271,7 +271,7 @@ describe("encodeNewIntent", () => {
     assert.deepEqual(JSON.parse(JSON.stringify(seen[0])), right);
   });
 
-  test("encodeNewIntent refuses a null salt, and generates a salt only if there is none", () => {
+  test("encodeNewIntent generates a missing salt", () => {
     const { salt, ...rest } = sample;
     assert.equal(encodeNewIntent(sample).intent.salt, salt);
     assert.throws(() => encodeNewIntent({ ...sample, salt: null }), InvalidError);
@@ -295,7 +295,7 @@ describe("InvalidError", () => {
     assert.fail("nothing was refused");
   };
 
-  test("the message of an `InvalidError` shows each fault after its path, if any", () => {
+  test("the message contains every error with its path", () => {
     const { token, ...rest } = sample;
     const two = messageOf(() => parseIntent({ ...rest, amount: "0" }));
     assert.match(two, /^token: this field is required; amount: expected an amount of 1 or more/);
@@ -342,7 +342,7 @@ describe("parseIntent within a time limit", () => {
 });
 
 describe("parseIntent", () => {
-  test("parseIntent reads each field once, so a getter cannot return two values", () => {
+  test("parseIntent reads each field only once", () => {
     let reads = 0;
     const value = {
       ...sample,
@@ -354,7 +354,7 @@ describe("parseIntent", () => {
     assert.equal(reads, 1);
   });
 
-  test("a getter and `options.check` can use the library during a call", () => {
+  test("a getter and `options.check` can call the library", () => {
     const inner = { ...sample, amount: "7" };
     const value = {
       ...sample,
@@ -370,7 +370,7 @@ describe("parseIntent", () => {
     assert.deepEqual(encodeNewIntent(value, { check }).terms, encodeTerms(sample));
   });
 
-  test("parseIntent returns only an intent's fields, in EIP-55 case or lowercase hex", () => {
+  test("parseIntent returns checksummed addresses and lowercase hex", () => {
     const spelled = {
       ...sample,
       token: usdc.toLowerCase(),
@@ -396,7 +396,7 @@ describe("parseIntent", () => {
     assert.notEqual(intent.calls[0]?.args, sample.calls[0]?.args);
   });
 
-  test("a wrong `keccak` does not affect callers that pass another `keccak`", () => {
+  test("a wrong `keccak` option has no effect on later calls", () => {
     const keccak = () => new Uint8Array(32).fill(0xff);
     const token: Hex = "0xdac17f958d2ee523a2206206994597c13d831ec7";
     const wrong = `0x${token.slice(2).toUpperCase()}`;
@@ -405,7 +405,7 @@ describe("parseIntent", () => {
     assert.equal(parseAddress(token, { keccak }), wrong);
   });
 
-  test("parseIntent does not use more memory for many functions and addresses", () => {
+  test("parseIntent does not leak memory", () => {
     globalThis.gc?.();
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 30_000; i++) {

@@ -37,7 +37,7 @@ const execute = paymentFactoryAbi.find(
 );
 
 describe("encodeTerms and decodeTerms", () => {
-  test("decodeTerms throws `malformed_terms` with the path if the layout is not canonical", () => {
+  test("decodeTerms throws `malformed_terms` if the encoding is not canonical", () => {
     const terms = encodeTerms(sample);
     const wordAt = (index: number) => 32 * index + 31;
     const cases: [string, Uint8Array, (string | number)[]][] = [
@@ -54,7 +54,7 @@ describe("encodeTerms and decodeTerms", () => {
     }
   });
 
-  test("decodeTerms throws only `InvalidError` for bytes that are not terms", () => {
+  test("decodeTerms throws `InvalidError` for random bytes", () => {
     const bytes = fc.uint8Array({ maxLength: 2048 });
     fc.assert(
       fc.property(bytes, (terms) => assert.throws(() => decodeTerms(terms), InvalidError)),
@@ -62,7 +62,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("changed terms throw `InvalidError` or decode to an intent that has these terms", () => {
+  test("terms with changed bytes are invalid or encode another intent", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     const changes = fc.array(change, { minLength: 1, maxLength: 3 });
     fc.assert(
@@ -75,7 +75,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("changed words of terms throw `InvalidError` or decode to an intent of these terms", () => {
+  test("terms with moved words are invalid or encode another intent", () => {
     const edit = fc.record({
       kind: fc.constantFrom("cut", "double", "swap", "append", "offset", "trim"),
       at: fc.nat(),
@@ -91,7 +91,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("decodeTerms throws `terms_too_long` for terms of more than 24,576 bytes", () => {
+  test("decodeTerms and encodeTerms refuse more than 24,576 bytes", () => {
     const withBytes = (count: number): Intent => ({
       ...sample,
       calls: [{ target: shop, function: "f(bytes a)", args: [`0x${"11".repeat(count)}`] }],
@@ -104,7 +104,7 @@ describe("encodeTerms and decodeTerms", () => {
     assert.throws(() => decodeTerms(new Uint8Array(24_608)), /at most 24576 bytes, found 24608/);
   });
 
-  test("decodeTerms decodes every intent from its terms unchanged", () => {
+  test("decodeTerms returns the intent that was encoded", () => {
     fc.assert(
       fc.property(intents, ({ intent }) => {
         assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
@@ -113,7 +113,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("similar terms never share a cached value", () => {
+  test("similar terms do not share a cached value", () => {
     const addressOf = (first: string) => parseAddress(`0x${first.repeat(37)}abc`);
     const spellings = ["a", "b"].flatMap((first) =>
       ["order", "refund"].map(
@@ -128,7 +128,7 @@ describe("encodeTerms and decodeTerms", () => {
       assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
   });
 
-  test("the terms and the address of every intent match viem", () => {
+  test("makeRecord computes the same terms and address as viem", () => {
     fc.assert(
       fc.property(intents, (drawn) => {
         const { terms, address } = makeRecord(drawn.intent);
@@ -159,7 +159,7 @@ describe("encodeTerms and decodeTerms", () => {
 });
 
 describe("encodeExecution", () => {
-  test("encodeExecution matches viem's calldata of execute(intent)", () => {
+  test("encodeExecution returns the same calldata as viem", () => {
     fc.assert(
       fc.property(intents, (drawn) => {
         const calldata = library.encodeExecution(drawn.intent);
@@ -204,7 +204,7 @@ describe("decodeExecutions", () => {
   const bytesOf = (drawn: readonly { item: library.Hex }[]) =>
     batchOf(drawn.map(({ item }) => item));
 
-  test("decodeExecutions throws `not_an_execution` for another function's calldata", () => {
+  test("decodeExecutions throws for a call to another function", () => {
     const refused = [
       new Uint8Array(),
       fromHex("0x095ea7b3"),
@@ -215,7 +215,7 @@ describe("decodeExecutions", () => {
       assert.throws(() => intentsOf(calldata), /expected calldata that begins with/);
   });
 
-  test("decodeExecutions throws only `InvalidError` for random bytes after a selector", () => {
+  test("decodeExecutions throws `InvalidError` for random arguments", () => {
     const selectors = fc.constantFrom(library.batchSelector, library.recoverSelector);
     const words = fc.array(
       fc.oneof(fc.constantFrom(0n, 32n, 64n, 1n << 53n, (1n << 256n) - 1n), fc.bigInt(0n, 512n)),
@@ -232,7 +232,7 @@ describe("decodeExecutions", () => {
     );
   });
 
-  test("a changed batch throws `InvalidError` or decodes completely", () => {
+  test("a batch with a changed byte is invalid or decodes completely", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     fc.assert(
       fc.property(batches, change, (drawn, { at, by }) => {
@@ -257,7 +257,7 @@ describe("decodeExecutions", () => {
     );
   });
 
-  test("decodeExecutions throws `InvalidError` if parts overlap or have gaps", () => {
+  test("decodeExecutions throws `InvalidError` for a malformed layout", () => {
     const word = (value: number) => fromHex(`0x${value.toString(16).padStart(64, "0")}`);
     const [drawn] = fc.sample(intents, { numRuns: 1, seed });
     const spoilt = (calldata: Uint8Array, at: number, value: number) => {
@@ -291,7 +291,7 @@ describe("decodeExecutions", () => {
       assert.throws(() => intentsOf(bytes), InvalidError, title);
   });
 
-  test("decodeExecutions reports a fault with the intent's index in the batch", () => {
+  test("decodeExecutions reports an error with its index in the batch", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const bad = { ...second!, intent: { ...second!.intent, amount: "0" } };
     const batch = batchOf([executionOf(first!), recoveryOf(bad, [])]);
@@ -299,7 +299,7 @@ describe("decodeExecutions", () => {
     assert.throws(() => intentsOf(batch), isPlaced);
   });
 
-  test("decodeExecutions names each call of a batch and decodes items beside a bad one", () => {
+  test("decodeExecutions still decodes the other items if one is invalid", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const target = `0x${"a1".repeat(20)}`;
     const args = [viemIntent(second!), target, 5n, "0x1234"] as never;
@@ -318,7 +318,7 @@ describe("decodeExecutions", () => {
     assert.deepEqual(places, [3, 4], "the factory takes no rescue in a batch");
   });
 
-  test("decodeExecutions decodes viem's execute, recover, and batch calldata in order", () => {
+  test("decodeExecutions decodes calldata from viem", () => {
     fc.assert(
       fc.property(batches, (drawn) => {
         const wanted = drawn.map(({ drawn: { intent } }) => intent);

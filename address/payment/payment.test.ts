@@ -14,27 +14,27 @@ import {
 const record = makeRecord(sample);
 
 describe("the payment", () => {
-  test("paymentLink returns an ERC-681 link for the token transfer", () => {
+  test("paymentLink returns an ERC-681 link that transfers the token", () => {
     assert.equal(
       paymentLink(record, "25000000"),
       `ethereum:${sample.token}@${sample.chainId}/transfer?address=${record.address}&uint256=25000000`,
     );
   });
 
-  test("the amount owed is the missing amount and is never negative", () => {
+  test("owed returns the missing amount, or 0 if nothing is missing", () => {
     assert.equal(owed("25", "10"), "15");
     assert.equal(owed("25", "25"), "0");
     assert.equal(owed("25", "40"), "0");
   });
 
-  test("addressGroups returns ten groups of four digits; shortAddress shortens them", () => {
+  test("addressGroups splits an address into ten groups of four digits", () => {
     assert.equal(`0x${addressGroups(record.address).join("")}`, record.address);
     assert.equal(addressGroups(record.address).length, 10);
     assert.match(shortAddress(record.address), /^0x[0-9a-fA-F]{4}…[0-9a-fA-F]{4}…[0-9a-fA-F]{4}$/);
   });
 });
 
-describe("formats base units as decimal numbers", () => {
+describe("formatUnits and plainUnits", () => {
   const cases: [string, number, string][] = [
     ["0", 6, "0"],
     ["1", 6, "0.000001"],

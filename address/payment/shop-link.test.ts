@@ -35,8 +35,8 @@ const account = `eip155:${sample.chainId}:${seller}`;
 const naming = { version: 1, name: "A Shop", accounts: [account] };
 const unsigned = { shop, order: undefined, signature: undefined };
 
-describe("the shop of a link", () => {
-  test("a shop is not shown if its file or its name is invalid", async () => {
+describe("proveShop", () => {
+  test("proveShop returns undefined if the shop's file is invalid", async () => {
     const claim = await claimOf(sold);
     for (const manifest of [
       ...[undefined, null, 7, "text", [], {}],
@@ -50,7 +50,7 @@ describe("the shop of a link", () => {
       assert.equal(await proveShop(manifest, claim, sold), undefined, JSON.stringify(manifest));
   });
 
-  test("a shop is not shown for a signature of another key, address, order, or shop", async () => {
+  test("proveShop returns undefined if the signature is not for this link", async () => {
     const claim = await claimOf(sold);
     const other = recordOf(pay(thief));
     for (const [name, refuted, record] of [
@@ -65,7 +65,7 @@ describe("the shop of a link", () => {
       assert.equal(await proveShop(signing, refuted, record), undefined, name);
   });
 
-  test("a shop is not shown if its file lacks a recipient of some of the money", async () => {
+  test("proveShop returns undefined if the file does not list every recipient", async () => {
     const approve = (spender: Hex): Call => ({
       target: sample.token,
       function: "approve(address spender, uint256 amount)",
@@ -83,12 +83,12 @@ describe("the shop of a link", () => {
     assert.equal(await proveShop(elsewhere, unsigned, sold), undefined);
   });
 
-  test("a shop that names only the payee is not shown for an unsigned order", async () => {
+  test("proveShop returns undefined if the order is not signed", async () => {
     assert.equal(await proveShop(naming, { ...unsigned, order: "77" }, sold), undefined);
   });
 });
 
-test("`originOf` returns undefined for an IP address, path, user, or uppercase letters", () => {
+test("originOf accepts only a host name with an optional port", () => {
   for (const text of [
     ...["", "shop", "10.0.0.1", "169.254.169.254", "[::1]", "shop.example/x", "a@shop.example"],
     ...[
@@ -105,7 +105,7 @@ test("`originOf` returns undefined for an IP address, path, user, or uppercase l
   assert.equal(originOf("localhost:3000"), "http://localhost:3000");
 });
 
-test("`signShopLink` refuses invalid input, and no error contains the key", async () => {
+test("signShopLink refuses invalid input and does not show the key", async () => {
   const options = { shop, order: "77", privateKey };
   const page = pageOf(sold);
   await assert.rejects(signShopLink("https://pay.example/a/0x12", options), {
@@ -142,21 +142,21 @@ test("`signShopLink` refuses invalid input, and no error contains the key", asyn
   });
 });
 
-describe("the shop of a link", () => {
-  test("a shop is shown with its domain and order if one of its keys signed the link", async () => {
+describe("proveShop", () => {
+  test("proveShop returns the shop if one of its keys signed the link", async () => {
     const keys = [stranger.publicKey, publicKey];
     const found = await proveShop({ ...signing, keys }, await claimOf(sold), sold);
     assert.deepEqual(found, { shop, name: "A Shop", order: "77", logo: undefined });
   });
 
-  test("a shop is shown if its file names the address or the only recipient", async () => {
+  test("proveShop returns the shop if its file lists the only recipient", async () => {
     const proved = { shop, name: "A Shop", order: undefined, logo: undefined };
     assert.deepEqual(await proveShop(naming, unsigned, sold), proved);
     const itself = `eip155:${sample.chainId}:${sold.address}`;
     assert.deepEqual(await proveShop({ ...naming, accounts: [itself] }, unsigned, sold), proved);
   });
 
-  test("a shop's logo is shown only if it is from the shop's origin", async () => {
+  test("proveShop returns a logo only from the shop's origin", async () => {
     const logoOf = async (logo: unknown) =>
       (await proveShop({ ...naming, logo }, unsigned, sold))?.logo;
     for (const logo of ["https://evil.example/logo.png", "//evil.example/x", "data:,x", 7])

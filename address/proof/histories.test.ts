@@ -20,7 +20,7 @@ import {
 import { vaultCodes } from "./vault-code.ts";
 
 for (const hardfork of ["prague", "osaka"] as const) {
-  describe(`the history of a vault under ${hardfork}`, () => {
+  describe(`proofs of a vault's history under ${hardfork}`, () => {
     let world: World;
     before(async () => {
       world = await startWorld(undefined, hardfork);
@@ -45,7 +45,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await world.mineAt(past);
     };
 
-    test("another chain's record or block throws `no_quorum` or `wrong_chain`", async () => {
+    test("a record for another chain cannot be proved", async () => {
       const record = await world.newRecord({ chainId: 10 });
       const rpcs = [world.rpcUrl];
       await assert.rejects(proveAddress(record, { rpcs }), { code: "no_quorum" });
@@ -56,7 +56,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
     });
 
-    test("rebuild throws `unproved` for an unknown transaction or another contract", async () => {
+    test("rebuild throws if the transaction is unknown or calls another contract", async () => {
       const rpcs = [world.rpcUrl];
       const { transactionHash } = await world.pay((await world.newRecord()).address, 1n);
       const wanted = `expected a call of the factory ${factoryAddress.toLowerCase()}`;
@@ -70,7 +70,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       });
     });
 
-    test("proveAddress proves `open` for an unused or underpaid vault", async () => {
+    test("the outcome is `open` for an unused or underpaid vault", async () => {
       const record = await world.newRecord();
       assert.equal((await prove(record)).outcome, "open");
       await world.payNative(record.address, 5n);
@@ -79,7 +79,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       assert.equal((await prove(record)).outcome, "open");
     });
 
-    test("proveAddress proves `never` after the expiry and `closed` after a recovery", async () => {
+    test("the outcome is `never` after the expiry and `closed` after a recovery", async () => {
       const record = await world.newRecord();
       await world.payNative(record.address, 5n);
       await expire(record);
@@ -91,7 +91,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       assert.deepEqual(fromHex(code), closed);
     });
 
-    test("proveAddress proves the same execution after later payments and recoveries", async () => {
+    test("later payments and recoveries do not change a proved execution", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 130n);
       const { transactionHash, blockNumber } = await world.execute(record);
@@ -111,7 +111,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await check(2);
     });
 
-    test("proveAddress proves an execution whose block has many transactions", async () => {
+    test("an execution can be proved in a block with 140 transactions", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       const { client } = world;
@@ -137,7 +137,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       assert.equal(execution?.held, "100");
     });
 
-    test("proveAddress proves `open` after a reorganization; the old proof fails", async () => {
+    test("a proof is invalid after a reorganization removed the execution", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       await world.mine(3);
@@ -153,7 +153,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       );
     });
 
-    test("proveAddress throws `unproved` if a node's proof is missing or wrong", async () => {
+    test("proveAddress throws if a node returns no proof or a wrong one", async () => {
       const record = await world.newRecord();
       const node = httpRpc(world.rpcUrl);
       const without = (method: string, answer: unknown) => [
@@ -168,7 +168,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await assert.rejects(proveAddress(record, { rpcs }), { code: "unproved" });
     });
 
-    test("`unproved` is thrown if a transaction is in another block or has no bytes", async () => {
+    test("a proof throws if the node does not have the transaction", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       const { transactionHash, blockHash } = await world.execute(record);
@@ -200,7 +200,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
         );
     });
 
-    test("readAgreed throws `no_quorum` if only one of two nodes responds", async () => {
+    test("readAgreed throws if only one of two nodes responds", async () => {
       const record = await world.newRecord();
       const hash = (await world.client.getBlock()).hash;
       const silent: Rpc = async () => Promise.reject(new Error("is down"));

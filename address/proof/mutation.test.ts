@@ -63,7 +63,7 @@ describe("tampered proofs", () => {
     for (const each of cases) assert.ok(isAccepted(each));
   });
 
-  test("each of 100,000 proofs with one changed byte is rejected", () => {
+  test("a proof with a changed byte is rejected", () => {
     const random = randomFrom(1);
     const texts = cases.flatMap((each) =>
       [...textsOf(each)].map(([path, text]) => ({ each, path, text })),
@@ -78,7 +78,7 @@ describe("tampered proofs", () => {
     }
   });
 
-  test("each of 10,000 proofs with swapped, removed, repeated, or cut nodes is rejected", () => {
+  test("a proof with a missing, repeated, swapped, or cut node is rejected", () => {
     const random = randomFrom(2);
     const lists = cases.flatMap((each) => [
       { each, path: ["proof", "proof", "account"], list: each.proof.proof.account },
@@ -106,7 +106,7 @@ describe("tampered proofs", () => {
     }
   });
 
-  test("a changed claim, and another address's record or proof, are rejected", () => {
+  test("a proof with a false claim or another address's record is rejected", () => {
     const [executed, open] = cases as [Case, Case];
     const claims: [string[], unknown][] = [
       [["proof", "outcome"], "open"],

@@ -137,12 +137,12 @@ const messageOf = (receipt: unknown) => {
 
 describe("spec/receipt-vectors.json", () => {
   for (const each of tampered)
-    test(`verifyReceipt refuses a changed ${each.path.join(".")}, and names ${each.says}`, () => {
+    test(`verifyReceipt refuses a changed ${each.path.join(".")}: ${each.says}`, () => {
       const message = messageOf(changed(each));
       assert.ok(message !== "accepted" && message.includes(each.says), message);
     });
 
-  test("verifyReceipt reports invalid values and payments that differ from their proof", () => {
+  test("verifyReceipt describes an invalid value", () => {
     const [{ record, proof, payments }] = receipts as [SavedReceipt];
     const [{ proof: _, ...shown }] = payments as [SavedReceipt["payments"][number]];
     const { hash, number, timestamp } = shown.block;
@@ -171,13 +171,13 @@ describe("spec/receipt-vectors.json", () => {
       assert.equal(messageOf({ ...receipts[0], ...changed }), message);
   });
 
-  test("verifyReceipt throws if a block of the receipt is not trusted", () => {
+  test("verifyReceipt throws if one of the blocks is not trusted", () => {
     const [{ proof }] = receipts as [SavedReceipt];
     for (const hashes of [[], [proof.block.hash], [proof.execution!.block.hash]])
       assert.throws(() => verifyReceipt(receipts[0], hashes), { code: "invalid_proof" });
   });
 
-  test("verifyReceipt returns the payments, the moved amounts, and the blocks of a receipt", () => {
+  test("verifyReceipt returns the payments, transfers, and blocks", () => {
     const found = verifyReceipt(receipts[0], "its own");
     assert.equal(found.outcome, "executed");
     assert.deepEqual(
@@ -192,7 +192,7 @@ describe("spec/receipt-vectors.json", () => {
     assert.equal(verifyReceipt(receipts[1], "its own").outcome, "never");
   });
 
-  test("verifyReceipt computes an execution's depth from the headers up to a trusted block", () => {
+  test("verifyReceipt counts the blocks from an execution to a trusted block", () => {
     const { proof, payments } = receipts[2]!;
     const { execution, block } = proof;
     // The last header is the outcome's block, so the execution's own block need not be trusted.
@@ -204,7 +204,7 @@ describe("spec/receipt-vectors.json", () => {
 
 const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
 
-test("an error of `agreeOnReceipt` shows an invalid value, but never a node's URL", async () => {
+test("agreeOnReceipt describes an invalid option without a node's URL", async () => {
   const node = "https://node.example/key";
   for (const [options, message] of [
     [{ rpcs: node }, "rpcs: expected a list, found a string"],
@@ -220,7 +220,7 @@ test("an error of `agreeOnReceipt` shows an invalid value, but never a node's UR
     });
 });
 
-test("functions of proofs refuse unknown options before they call a node", async () => {
+test("proof functions refuse an unknown option before they call a node", async () => {
   const rpc = () => assert.fail("a node was asked");
   const options = { rpcs: [rpc], confirmation: 5 };
   const { record, proof } = receipts[0]!;
@@ -241,7 +241,7 @@ test("functions of proofs refuse unknown options before they call a node", async
     });
 });
 
-test("`agreeOnReceipt` accepts nodes that have the receipt's blocks, and no others", async () => {
+test("agreeOnReceipt throws if the nodes do not have the receipt's blocks", async () => {
   const world = await startWorld();
   const record = await world.newRecord();
   await world.pay(record.address, 100n);
@@ -253,7 +253,7 @@ test("`agreeOnReceipt` accepts nodes that have the receipt's blocks, and no othe
   await world.stop();
 });
 
-describe("makeReceipt with nodes that report different payments", () => {
+describe("makeReceipt with several nodes", () => {
   let world: Awaited<ReturnType<typeof startWorld>>;
   let record: Awaited<ReturnType<typeof world.newRecord>>;
   let honest: Rpc;
@@ -297,21 +297,21 @@ describe("makeReceipt with nodes that report different payments", () => {
       [node, (method, params) => honest(method, params)],
       [(method, params) => honest(method, params), node],
     ] satisfies Rpc[][])
-      test(`makeReceipt proves every payment and marks a dispute if one node ${name}`, async () => {
+      test(`makeReceipt proves every payment if one node ${name}`, async () => {
         const receipt = await makeReceipt(record, { rpcs });
         assert.deepEqual(amountsOf(receipt), ["60", "70"]);
         assert.equal(receipt.paymentsDisputed, true);
         assert.equal(verifyReceipt(receipt, "its own").payments.length, 2);
       });
 
-  test("makeReceipt marks a receipt as disputed if no node returns its logs", async () => {
+  test("makeReceipt marks the payments as disputed if the only node fails", async () => {
     const rpcs = [lying(() => Promise.reject(new Error("timeout")))];
     const receipt = await makeReceipt(record, { rpcs });
     assert.deepEqual(receipt.payments, []);
     assert.equal(receipt.paymentsDisputed, true);
   });
 
-  test("makeReceipt does not mark a receipt as disputed if the nodes agree", async () => {
+  test("makeReceipt does not mark the payments as disputed if the nodes agree", async () => {
     const again: Rpc = (method, params) => honest(method, params);
     const receipt = await makeReceipt(record, { rpcs: [honest, again] });
     assert.deepEqual(amountsOf(receipt), ["60", "70"]);
@@ -370,7 +370,7 @@ describe("docs/receipt", () => {
     !/^(number|transactionHash)$/.test(String(path[2])) &&
     (script === "verify.py" || path[1] !== "execution");
 
-  test("the constants of docs/receipt match the library", () => {
+  test("the constants in the scripts match the library", () => {
     const { executed, closed } = vaultCodeHashes(factoryAddress, chooseKeccak({}));
     for (const name of ["verify.js", "verify.py"]) {
       const text = readFileSync(join(scripts, name), "utf8").toLowerCase();
@@ -384,7 +384,7 @@ describe("docs/receipt", () => {
     [process.execPath, "verify.js"],
     ["python3", "verify.py"],
   ] as const)
-    test(`${script} prints the outcome of valid receipts and refuses tampered receipts`, {
+    test(`${script} prints a receipt's outcome and refuses a changed receipt`, {
       skip: command === "python3" && !hasPython ? "there is no python3 here" : false,
     }, async ({ mock }) => {
       for (const receipt of receipts.slice(0, 2)) {

@@ -21,8 +21,8 @@ import {
 } from "./rlp.ts";
 import { proveInTrie } from "./trie.ts";
 
-describe("tries", () => {
-  test("tries match `@ethereumjs/mpt`, including proofs of absence", async () => {
+describe("Merkle Patricia tries", () => {
+  test("proveInTrie accepts proofs from `@ethereumjs/mpt`", async () => {
     const random = randomFrom(26);
     for (let round = 0; round < (isLong ? 1000 : 150); round++) {
       const trie = await createMPT();
@@ -48,7 +48,7 @@ describe("tries", () => {
     }
   });
 
-  test("an empty trie proves that it contains nothing", () => {
+  test("proveInTrie returns undefined for an empty trie", () => {
     const root = keccak256(Uint8Array.of(0x80));
     assert.equal(proveInTrie(root, Uint8Array.of(1), [], keccak256), undefined);
     const nodes = [Uint8Array.of(0x80)];
@@ -98,7 +98,7 @@ describe("malformed nodes of a trie", () => {
   }
 });
 
-test("proveInTrie throws `invalid_proof` with both counts for superfluous nodes", () => {
+test("proveInTrie throws if the proof has too many nodes", () => {
   const key = Uint8Array.of(0x12);
   const { root, nodes } = buildProof([{ key, value: key }], key, keccak256);
   assert.deepEqual(proveInTrie(root, key, nodes, keccak256), key);
@@ -109,7 +109,7 @@ test("proveInTrie throws `invalid_proof` with both counts for superfluous nodes"
     });
 });
 
-test("proveInTrie throws `invalid_proof` with the hash of a missing node", () => {
+test("proveInTrie throws if a node is missing", () => {
   const key = Uint8Array.of(0x12);
   const { root } = buildProof([{ key, value: key }], key, keccak256);
   assert.throws(() => proveInTrie(root, key, [], keccak256), {
@@ -118,7 +118,7 @@ test("proveInTrie throws `invalid_proof` with the hash of a missing node", () =>
   });
 });
 
-test("proveInTrie throws `invalid_proof` with at most 32 bytes of a reference", () => {
+test("proveInTrie shows at most 32 bytes of an invalid reference", () => {
   const bytes = encodeRlp([Uint8Array.of(0x11), new Uint8Array(1000).fill(9)]);
   assert.throws(() => proveInTrie(keccak256(bytes), Uint8Array.of(0x12), [bytes], keccak256), {
     code: "invalid_proof",
@@ -126,7 +126,7 @@ test("proveInTrie throws `invalid_proof` with at most 32 bytes of a reference", 
   });
 });
 
-test("proveInTrie throws `invalid_proof` with both hashes if a node is wrong", () => {
+test("proveInTrie throws if a node has another hash", () => {
   const [bytes, root] = [Uint8Array.of(0x80), new Uint8Array(32).fill(7)];
   assert.throws(() => proveInTrie(root, Uint8Array.of(0x12), [bytes], keccak256), {
     code: "invalid_proof",
@@ -134,7 +134,7 @@ test("proveInTrie throws `invalid_proof` with both hashes if a node is wrong", (
   });
 });
 
-test("readReceiptLogs throws `invalid_proof` for the receipt of a failed transaction", () => {
+test("readReceiptLogs throws if the transaction failed", () => {
   for (const [status, found] of [
     [new Uint8Array(), "0x"],
     [Uint8Array.of(2), "0x02"],
@@ -148,7 +148,7 @@ test("readReceiptLogs throws `invalid_proof` for the receipt of a failed transac
 });
 
 describe("RLP", () => {
-  test("decoding RLP refuses encodings that are not canonical", () => {
+  test("decodeRlp refuses an encoding that is not canonical", () => {
     const early = (wanted: number, found: number) =>
       `RLP: expected at least ${wanted} bytes, found ${found}`;
     const asTwo = "RLP: expected a single byte to encode itself, found a prefix";
@@ -175,7 +175,7 @@ describe("RLP", () => {
       });
   });
 
-  test("throws `invalid_proof` for another item than an integer, bytes, or a list", () => {
+  test("an RLP item of the wrong type throws `invalid_proof`", () => {
     const nine = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     const integer = "block: expected an integer up to 2^53 - 1, found";
     for (const [read, message] of [
@@ -190,7 +190,7 @@ describe("RLP", () => {
       assert.throws(read, { code: "invalid_proof", message });
   });
 
-  test("encoding and decoding RLP match `@ethereumjs/rlp` for random items", () => {
+  test("encodeRlp returns the same bytes as `@ethereumjs/rlp`", () => {
     const random = randomFrom(7);
     const item = (depth: number): Rlp =>
       depth > 0 && random.below(2)
@@ -204,7 +204,7 @@ describe("RLP", () => {
     }
   });
 
-  test("random RLP that decodes is encoded to the same bytes", () => {
+  test("decoded random bytes are encoded to the same bytes again", () => {
     const random = randomFrom(8);
     let accepted = 0;
     for (let i = 0; i < (isLong ? 100_000 : 20_000); i++) {

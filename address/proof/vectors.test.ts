@@ -72,7 +72,7 @@ describe("spec/proof-vectors.json", () => {
     assert.deepEqual(outcomes, ["executed", "open", "never", "closed"]);
   });
 
-  test("proveOutcome throws `TypeError` for a bad hash, `invalid_proof` for invalid hex", () => {
+  test("proveOutcome throws for an invalid hash or invalid hex", () => {
     const { record, trusted, proof } = vectors[1]!;
     const block = { ...trusted[0]!, hash: "0x12" as const };
     assert.throws(() => proveOutcome(record, proof.proof, block), {
@@ -86,7 +86,7 @@ describe("spec/proof-vectors.json", () => {
     });
   });
 
-  test("throws `invalid_proof` with the length or the type for too many nodes", () => {
+  test("proveOutcome throws if the proof has more than 65 nodes", () => {
     const { record, trusted, proof } = vectors[1]!;
     for (const [account, found] of [
       [Array(66).fill("0x"), "66"],
@@ -102,7 +102,7 @@ describe("spec/proof-vectors.json", () => {
       );
   });
 
-  test("throws `invalid_proof` with the code hash if the account is not a vault", () => {
+  test("proveOutcome throws if the account does not have the code of a vault", () => {
     const { record, proof } = vectors[0]!;
     const [key, codeHash] = [keccak256(fromHex(record.address)), new Uint8Array(32).fill(7)];
     const value = encodeRlp([Uint8Array.of(1), new Uint8Array(), codeHash, codeHash]);
@@ -121,7 +121,7 @@ describe("spec/proof-vectors.json", () => {
     });
   });
 
-  test("`invalid_proof` names the event that another address's transaction lacks", () => {
+  test("a transaction of another address proves no execution, recovery, or payment", () => {
     const [{ proof }, { record: open }] = vectors as [Vector, Vector];
     const { execution } = proof;
     assert.ok(execution);
@@ -135,7 +135,7 @@ describe("spec/proof-vectors.json", () => {
       assert.throws(() => prove(open, execution.proof, block), of(message));
   });
 
-  test("proveExecution throws `invalid_proof` if no transaction is at that index", () => {
+  test("proveExecution throws if the block has no transaction at the index", () => {
     const { record, proof } = vectors[0]!;
     const { execution } = proof;
     assert.ok(execution);
@@ -147,7 +147,7 @@ describe("spec/proof-vectors.json", () => {
     });
   });
 
-  test("proveExecution throws `invalid_proof` with an invalid index or header", () => {
+  test("proveExecution throws for an invalid index or header", () => {
     const { record, proof } = vectors[0]!;
     const { execution } = proof;
     assert.ok(execution);
@@ -174,7 +174,7 @@ describe("spec/proof-vectors.json", () => {
     }
   });
 
-  test("verifyAddressProof throws `invalid_proof` if execution and outcome differ", () => {
+  test("verifyAddressProof throws if the execution does not fit the outcome", () => {
     const [executed, open] = vectors as [Vector, Vector];
     for (const [{ record, trusted, proof }, execution, found] of [
       [executed, null, "expected an object for the outcome executed, found null"],
@@ -187,7 +187,7 @@ describe("spec/proof-vectors.json", () => {
       );
   });
 
-  test("verifyAddressProof throws `invalid_proof` with the field whose claim is false", () => {
+  test("verifyAddressProof names the field that differs from the proved value", () => {
     const [{ record, trusted, proof }] = vectors as [Vector];
     const { block, chainId, execution } = proof;
     for (const [changed, message] of [
@@ -215,7 +215,7 @@ describe("spec/proof-vectors.json", () => {
   });
 
   for (const { record, trusted, proof } of vectors) {
-    test(`${proof.outcome}: the proof is valid only with its own trusted blocks`, () => {
+    test(`${proof.outcome}: the proof is valid only if its blocks are trusted`, () => {
       const { outcome, block, execution } = verifyAddressProof(record, proof, trusted);
       assert.deepEqual({ outcome, block }, { outcome: proof.outcome, block: proof.block });
       assert.equal(execution?.transactionHash, proof.execution?.transactionHash);

@@ -18,8 +18,8 @@ const amounts = (...values: bigint[]) =>
   );
 const bytes = (value: Hex) => encodeAbiParameters([{ type: "bytes" }], [value]);
 
-describe("decodeFactoryEvent matches viem's encoder", () => {
-  test("decodeFactoryEvent returns undefined for other events and throws for wrong data", () => {
+describe("decodeFactoryEvent", () => {
+  test("decodeFactoryEvent returns undefined for an unknown event", () => {
     assert.equal(decodeFactoryEvent({ topics: [`0x${"00".repeat(32)}`], data: "0x" }), undefined);
     assert.equal(decodeFactoryEvent({ topics: [], data: "0x" }), undefined);
     const executed = topicsOf("Executed", { vault, token });
@@ -45,7 +45,7 @@ describe("decodeFactoryEvent matches viem's encoder", () => {
     }
   });
 
-  test("decodeFactoryEvent returns the addresses, amounts, and reason of each event", () => {
+  test("decodeFactoryEvent decodes every event that viem encoded", () => {
     const reason: Hex = `0x${"5a".repeat(37)}`;
     const cases = [
       [

@@ -18,14 +18,14 @@ async function search({ from, first, to }: { from: number; first: number; to: nu
 }
 
 describe("findFirstBlock", () => {
-  test("findFirstBlock finds the first block in any range", () =>
+  test("findFirstBlock finds the first block with the change", () =>
     fc.assert(
       fc.asyncProperty(histories, async (history) => {
         assert.equal((await search(history)).found, history.first);
       }),
     ));
 
-  test("findFirstBlock reads each block at most once, in the range, and at most 40", () =>
+  test("findFirstBlock reads at most 40 blocks, each only once", () =>
     fc.assert(
       fc.asyncProperty(histories, async (history) => {
         const { read } = await search(history);
@@ -35,7 +35,7 @@ describe("findFirstBlock", () => {
       }),
     ));
 
-  test("findFirstBlock reads only the last 128 blocks if the change is in the last 127", () =>
+  test("findFirstBlock reads no old state if the change is recent", () =>
     fc.assert(
       fc.asyncProperty(fc.nat(126), async (age) => {
         const { read } = await search({ from: 0, first: 1_000_000 - age, to: 1_000_000 });
@@ -43,7 +43,7 @@ describe("findFirstBlock", () => {
       }),
     ));
 
-  test("findFirstBlock returns `from` if the node does not have the state of a block", async () => {
+  test("findFirstBlock returns the start of the range if the node has no old state", async () => {
     assert.equal(await findFirstBlock({ from: 7, to: 500 }, async () => undefined), 7);
   });
 });

@@ -24,7 +24,7 @@ const spentBy = (calls: readonly Call[], change: Partial<Intent> = {}) =>
   deriveReturns(makeRecord({ ...sample, ...change, calls: [...calls] })).spent;
 
 describe("deriveReturns", () => {
-  test("deriveReturns returns one row for each mistake, in the order of the API", () => {
+  test("deriveReturns returns one row for each kind of mistaken payment", () => {
     const found = deriveReturns(makeRecord(sample), policy);
     assert.deepEqual(
       found.returns.map(({ mistake }) => mistake),
@@ -35,7 +35,7 @@ describe("deriveReturns", () => {
     assert.deepEqual([...times].sort(), [...returnTimes].sort());
   });
 
-  test("deriveReturns names the chain and the recovery address for every mistake", () => {
+  test("every row names the recovery address", () => {
     const lower = { ...sample, recovery: sample.recovery.toLowerCase() as typeof buyer };
     for (const { mistake, to, chainId } of deriveReturns(makeRecord(lower), policy).returns) {
       assert.equal(to, buyer, mistake);
@@ -43,7 +43,7 @@ describe("deriveReturns", () => {
     }
   });
 
-  test("no return has a time at which the calls can still be executed", () => {
+  test("a return that has to wait starts right after the expiry", () => {
     const { returns } = deriveReturns(makeRecord(sample), policy);
     const timed = returns.filter(({ notBefore }) => notBefore !== null);
     assert.deepEqual(
@@ -53,7 +53,7 @@ describe("deriveReturns", () => {
     for (const { notBefore } of timed) assert.equal(notBefore, sample.expirationTimestamp + 1);
   });
 
-  test("each return lists `anyone`, and the executor only if there is an executor", () => {
+  test("anyone can trigger a return, and so can the executor if there is one", () => {
     const { executor, returns } = deriveReturns(makeRecord(sample));
     assert.equal(executor, null);
     for (const { by } of returns) assert.equal(by[0], "anyone");
@@ -64,22 +64,22 @@ describe("deriveReturns", () => {
   });
 });
 
-describe("the highest amount that the calls can spend", () => {
-  test("`spent` is the sum of the calls' transfers and approvals of the token", () => {
+describe("the amount that the calls can spend", () => {
+  test("`spent` adds up the transfers and approvals of the token", () => {
     assert.equal(spentBy([transfer("7")]), "7");
     assert.equal(spentBy([transfer("7"), approve("5"), sampleCall, transfer("3")]), "15");
     assert.equal(spentBy([transfer("7"), transfer("9", shop)]), "7");
     assert.equal(spentBy([sampleCall]), "0");
   });
 
-  test("`spent` is the maximum of a payment with a tolerance", () => {
+  test("`spent` is the upper limit of a payment with a tolerance", () => {
     const { calls, amount } = payWithTolerance({
       ...{ token: usdc, recipient: shop, least: 24n, most: 25n },
     });
     assert.equal(spentBy(calls, { amount }), "25");
   });
 
-  test("`spent` is null for an unlimited approval or an unknown function of the token", () => {
+  test("`spent` is null if the amount is unlimited or unknown", () => {
     assert.equal(spentBy([approve(`${2n ** 256n - 1n}`), sampleCall]), null);
     const burn = { target: usdc, function: "burn(uint256 amount)", args: ["7"] } as const;
     assert.equal(spentBy([transfer("7"), burn]), null);
@@ -90,7 +90,7 @@ describe("docs/returns.md", () => {
   const page = readFileSync(new URL("../../docs/returns.md", import.meta.url), "utf8");
   const codesIn = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code!);
 
-  test("docs/returns.md has the rows of the API in the same order", () => {
+  test("docs/returns.md lists the same rows as deriveReturns", () => {
     const shown = [...page.matchAll(/^\| `(\w+)` \| .* \| `(\w+)` \| `(\w+)` \| (.*) \|$/gm)].map(
       ([, mistake, returned, when, by]) => ({ mistake, returned, when, by: codesIn(by!) }),
     );
@@ -101,7 +101,7 @@ describe("docs/returns.md", () => {
     );
   });
 
-  test("docs/returns.md explains every code, and spec/service.md names every code", () => {
+  test("docs/returns.md explains every code of a return", () => {
     const spec = readFileSync(new URL("../../spec/service.md", import.meta.url), "utf8");
     const explained = [...page.matchAll(/^- (`[^:]*):/gm)].flatMap(([, codes]) => codesIn(codes!));
     for (const codes of [returnedParts, returnTimes, returnTriggers])

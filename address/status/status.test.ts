@@ -78,7 +78,7 @@ describe("readStatus", () => {
       ));
   }
 
-  test("readStatus throws `reorganized` if the chain changes during three reads", async () => {
+  test("readStatus throws if the chain reorganizes during each of three attempts", async () => {
     let blocks = 0;
     const block = () => {
       const hash = `0x${(++blocks).toString(16).padStart(64, "0")}`;
@@ -94,7 +94,7 @@ describe("readStatus", () => {
     await assert.rejects(readStatus(record, { rpc }), { code: "block_unknown" });
   });
 
-  test("readStatus throws `token_unreadable` if `balanceOf` returns under 32 bytes", async () => {
+  test("readStatus throws if the token's `balanceOf` returns too few bytes", async () => {
     const block = { number: "0x1", hash: `0x${"1".repeat(64)}`, timestamp: "0x1" };
     const answers: typeof ofNothing = {
       ...ofNothing,
@@ -107,7 +107,7 @@ describe("readStatus", () => {
     });
   });
 
-  test("readStatus throws `rpc_unavailable` if the node exceeds the timeout", async () => {
+  test("readStatus throws if the node does not respond in time", async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -139,14 +139,14 @@ describe("httpRpc with a node that closes the connection", () => {
   }
 
   for (const method of ["eth_sendRawTransaction", "eth_sendTransaction"])
-    test(`httpRpc never repeats ${method}, which the node may have accepted`, async () => {
+    test(`httpRpc does not retry ${method}`, async () => {
       const node = await startClosing(1);
       await assert.rejects(node.rpc(method, ["0x"]));
       assert.equal(node.countRequests(), 1);
       node.stop();
     });
 
-  test("httpRpc repeats an interrupted read once", async () => {
+  test("httpRpc retries a read request once", async () => {
     const [once, twice] = [await startClosing(1), await startClosing(2)];
     assert.equal(await once.rpc("eth_blockNumber", []), "0x1");
     assert.equal(once.countRequests(), 2);
@@ -209,7 +209,7 @@ describe("statusOf", () => {
 });
 
 describe("parseVaultEvents", () => {
-  test("parseVaultEvents throws `rpc_inconsistent` if the response is not a list", () => {
+  test("parseVaultEvents throws if the response is not a list", () => {
     const search = { factory: record.factory, vaults: [record.address], from: 1, to: 2 };
     assert.throws(() => parseVaultEvents(null, search), {
       ...{ code: "rpc_inconsistent", message: "eth_getLogs: expected a list, found null" },
@@ -218,7 +218,7 @@ describe("parseVaultEvents", () => {
 });
 
 describe("readEvents", () => {
-  test("readEvents throws `evidence_unavailable` if the calls miss some blocks", async () => {
+  test("readEvents throws if the node does not return events of every block", async () => {
     const rpc: status.Rpc = async (method, params) => {
       if (method !== "eth_getLogs") throw new status.RpcError(-32000, "no old state");
       const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
@@ -246,7 +246,7 @@ describe("addEvents", () => {
   } as const satisfies Parameters<typeof addEvents>[2][number];
   const message = (text: string) => ({ code: "rpc_inconsistent", message: text });
 
-  test("addEvents throws `rpc_inconsistent` for an execution with another token", () => {
+  test("addEvents throws if the execution has another token", () => {
     const other: Hex = `0x${"9".repeat(40)}`;
     assert.throws(
       () => addEvents(record, noPast, [{ ...executed, token: other }]),
@@ -257,7 +257,7 @@ describe("addEvents", () => {
     );
   });
 
-  test("addEvents throws `rpc_inconsistent` for an execution of a used vault", () => {
+  test("addEvents throws for an execution after the vault was used", () => {
     const refusal = message(
       `${record.address}: expected the execution first, found it later in block 8`,
     );

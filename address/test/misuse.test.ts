@@ -74,7 +74,7 @@ describe("misuse", () => {
       });
     });
 
-  test("an invalid `keccak` throws `TypeError`, as does keccak256 without bytes", () => {
+  test("an invalid `keccak` option throws `TypeError`", () => {
     for (const keccak of ["keccak", {}, null]) {
       assert.throws(() => lib.deriveAddress(terms, { keccak }), TypeError);
       assert.throws(() => lib.makeRecord(sample, { keccak }), TypeError);
@@ -86,7 +86,7 @@ describe("misuse", () => {
 });
 
 describe("hex and bytes", () => {
-  test("`malformed_hex` shows the length of text or the type, because hex can be a secret", () => {
+  test("fromHex does not show an invalid value", () => {
     for (const [value, found] of [
       ["0x0", "3 characters"],
       ["hello", "5 characters"],
@@ -101,7 +101,7 @@ describe("hex and bytes", () => {
       });
   });
 
-  test("hex is accepted everywhere that bytes are expected", () => {
+  test("hex strings are accepted where bytes are expected", () => {
     const upper = `0x${digits.toUpperCase()}`;
     for (const given of [terms, Buffer.from(terms), record.terms, upper]) {
       assert.equal(lib.formatAddress(lib.deriveAddress(given)), record.address);
@@ -111,7 +111,7 @@ describe("hex and bytes", () => {
     assert.equal(lib.formatAddress(record.address.toLowerCase()), record.address);
   });
 
-  test("bytes from another realm are accepted", () => {
+  test("a `Uint8Array` from another JavaScript context is accepted", () => {
     const foreign = runInNewContext("new Uint8Array(bytes)", { bytes: [...terms] });
     assert.ok(!(foreign instanceof Uint8Array));
     assert.equal(lib.formatAddress(lib.deriveAddress(foreign)), record.address);

@@ -34,7 +34,7 @@ const vectors: Vectors = JSON.parse(readFileSync(file, "utf8"));
 if (process.env.UPDATE_VECTORS) update();
 
 describe("spec/vectors.json", () => {
-  test("spec/vectors.json contains enough vectors of each kind with unique names", () => {
+  test("spec/vectors.json contains enough test vectors of each kind", () => {
     assert.ok(vectors.refused.length >= 240);
     assert.ok(vectors.refusedTerms.length >= 60);
     assert.ok(vectors.refusedWhenNew.length >= 10);
@@ -44,7 +44,7 @@ describe("spec/vectors.json", () => {
   });
 
   for (const { name, intent, path, code } of vectors.refused)
-    test(`the library refuses with exactly one fault, ${code}: ${name}`, () => {
+    test(`parseIntent refuses with ${code}: ${name}`, () => {
       assert.deepEqual(
         faultsOf(() => parseIntent(intent)),
         [{ path, code }],
@@ -52,7 +52,7 @@ describe("spec/vectors.json", () => {
     });
 
   for (const { name, terms, path, code } of vectors.refusedTerms)
-    test(`the library refuses ${code}: ${name}`, () => {
+    test(`decodeTerms refuses with ${code}: ${name}`, () => {
       assert.deepEqual(
         faultsOf(() => decodeTerms(fromHex(terms))),
         [{ path, code }],
@@ -60,7 +60,7 @@ describe("spec/vectors.json", () => {
     });
 
   for (const { path, code, ...valid } of vectors.refusedWhenNew)
-    test(`a new intent is refused with ${code}, existing terms are accepted: ${valid.name}`, () => {
+    test(`encodeNewIntent refuses with ${code}: ${valid.name}`, () => {
       assert.deepEqual(
         faultsOf(() => encodeNewIntent(valid.intent)),
         [{ path, code }],
@@ -69,7 +69,7 @@ describe("spec/vectors.json", () => {
     });
 
   for (const valid of vectors.accepted)
-    test(`the library accepts and decodes: ${valid.name}`, () => {
+    test(`the library accepts: ${valid.name}`, () => {
       assert.deepEqual(findCautions(valid.intent), []);
       expectValid(valid);
     });

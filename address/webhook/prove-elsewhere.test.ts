@@ -11,7 +11,7 @@ import { type PaymentNews, proveEvent, type ServiceEvent } from "./webhook.ts";
 
 const otherId = 31_338;
 
-describe("proveEvent for an event about another chain", () => {
+describe("proveEvent for a payment on another chain", () => {
   let own: World;
   let other: World;
   let record: AddressRecord;
@@ -55,7 +55,7 @@ describe("proveEvent for an event about another chain", () => {
     data: { ...event.data, ...change },
   });
 
-  test("proveEvent throws `WebhookError` for a payment missing on the other chain", async () => {
+  test("proveEvent throws if the transaction does not contain the payment", async () => {
     const { payment } = paid.data;
     const { transactionHash } = returned.data;
     for (const lie of [{ transactionHash }, { token: record.address }]) {
@@ -67,7 +67,7 @@ describe("proveEvent for an event about another chain", () => {
     }
   });
 
-  test("proveEvent throws `TypeError` if no node of the event's chain is given", async () => {
+  test("proveEvent throws `TypeError` without a node of the intent's chain", async () => {
     const event = await eventOf("address.funded", { chainId: own.chain.chainId });
     await assert.rejects(prove(event, { rpcs: { [otherId]: [other.rpcUrl] } }), {
       name: "TypeError",
@@ -75,13 +75,13 @@ describe("proveEvent for an event about another chain", () => {
     });
   });
 
-  test("proveEvent throws `ProofError` if the other chain's nodes serve a wrong one", async () => {
+  test("proveEvent throws `ProofError` if a node serves the wrong chain", async () => {
     const rpcs = { ...both(), [otherId]: [own.rpcUrl] };
     for (const event of [paid, returned])
       await assert.rejects(prove(event, { rpcs }), { name: "ProofError", code: "no_quorum" });
   });
 
-  test("proveEvent returns `paidElsewhere` with the proved amount, payer, and chain", async () => {
+  test("proveEvent returns `paidElsewhere` with the proved payment", async () => {
     const lie = { ...paid.data.payment!, amount: "999", payer: record.address };
     for (const event of [paid, changed(paid, { payment: lie })]) {
       const { depth, ...fact } = (await prove(event)) as { depth: number };
@@ -95,7 +95,7 @@ describe("proveEvent for an event about another chain", () => {
     }
   });
 
-  test("proveEvent returns `returnedElsewhere` with every amount of the transaction", async () => {
+  test("proveEvent returns `returnedElsewhere` with every returned amount", async () => {
     const { depth, ...fact } = (await prove(returned)) as { depth: number };
     assert.ok(depth >= 3);
     assert.deepEqual(fact, {
@@ -109,7 +109,7 @@ describe("proveEvent for an event about another chain", () => {
     });
   });
 
-  test("proveEvent returns `notYet` until the other chain has the confirmations", async () => {
+  test("proveEvent returns `notYet` before the payment has enough confirmations", async () => {
     const { logs } = await other.pay(record.address, 25n);
     const newest = { ...paid.data.payment!, ...placeOf(logs[0]!) };
     const event = changed(paid, { payment: newest });
@@ -118,14 +118,14 @@ describe("proveEvent for an event about another chain", () => {
     assert.equal((await prove(event, { confirmations: 2 })).fact, "paidElsewhere");
   });
 
-  test("proveEvent returns `outdated` for a payment that is not on the chain", async () => {
+  test("proveEvent returns `outdated` if the transaction is not on the chain", async () => {
     const transactionHash = `0x${"5".repeat(64)}` as const;
     assert.equal((await prove(changed(returned, { transactionHash }))).fact, "outdated");
     const payment = { ...paid.data.payment!, transactionHash, blockHash: transactionHash };
     assert.equal((await prove(changed(paid, { payment }))).fact, "outdated");
   });
 
-  test("proveEvent returns `unknown` if `rpcs` has no node of the other chain", async () => {
+  test("proveEvent returns `unknown` without a node of the other chain", async () => {
     for (const rpcs of [[own.rpcUrl], { [own.chain.chainId]: [own.rpcUrl] }]) {
       for (const event of [paid, returned]) {
         assert.deepEqual(await prove(event, { rpcs }), {
@@ -135,12 +135,12 @@ describe("proveEvent for an event about another chain", () => {
     }
   });
 
-  test("proveEvent returns `unknown` for event types that need the intent's chain", async () => {
+  test("proveEvent returns `unknown` for an execution on another chain", async () => {
     for (const type of ["address.executed", "address.funded", "address.reverted"] as const)
       assert.equal((await prove(await eventOf(type, {}))).fact, "unknown");
   });
 
-  test("proveEvent proves events of the intent's chain with either form of `rpcs`", async () => {
+  test("proveEvent accepts `rpcs` as a list or by chain", async () => {
     const { logs } = await own.pay(record.address, 130n);
     const payment = { ...paid.data.payment!, ...placeOf(logs[0]!), token: own.token };
     for (const chainId of [own.chain.chainId, undefined]) {

@@ -42,7 +42,7 @@ describe("proveEvent", () => {
   ];
 
   for (const [name, type, wanted] of truths) {
-    test(`proveEvent returns a fact with proved amounts: ${type}, ${name} address`, async () => {
+    test(`proveEvent proves ${type} for the ${name} address`, async () => {
       const record = records[name]!;
       const found = await proveEvent(await eventOf(record, type), record, options(2));
       for (const [key, value] of Object.entries(wanted))
@@ -58,7 +58,7 @@ describe("proveEvent", () => {
     });
   }
 
-  test("proveEvent proves no event whose type does not match the address's history", async () => {
+  test("proveEvent refuses an event that did not happen", async () => {
     const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
     // The type address.reverted is skipped, because it reports only the current state. Both added
     // events are true: an address with a remaining balance was executed, and some money was
@@ -86,7 +86,7 @@ describe("proveEvent", () => {
     assert.ok(lies >= 60, String(lies));
   });
 
-  test("proveEvent proves a payment despite an invented amount, payer, or block hash", async () => {
+  test("proveEvent corrects the false values of a payment's event", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const truth = await proveEvent(real, record, options(2));
@@ -107,7 +107,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("proveEvent proves no payment if the chain shows another block or token", async () => {
+  test("proveEvent refuses a payment with another block or token", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const elsewhere = paid[records.executed!.address]!;
@@ -132,7 +132,7 @@ describe("proveEvent", () => {
     assert.match(await resultOf(bare, record), /^(outdated|WebhookError)$/);
   });
 
-  test("proveEvent proves a nonzero balance for a payment without a log", async () => {
+  test("proveEvent proves the balance if the payment has no log", async () => {
     const [record, unpaid] = [records.funded!, records.unpaid!];
     const without = { transactionHash: null, logIndex: null, payer: null, amount: "999" };
     const proveChanged = async (of: AddressRecord, change: object) => {
@@ -146,7 +146,7 @@ describe("proveEvent", () => {
     assert.equal((await proveChanged(unpaid, { token: world.token })).fact, "outdated");
   });
 
-  test("a proved payment names the paid token, which can differ from the intent's", async () => {
+  test("a payment of another token is proved with that token", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await pay(record, 7n, other);
@@ -154,7 +154,7 @@ describe("proveEvent", () => {
     assert.equal("token" in fact && fact.token, other);
   });
 
-  test("proveEvent returns `notYet` for a payment without the requested depth", async () => {
+  test("proveEvent returns `notYet` if the payment has too few confirmations", async () => {
     const record = await world.newRecord();
     await pay(record, 7n);
     const event = await eventOf(record, "address.payment");
@@ -163,7 +163,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, record, options(3)), "payment");
   });
 
-  test("proveEvent throws `WebhookError` if an unpaid order is reported as executed", async () => {
+  test("proveEvent throws `WebhookError` if the event names another address", async () => {
     const real = await eventOf(records.executed!, "address.executed");
     const lie = structuredClone(real);
     lie.data.address = records.unpaid!.address;
@@ -179,7 +179,7 @@ describe("proveEvent", () => {
       await assert.rejects(proveEvent(event, record, options()), { name, message });
   });
 
-  test("proveEvent throws `TypeError` for an unknown option even for unknown types", async () => {
+  test("proveEvent throws `TypeError` for an unknown option", async () => {
     const event = { ...(await eventOf(records.executed!, "address.executed")), type: "later" };
     const wrong = { ...options(), quorm: 2 };
     await assert.rejects(proveEvent(event as never, records.executed!, wrong), {
@@ -189,7 +189,7 @@ describe("proveEvent", () => {
     });
   });
 
-  test("proveEvent returns `unknown` for a type that this version does not know", async () => {
+  test("proveEvent returns `unknown` for an unknown event type", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const { address } = record;
@@ -211,13 +211,13 @@ describe("proveEvent", () => {
     }
   });
 
-  test("proveEvent proves no `reverted` event if the chain shows another state", async () => {
+  test("proveEvent returns `outdated` if the chain shows another state", async () => {
     const lie = await eventOf(records.executed!, "address.reverted");
     lie.data.status.state = "unfunded";
     assert.equal(await resultOf(lie, records.executed!), "outdated");
   });
 
-  test("proveEvent proves an event despite invented amounts, hashes, and blocks", async () => {
+  test("proveEvent corrects the false values of an execution's event", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const truth = await proveEvent(real, record, options());
@@ -240,7 +240,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("proveEvent throws `WebhookError` for a malformed event or another chain's", async () => {
+  test("proveEvent throws `WebhookError` for a malformed event", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const elsewhere = structuredClone(real);
@@ -257,7 +257,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("proveEvent throws `WebhookError` if the lookup finds no matching record", async () => {
+  test("proveEvent throws `WebhookError` if there is no matching record", async () => {
     const { address } = records.executed!;
     const event = await eventOf(records.executed!, "address.executed");
     const of = (record: AddressRecord | undefined) =>
@@ -270,7 +270,7 @@ describe("proveEvent", () => {
     await assert.rejects(of(other), { name, message });
   });
 
-  test("proveAddress throws `unproved` if a node reports no logs or a false block", async () => {
+  test("proveAddress throws if the only node returns wrong logs", async () => {
     const record = records.executed!;
     const withLogs =
       (change: (logs: object[]) => object[]): Rpc =>
@@ -298,7 +298,7 @@ describe("proveEvent", () => {
     await assert.rejects(proof, { code: "unproved", message });
   });
 
-  test("proveEvent throws `InvalidError` for a forged record or another factory's", async () => {
+  test("proveEvent throws `InvalidError` for a forged record", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const theirs = makeRecord(record.intent, { factory: world.token });
@@ -309,7 +309,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(real, forged), "InvalidError");
   });
 
-  test("proveEvent returns `notYet` if the event's block is too new or unknown", async () => {
+  test("proveEvent returns `notYet` if the event's block is too new", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.execute(record);
@@ -323,7 +323,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(event, records.unpaid!, options()), "notYet");
   });
 
-  test("proveEvent returns `outdated` after a reorganization, and proves `reverted`", async () => {
+  test("proveEvent returns `outdated` if a reorganization removed the execution", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(3);
@@ -335,11 +335,11 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(await eventOf(record, "address.reverted"), record), "reverted");
   });
 
-  test("proveEvent returns `outdated` if the state has changed since the event", async () => {
+  test("proveEvent returns `outdated` if the state changed after the event", async () => {
     assert.equal(await resultOf(past.funded, records.executed!), "outdated");
   });
 
-  test("proveEvent proves an event if one of three nodes lies, lags, or is silent", async () => {
+  test("proveEvent succeeds if one of three nodes returns wrong data or fails", async () => {
     const lie: Record<string, unknown> = {
       eth_getProof: { accountProof: ["0xc0"] },
       eth_getBlockByHash: null,

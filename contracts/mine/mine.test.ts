@@ -13,7 +13,7 @@ const count = Number(factorySalt);
 const program = new URL("./mine.ts", import.meta.url).pathname;
 
 describe("the salt of the factory", () => {
-  test("the search for a salt refuses a `--from` that is not a number", () => {
+  test("the program refuses a `--from` that is not a number", () => {
     for (const from of ["-1", "1.5", "near"]) {
       const { stderr } = spawnSync(process.execPath, [program, `--from=${from}`], {
         encoding: "utf8",
@@ -22,13 +22,13 @@ describe("the salt of the factory", () => {
     }
   });
 
-  test("the salt gives the factory an address that begins with four zero bytes", () => {
+  test("the factory's address begins with four zero bytes", () => {
     assert.match(factoryAddress, /^0x00000000/);
     assert.equal(create2Address(factoryCreationCode, factorySalt), factoryAddress);
     assert.equal(saltOf(count), factorySalt);
   });
 
-  test("a search around the salt finds only this salt", async () => {
+  test("a search near the salt finds only this salt", async () => {
     const search = await newSearch(factoryCreationCode);
     const near = isLong ? 20_000 : 5_000;
     assert.equal(search(count - near, count + near), count);

@@ -107,8 +107,8 @@ await mint(recovery, 1n);
 const executedVault = (await execute([transfer])).vault;
 const closedVault = await closed();
 
-describe("calls that an intent adds to an execution", () => {
-  test("the gas of each added call matches the snapshot exactly", async () => {
+describe("the gas of the periphery's calls", () => {
+  test("the gas of each call matches the snapshot", async () => {
     const more = async (extra: CallTerms[]) => (await execute([...extra, transfer])).gas - plain;
     const plain = (await execute([transfer])).gas;
     await mint(merchant, 1n);
@@ -141,7 +141,7 @@ describe("calls that an intent adds to an execution", () => {
 });
 
 describe("Outcome.outcomeOf", () => {
-  test("outcomeOf uses the snapshot's gas for a cold vault, which is at most 2,700", async () => {
+  test("outcomeOf costs at most 2,700 gas", async () => {
     const meter = await deployMeter();
     const cost = async (vault: Address, fate: number) => {
       const [found, gas] = await client.readContract({ ...meter, args: [vault] });
@@ -229,7 +229,7 @@ describe("OutcomeProof", () => {
     await client.mine({ blocks: 3 });
   });
 
-  test("OutcomeProof rejects every changed byte of the header and of the proof", async () => {
+  test("OutcomeProof rejects a header or a proof with a changed byte", async () => {
     assert.equal((await prove(evidence)).fate, fate.executed, "the control");
     const changed = (bytes: Hex) =>
       Array.from({ length: size(bytes) }, (_, at) => flip(bytes, at, 1 << (at % 8)));
@@ -248,7 +248,7 @@ describe("OutcomeProof", () => {
     }
   });
 
-  test("OutcomeProof rejects proofs with omitted, repeated, swapped, or cut nodes", async () => {
+  test("OutcomeProof rejects a missing, repeated, swapped, or cut node", async () => {
     const { proof } = evidence;
     const bad: Hex[][] = [[], proof.toReversed()];
     proof.forEach((node, at) => {
@@ -262,13 +262,13 @@ describe("OutcomeProof", () => {
     for (const each of bad) await assert.rejects(prove({ ...evidence, proof: each }), noProof);
   });
 
-  test("OutcomeProof rejects another vault, another hash, and a missing account", async () => {
+  test("OutcomeProof rejects the proof of another vault or block", async () => {
     await assert.rejects(prove({ ...evidence, vault: closedVault }), noProof);
     await assert.rejects(prove({ ...evidence, hash: zeroHash }), /WrongHeader/);
     await assert.rejects(prove(await evidenceOf(untouched, blockNumber)), noProof);
   });
 
-  test("OutcomeProof rejects headers and accounts with too few fields", async () => {
+  test("OutcomeProof rejects a header or an account with too few fields", async () => {
     const list = toRlp(["0x01", "0x02", "0x03"]);
     const short = { ...evidence, header: list, hash: keccak256(list) };
     await assert.rejects(prove(short), /MalformedHeader/);
@@ -280,7 +280,7 @@ describe("OutcomeProof", () => {
     await assert.rejects(prove(odd), /MalformedAccount/);
   });
 
-  test("OutcomeProof proves `executed`, `closed`, and, without code, `never`", async () => {
+  test("OutcomeProof proves every outcome", async () => {
     const of = async (vault: Address) => prove(await evidenceOf(vault, blockNumber));
     const executed = await prove(evidence);
     assert.deepEqual([executed.fate, executed.blockNumber], [fate.executed, blockNumber]);
@@ -289,7 +289,7 @@ describe("OutcomeProof", () => {
     assert.equal((await of(coin.vault)).fate, fate.never);
   });
 
-  test("OutcomeProof agrees with the TypeScript proof for 300 accounts", async () => {
+  test("OutcomeProof agrees with proveInTrie for 300 accounts", async () => {
     const codes = await Promise.all(
       [executedVault, closedVault].map((address) => client.getCode({ address })),
     );
@@ -324,26 +324,26 @@ describe("OutcomeProof", () => {
     assert.ok(depths.size > 1, "proofs of one depth alone");
   });
 
-  test("OutcomeProof throws `BlockHashUnknown` for a new or unknown block", async () => {
+  test("OutcomeProof reverts if the block hash is unknown", async () => {
     const values = fromRlp(evidence.header, "hex") as Hex[];
     const header = toRlp(values.with(numberAt, "0x0f4240"));
     await assert.rejects(here({ ...evidence, header }), /BlockHashUnknown/);
     await assert.rejects(by(await oracleOf(zeroHash), evidence), /BlockHashUnknown/);
   });
 
-  test("OutcomeProof proves an outcome with the chain's hash beyond 256 blocks", async () => {
+  test("OutcomeProof proves an outcome 300 blocks later", async () => {
     assert.equal((await here(evidence)).fate, fate.executed);
     await client.mine({ blocks: 300 });
     assert.equal((await here(evidence)).fate, fate.executed);
   });
 
-  test("OutcomeProof proves an outcome with the hash that an oracle reports", async () => {
+  test("OutcomeProof accepts a block hash from an oracle", async () => {
     await assert.rejects(by(await oracleOf(keccak256("0x01")), evidence), /WrongHeader/);
     const proven = await by(await oracleOf(evidence.hash), evidence);
     assert.equal(proven.fate, fate.executed);
   });
 
-  test("OutcomeProof uses the gas of the snapshot", async () => {
+  test("the gas of a proof matches the snapshot", async () => {
     const { vault, header, proof, hash } = evidence;
     const data = encodeFunctionData({
       ...outcomeProof,

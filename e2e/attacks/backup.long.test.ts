@@ -11,7 +11,7 @@ import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
 for (const kind of deployments) {
-  describe(`a copy of the database of ${kind}`, () => {
+  describe(`a stolen copy of the database of ${kind}`, () => {
     let deployed: Deployment;
     let service: TestApp;
     before(async () => {
@@ -33,7 +33,7 @@ for (const kind of deployments) {
       return [...new Set((await Promise.all(asked)).map(({ statusCode }) => statusCode))];
     };
 
-    test("a session token from a copy of the database opens no session", async () => {
+    test("a session token from the database does not open a session", async () => {
       const browser = openBrowser(service);
       await browser.signUp("backup@example.com");
       const { rows } = await sql<{ token: string }>`select token from auth_sessions`.execute(
@@ -47,7 +47,7 @@ for (const kind of deployments) {
       assert.notEqual(rows[0]!.token, token);
     });
 
-    test("a copy of the database contains no credential, password, or reset token", async () => {
+    test("the database contains no readable credentials", async () => {
       const browser = openBrowser(service);
       const email = "backup2@example.com";
       await browser.signUp(email);

@@ -17,7 +17,7 @@ const fees = { baseFeePerGas: "0x1", gasLimit: "0x1c9c380" };
 const newestBlock = { number: "0x1", hash, parentHash: hash, timestamp: "0x6b49d200", ...fees };
 
 for (const kind of deployments) {
-  describe(`one client among many clients of ${kind}`, () => {
+  describe(`one greedy client of ${kind}`, () => {
     let deployed: Deployment;
     let address: string;
     let calls = 0;
@@ -65,7 +65,7 @@ for (const kind of deployments) {
     };
 
     // This test runs first, because the streams in the next test also send requests to the node.
-    test("a client with too many simulations gets 429, and node calls are limited", async () => {
+    test("a client that requests too many simulations gets 429", async () => {
       const path = `/v1/address/${address}/simulation`;
       const statuses = new Map<number, number>();
       for (let i = 0; i < 60; i++) {
@@ -82,7 +82,7 @@ for (const kind of deployments) {
       assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 
-    test("a client gets only its own share of each server's event streams", async () => {
+    test("a client can open only a limited number of event streams", async () => {
       const path = `/v1/address/${address}/events`;
       const greedy = [];
       for (let i = 0; i < 30; i++) greedy.push(await ask(path, "192.0.2.1"));
@@ -100,7 +100,7 @@ for (const kind of deployments) {
       for (const each of [...greedy, other, again]) each.hangUp();
     });
 
-    test("control: a client over its limits can still look up addresses", async () => {
+    test("control: a limited client can still look up addresses", async () => {
       assert.equal((await ask(`/v1/address/${address}`, "192.0.2.1")).status, 200);
     });
   });

@@ -20,7 +20,7 @@ const began = 1_700_000_000_000;
 const rare: Hex = `0x${"11".repeat(20)}`;
 
 for (const kind of deployments) {
-  describe(`${rows} addresses of one account on ${kind}`, () => {
+  describe(`searching the ${rows} addresses of an account on ${kind}`, () => {
     let deployed: Deployment;
     let service: TestApp;
     let browser: ReturnType<typeof openBrowser>;
@@ -106,7 +106,7 @@ for (const kind of deployments) {
       return one;
     };
 
-    test("a search reads at most 250 rows per statement until it reaches the end", async () => {
+    test("a search reads at most 250 rows with each query", async () => {
       const walked = await walkedBy(async () => {
         const answer = await atOne().get(`${api}/addresses?token=0x${"22".repeat(20)}`);
         assert.deepEqual(answer.json(), { items: [], next: null });
@@ -120,7 +120,7 @@ for (const kind of deployments) {
     });
 
     for (const asked of ["referenceContains=Der_", `token=${rare}`, "chainId=10"]) {
-      test(`a search fills all pages but the last if matches are rare: ${asked}`, async () => {
+      test(`a search returns full pages even if matches are rare: ${asked}`, async () => {
         const find = async (more: string) => {
           const { items, next } = (await browser.get(`${api}/addresses?${asked}${more}`)).json();
           const at = items.map(({ createdAt }: Row) => Date.parse(createdAt) - began);
@@ -160,7 +160,7 @@ for (const kind of deployments) {
       assert.deepEqual(walked, [21, 84, 2, 2]);
     });
 
-    test("an account gets 429 above 200 simultaneous searches, others do not", async () => {
+    test("an account that sends too many simultaneous requests gets 429", async () => {
       const other = openBrowser(service);
       await other.signUp("other@example.com");
       const began = performance.now();

@@ -20,7 +20,7 @@ type Text = string | ((number: number) => string);
 const halves = isLong ? 5_000 : 1_500;
 
 for (const kind of longOr("one server on SQLite")) {
-  describe(`silent clients of ${kind} with 1,024 open files for each process`, () => {
+  describe(`clients that keep connections of ${kind} open`, () => {
     let deployed: Deployment<Server>;
     let sockets: Socket[] = [];
     before(async () => {
@@ -71,7 +71,7 @@ for (const kind of longOr("one server on SQLite")) {
       ["stay connected after a response", "GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n"],
     ];
     for (const [title, text] of attacks) {
-      test(`good requests succeed while ${halves} clients ${title}`, async () => {
+      test(`other requests succeed while ${halves} clients ${title}`, async () => {
         await openAtEach(halves, text);
         for (let round = 0; round < 5; round++) await assertGood(deployed.servers);
         if (process.platform === "linux") {
@@ -82,7 +82,7 @@ for (const kind of longOr("one server on SQLite")) {
       });
     }
 
-    test(`good requests succeed while many clients request ${halves} event streams`, async () => {
+    test(`other requests succeed while clients request ${halves} event streams`, async () => {
       for (const server of deployed.servers) {
         const path = `/v1/address/${await create(server)}/events`;
         await openMany(server, halves, (number) => {
@@ -97,7 +97,7 @@ for (const kind of longOr("one server on SQLite")) {
       await assertGood(deployed.servers);
     });
 
-    test("users can sign in while 40 sign-in requests send no body (the limit is 32)", async () => {
+    test("users can sign in while 40 clients send incomplete sign-in requests", async () => {
       const about = `Origin: ${page}\r\nContent-Type: application/json\r\n`;
       const head = `POST /auth/sign-in/email HTTP/1.1\r\nHost: x\r\n${about}`;
       await openAtEach(40, `${head}Content-Length: 100\r\n\r\n{`);
@@ -107,7 +107,7 @@ for (const kind of longOr("one server on SQLite")) {
       closeAll();
     });
 
-    test("the server closes connections within 10 s of a 400 response", async () => {
+    test("the server closes a connection within 10 s after a 400 response", async () => {
       await openAtEach(200, "hello\r\n\r\n");
       const deadline = Date.now() + 10_000;
       const ended = Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));
@@ -120,7 +120,7 @@ for (const kind of longOr("one server on SQLite")) {
       await ended;
     });
 
-    test("create requests succeed while 80 requests send no body (the limit is 60)", async () => {
+    test("create requests succeed while 80 clients send incomplete requests", async () => {
       await withAnother({ env: { CREATES_IN_FLIGHT_MAX: "60" } }, async (server) => {
         const credential = `Authorization: Bearer ${server.apiKey}\r\n`;
         const head = `POST /v1/address/create HTTP/1.1\r\nHost: x\r\n${credential}`;
@@ -131,7 +131,7 @@ for (const kind of longOr("one server on SQLite")) {
       });
     });
 
-    test("control: without limits, silent clients block all other clients", async () => {
+    test("control: without limits, such clients block other requests", async () => {
       const unbounded = { filesMax, env: { CONNECTIONS_MAX: "1000000" } };
       await withAnother(unbounded, async (server) => {
         await openMany(server, 1_500, "GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ");

@@ -96,7 +96,7 @@ async function honestEvents(shop: Shop, name: string, untilMs: number): Promise<
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`webhooks of strangers over real HTTP, on ${dialect}`, { skip }, () => {
+  describe(`faulty webhook endpoints of other accounts, on ${dialect}`, { skip }, () => {
     let alone: Shop;
     let beside: Shop;
     let honestUrl: string;
@@ -118,7 +118,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await beside.stop();
     });
 
-    test("strangers' webhooks at most double the waits of good endpoints", async (t) => {
+    test("faulty endpoints at most double the delay of working endpoints", async (t) => {
       for (const shop of [alone, beside]) shop.deliver();
       const warmMs = Date.now() + warmSeconds * 1_000;
       const untilMs = warmMs + seconds * 1_000;

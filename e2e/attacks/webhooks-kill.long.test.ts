@@ -74,8 +74,8 @@ async function readEvents(): Promise<ServiceEvent[]> {
   }
 }
 
-describe("webhooks of killed executors", () => {
-  test(`executors killed in ${rounds} rounds lose no event and keep the order`, async (t) => {
+describe("webhooks while executors are killed", () => {
+  test(`every event is delivered in order after ${rounds} kills`, async (t) => {
     const paid: string[] = [];
     let [first, second] = [startExecutor(), startExecutor()];
     for (let round = 1; round <= rounds; round++) {

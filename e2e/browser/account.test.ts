@@ -53,7 +53,7 @@ after(async () => {
 });
 
 describe("the account", () => {
-  test("the account page changes the password only if the current password is right", async () => {
+  test("the password changes only if the current password is right", async () => {
     await page.goto(`${site}/account`);
     await page.getByLabel("Current password", { exact: true }).fill("wrong wrong wrong");
     await page.getByLabel("New password", { exact: true }).fill(newPassword);
@@ -64,7 +64,7 @@ describe("the account", () => {
     await page.getByText("Password changed").waitFor();
   });
 
-  test("the account page lists another browser's session and can sign it out", async () => {
+  test("the account page lists another browser and can sign it out", async () => {
     const elsewhere = await browser.newContext({ userAgent: "Mozilla/5.0 (Windows) Firefox/150" });
     const other = await elsewhere.newPage();
     await other.goto(`${site}/account`);
@@ -82,7 +82,7 @@ describe("the account", () => {
     await elsewhere.close();
   });
 
-  test("the account page signs out all other sessions with one press", async () => {
+  test("one button signs out all other browsers", async () => {
     const others = await Promise.all([1, 2].map(() => browser.newContext()));
     for (const context of others) {
       const other = await context.newPage();
@@ -107,7 +107,7 @@ describe("the account", () => {
     await page.getByText("this device").waitFor();
   });
 
-  test("the account page shows the gas spent for the account by day and chain", async () => {
+  test("the account page shows the gas cost by day and chain", async () => {
     await page.getByText("No gas spent yet.").waitFor();
     await page.route("**/dashboard/api/account", async (route) => {
       const answer = await (await route.fetch()).json();
@@ -123,7 +123,7 @@ describe("the account", () => {
     await page.unroute("**/dashboard/api/account");
   });
 
-  test("after a session ends, signing in opens the page that the user requested", async () => {
+  test("signing in again opens the requested page", async () => {
     await context.clearCookies();
     await page.getByRole("link", { name: "Activity", exact: true }).click();
     await page.getByText("Your session ended").waitFor();
@@ -138,7 +138,7 @@ describe("the account", () => {
     await page.locator("h1:focus", { hasText: "Activity" }).waitFor();
   });
 
-  test("a reset link from the operator sets a new password once", async () => {
+  test("a reset link works only once", async () => {
     const { resetUrl } = await admin(service.env, "account", "reset", "--email", email);
     const visitor = await browser.newPage();
     const holds = visitor.locator("h1:focus", { hasText: "Password changed" });
@@ -163,7 +163,7 @@ describe("the account", () => {
     await page.getByRole("heading", { name: "Origins" }).waitFor();
   });
 
-  test("the dashboard says that sign-up is closed instead of showing a form", async () => {
+  test("the sign-up page says that sign-up is closed", async () => {
     const visitor = await browser.newPage();
     await visitor.route("**/dashboard/api/config", async (route) => {
       const answer = await route.fetch();
@@ -176,8 +176,8 @@ describe("the account", () => {
   });
 });
 
-describe("the dashboard's frame", () => {
-  test("the first Tab offers to skip the menu, and a new page gets the focus", async () => {
+describe("the parts that every dashboard page has", () => {
+  test("a keyboard user can skip the menu", async () => {
     await openPage(page, `${site}/account`);
     await page.keyboard.press("Tab");
     await page.locator(":focus", { hasText: "Skip to content" }).waitFor();
@@ -194,7 +194,7 @@ describe("the dashboard's frame", () => {
     assert.equal((await fetch(site + path)).status, 200);
   });
 
-  test("the chosen color scheme applies before the first paint after a reload", async () => {
+  test("the chosen color scheme remains after a reload", async () => {
     await page.getByRole("button", { name: /^Theme: system/ }).click();
     await page.reload();
     await page.getByRole("button", { name: /^Theme: light/ }).click();
@@ -203,14 +203,14 @@ describe("the dashboard's frame", () => {
     await page.getByRole("button", { name: /^Theme: dark/ }).click();
   });
 
-  test("the dashboard says while offline that a page may be out of date", async () => {
+  test("a message appears while the browser is offline", async () => {
     await context.setOffline(true);
     await page.getByText("You’re offline").waitFor();
     await context.setOffline(false);
     await page.getByText("You’re offline").waitFor({ state: "detached" });
   });
 
-  test("the dashboard shows a server error with a retry button", async () => {
+  test("a page that fails to load has a retry button", async () => {
     await page.route("**/dashboard/api/activity*", (route) =>
       route.fulfill({
         status: 500,
@@ -230,8 +230,8 @@ const paths = [
   ...["/activity", "/account"],
 ];
 
-describe("every page of the dashboard in light and dark at 1280 and 360 px", () => {
-  test("every page of a signed-in user passes the accessibility checks", async () => {
+describe("accessibility of the dashboard", () => {
+  test("every page for signed-in users passes the accessibility checks", async () => {
     const seen = await context.newPage();
     for (const path of paths) {
       await openPage(seen, site + path);
@@ -247,7 +247,7 @@ describe("every page of the dashboard in light and dark at 1280 and 360 px", () 
     await seen.close();
   });
 
-  test("every page of a signed-out user passes the accessibility checks", async () => {
+  test("every page for signed-out users passes the accessibility checks", async () => {
     const signedOut = await browser.newContext({ reducedMotion: "reduce" });
     const seen = await signedOut.newPage();
     for (const path of ["/", "/sign-up", "/reset", "/reset#token=x"]) {
@@ -258,7 +258,7 @@ describe("every page of the dashboard in light and dark at 1280 and 360 px", () 
   });
 });
 
-test("the dashboard is in English, from left to right, in every browser language", async () => {
+test("the dashboard is in English regardless of the browser's language", async () => {
   const storageState = await context.storageState();
   const reader = await browser.newContext({ locale: "ar", storageState });
   const seen = await reader.newPage();
@@ -275,7 +275,7 @@ test("the dashboard is in English, from left to right, in every browser language
   await reader.close();
 });
 
-test("if signing out fails, the dashboard keeps the session and shows the reason", async () => {
+test("a failed sign-out shows an error and keeps the session", async () => {
   await page.goto(`${site}/credentials`);
   await page.route("**/auth/sign-out", (route) => route.abort());
   await page.getByRole("button", { name: "Sign out", exact: true }).click();
@@ -284,7 +284,7 @@ test("if signing out fails, the dashboard keeps the session and shows the reason
   assert.equal(await page.getByRole("heading", { name: "Sign in" }).count(), 0);
 });
 
-test("signing out deletes the account's data from the page", async () => {
+test("signing out removes the account's data from the page", async () => {
   // Delays the page's request for the sessions until after the sign-out. The server rejects this
   // request, and the rejection arrives before the response to the sign-out.
   const signedOut = Promise.withResolvers<void>();
@@ -314,4 +314,5 @@ test("signing out deletes the account's data from the page", async () => {
   await heading.waitFor();
 });
 
-test("no page violated the content security policy or threw", () => assert.deepEqual(faults, []));
+test("no page violated the content security policy or threw an error", () =>
+  assert.deepEqual(faults, []));

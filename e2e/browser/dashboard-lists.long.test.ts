@@ -60,7 +60,7 @@ describe("lists", () => {
     await page.getByText("19 of 20").waitFor();
   });
 
-  test("a search finds addresses by their first characters", async () => {
+  test("a search finds an address by its first characters", async () => {
     await page.getByRole("link", { name: "Addresses", exact: true }).click();
     await page.getByRole("cell", { name: createdAddress }).first().waitFor();
     await page.getByLabel("Address or reference").fill("0xffffffffff");
@@ -70,7 +70,7 @@ describe("lists", () => {
     assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
   });
 
-  test("a reference of 128 characters does not widen the page", async () => {
+  test("a long reference does not widen the page", async () => {
     const reference = "r".repeat(128);
     assert.equal((await createWithKey(service, apiKey, reference)).status, 200);
     await page.setViewportSize({ width: 924, height: 800 });
@@ -80,7 +80,7 @@ describe("lists", () => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  test("the URL of a list contains its filter, so a bookmark restores the filter", async () => {
+  test("a bookmark of a list restores its filters", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByLabel("Address or reference").fill("42, the");
     await page.getByLabel("Status").selectOption("unfunded");
@@ -93,7 +93,7 @@ describe("lists", () => {
     assert.equal(await page.getByLabel("Status").inputValue(), "unfunded");
   });
 
-  test("Ctrl-K opens a page, an address, and a search", async () => {
+  test("Ctrl-K finds a page, an address, or a reference", async () => {
     const go = async (text: string, path: RegExp) => {
       await page.keyboard.press("Control+k");
       const field = page.getByRole("combobox", { name: "Search pages, addresses, and references" });
@@ -115,7 +115,7 @@ describe("lists", () => {
     await page.keyboard.press("Escape");
   });
 
-  test("the dashboard shows the names of the keys on a Mac", async () => {
+  test("the keyboard shortcut is shown as ⌘K on a Mac", async () => {
     const shown = (at: Page) => at.locator("header kbd").innerText();
     assert.equal(await shown(page), "Ctrl K");
     const mac = await context.newPage();
@@ -128,4 +128,5 @@ describe("lists", () => {
   });
 });
 
-test("no page violated the content security policy or threw", () => assert.deepEqual(faults, []));
+test("no page violated the content security policy or threw an error", () =>
+  assert.deepEqual(faults, []));

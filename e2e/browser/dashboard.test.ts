@@ -58,8 +58,8 @@ after(async () => {
   await service?.stop();
 });
 
-describe("a new user gets a credential", () => {
-  test("a form shows an error below each invalid field, and focuses the first", async () => {
+describe("a new user of the dashboard", () => {
+  test("a form shows an error at each invalid field", async () => {
     await page.goto(`${site}/sign-up`);
     const press = () => page.getByRole("button", { name: "Create account" }).click();
     await press();
@@ -79,7 +79,7 @@ describe("a new user gets a credential", () => {
     assert.equal(await page.getByText("Enter an email address").count(), 0);
   });
 
-  test("the dashboard shows why a sign-up was rejected, and opens after a success", async () => {
+  test("a sign-up with a known email address is rejected", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill("shop@example.com");
     await page.getByLabel("Password", { exact: true }).fill(password);
@@ -101,7 +101,7 @@ describe("a new user gets a credential", () => {
     await assertSoundInAll(page, "the fresh overview");
   });
 
-  test("creating an address in the dashboard completes the first steps", async () => {
+  test("the getting-started steps disappear after the first address", async () => {
     await page.getByLabel("Your wallet address").fill(shopAddress);
     await page.getByRole("button", { name: "Create address" }).click();
     await page.waitForURL(/\/addresses\/0x[0-9a-fA-F]{40}$/);
@@ -111,7 +111,7 @@ describe("a new user gets a credential", () => {
     assert.equal(await page.getByText("Get started").count(), 0);
   });
 
-  test("the dashboard shows a new API key once, and the key works", async () => {
+  test("a new API key is shown and works", async () => {
     await page.getByRole("link", { name: "Set up: From a server" }).click();
     await page.getByRole("button", { name: "Create API key" }).click();
     apiKey = (await newKeyShown()) ?? "";
@@ -119,7 +119,7 @@ describe("a new user gets a credential", () => {
     assert.equal((await createWithKey(service, apiKey)).status, 200);
   });
 
-  test("Escape keeps a new key visible; a reload leaves only its prefix", async () => {
+  test("a new API key is hidden after a reload", async () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     assert.equal(await newKeyShown(), apiKey);
@@ -129,8 +129,8 @@ describe("a new user gets a credential", () => {
   });
 });
 
-describe("a page creates addresses with the client ID", () => {
-  test("a create request from a page returns 403 before the page's origin is added", async () => {
+describe("a page that creates addresses with the client ID", () => {
+  test("the API returns 403 if the page's origin was not added", async () => {
     clientId = (await page.getByText(/^svc_client_/).textContent()) ?? "";
     assert.match(clientId, /^svc_client_[0-9a-f]{32}$/);
     const { status, body } = await createFrom(context, service, shop.origin, {
@@ -139,7 +139,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.deepEqual([status, body.error?.code], [403, "origin_not_allowed"]);
   });
 
-  test("the dashboard shows why an origin is invalid while the user types", async () => {
+  test("the form shows why an origin is invalid", async () => {
     await page.getByRole("link", { name: "Origins", exact: true }).click();
     await page.getByLabel("Origin", { exact: true }).fill("https://*.co.uk");
     await page.getByText("anyone can register a name under co.uk").waitFor();
@@ -153,7 +153,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.equal(await page.evaluate("document.activeElement.name"), "origin");
   });
 
-  test("the dashboard shows an entry's canonical form and its origins during typing", async () => {
+  test("the form shows which origins a wildcard allows", async () => {
     await page.getByLabel("Origin", { exact: true }).fill("HTTPS://*.Example.com:443/");
     const verdict = page.getByText("Saved as").locator("..");
     await verdict.getByText("https://*.example.com", { exact: true }).first().waitFor();
@@ -161,7 +161,7 @@ describe("a page creates addresses with the client ID", () => {
     await page.getByText("https://example.com", { exact: true }).waitFor();
   });
 
-  test("the dashboard adds an origin, and its test field accepts the origin", async () => {
+  test("a user can add an origin and test it", async () => {
     await page.getByLabel("Origin", { exact: true }).fill(shop.origin);
     await page.getByRole("button", { name: "Add origin" }).click();
     await page.getByText("1 of 20").waitFor();
@@ -171,7 +171,7 @@ describe("a page creates addresses with the client ID", () => {
     await page.getByText("Allowed by").waitFor();
   });
 
-  test("a create request returns 200 to a page whose origin was added", async () => {
+  test("the API returns 200 after the origin was added", async () => {
     const { status, body } = await createFrom(context, service, shop.origin, {
       "x-client-id": clientId,
     });
@@ -180,7 +180,7 @@ describe("a page creates addresses with the client ID", () => {
     assert.match(createdAddress, /^0x[0-9a-fA-F]{40}$/);
   });
 
-  test("the examples of the overview work when pasted", async () => {
+  test("the overview's code examples work", async () => {
     await openPage(page, site);
     const example = page.getByRole("tabpanel");
     // The examples are collapsed, because the account already has an address.
@@ -200,15 +200,14 @@ describe("a page creates addresses with the client ID", () => {
     await shopping.close();
   });
 
-  test("a create request returns 403 `origin_not_allowed` to another origin's page", async () => {
+  test("the API returns 403 to a page from another origin", async () => {
     const { status, body } = await createFrom(context, service, stranger.origin, {
       "x-client-id": clientId,
     });
     assert.deepEqual([status, body.error?.code], [403, "origin_not_allowed"]);
   });
 
-  const warned =
-    "a page that uses the API key gets 403 `api_key_in_browser`, and a warning appears";
+  const warned = "the API returns 403 if a page sends the API key";
   test(warned, { timeout: 120_000 }, async () => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const { status, body } = await createFrom(context, service, shop.origin, headers);
@@ -221,7 +220,7 @@ describe("a page creates addresses with the client ID", () => {
 });
 
 describe("rotation", () => {
-  test("rotation asks for confirmation, and then only the new key works", async () => {
+  test("after a confirmed rotation, only the new key works", async () => {
     await page.getByRole("link", { name: "Rotate key" }).click();
     const card = page.getByRole("region", { name: "API key" });
     await card.getByRole("button", { name: "Rotate" }).click();
@@ -241,7 +240,7 @@ describe("rotation", () => {
     assert.equal(await page.getByText("Used in a browser").count(), 0);
   });
 
-  test("a second window with the old key reports the conflict and shows the new key", async () => {
+  test("another window shows that the key was rotated", async () => {
     const other = await context.newPage();
     await other.goto(`${site}/credentials`);
     await other.getByText(`${apiKey.slice(0, 15)}…`).waitFor();
@@ -262,8 +261,8 @@ describe("rotation", () => {
   });
 });
 
-describe("more credentials", () => {
-  test("another key has only the selected scopes, is shown once, and can be revoked", async () => {
+describe("other credentials in the dashboard", () => {
+  test("an API key has only the selected scopes and can be revoked", async () => {
     await page.goto(`${site}/credentials`);
     await page.getByRole("button", { name: "Create key" }).click();
     const form = page.getByRole("dialog", { name: "Create API key" });
@@ -286,7 +285,7 @@ describe("more credentials", () => {
     assert.equal((await createWithKey(service, apiKey)).status, 200);
   });
 
-  test("a bound client ID creates only signed addresses; its key is shown once", async () => {
+  test("a client ID can require signed references", async () => {
     const card = page.getByRole("region", { name: "Reference key" });
     await card.getByRole("button", { name: "Create" }).click();
     await page.getByRole("button", { name: "Create reference key" }).click();
@@ -312,7 +311,7 @@ describe("more credentials", () => {
 });
 
 describe("lists", () => {
-  test("the dashboard finds and exports addresses by reference, status, and day", async () => {
+  test("addresses can be filtered and exported", async () => {
     const reference = "order 42, the =first";
     await createWithKey(service, apiKey, reference);
     await page.goto(`${site}/addresses`);
@@ -348,7 +347,7 @@ describe("lists", () => {
     assert.match(file, new RegExp(`^${createdAddress},`, "m"));
   });
 
-  test("the dashboard creates an address for a payment, and shows code for more", async () => {
+  test("the form creates an address and shows code that creates another", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByRole("link", { name: "New address" }).click();
     await page.getByRole("button", { name: "Create address" }).click();
@@ -406,7 +405,7 @@ describe("lists", () => {
     await page.getByRole("row").getByText("table 7").first().waitFor();
   });
 
-  test("the overview shows requested amounts by day", async () => {
+  test("the overview shows the requested amounts by day", async () => {
     const card = page.getByRole("region", { name: "Payments" });
     // The server updates the totals a few seconds after the request.
     for (;;) {
@@ -431,7 +430,7 @@ describe("lists", () => {
       .waitFor();
   });
 
-  test("an unknown path returns a page to a browser and JSON to a program", async () => {
+  test("an unknown path returns a page to browsers and JSON to programs", async () => {
     const answer = await page.goto(`${site}/adresses`);
     assert.equal(answer?.status(), 404);
     await page.getByRole("heading", { name: "Page not found" }).waitFor();
@@ -440,11 +439,12 @@ describe("lists", () => {
     assert.match(await inApi.text(), /"unknown_path"/);
   });
 
-  test("the activity lists every change", async () => {
+  test("the activity page lists every change", async () => {
     await page.goto(`${site}/activity`);
     const events = ["Account created", "API key rotated", "Origin added"];
     for (const event of events) await page.getByText(event, { exact: true }).first().waitFor();
   });
 });
 
-test("no page violated the content security policy or threw", () => assert.deepEqual(faults, []));
+test("no page violated the content security policy or threw an error", () =>
+  assert.deepEqual(faults, []));

@@ -55,7 +55,7 @@ describe("the documentation", () => {
     assert.ok(visited.size > 15, `${visited.size} pages`);
   });
 
-  test("the documentation passes the checks in all widths, and search and copy work", async () => {
+  test("a reader can search the documentation and copy its code", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     await page.goto(`${siteOf()}/docs`);
@@ -73,7 +73,7 @@ describe("the documentation", () => {
     await page.context().close();
   });
 
-  test("the API page describes every operation and can send a request", async () => {
+  test("the API page describes every operation and can send requests", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     await page.goto(`${siteOf()}/docs/openapi.html`);
@@ -113,7 +113,7 @@ describe("the documentation", () => {
     await page.context().close();
   });
 
-  test("the documentation's example creates an address with a client ID", async () => {
+  test("the API page creates an address with a client ID", async () => {
     const page = await openFresh(browser, { viewport: { width: 360, height: 800 } });
     const faults = listenForFaults(page);
     const posted: string[] = [];
@@ -142,7 +142,7 @@ describe("the documentation", () => {
     await page.context().close();
   });
 
-  test("the documentation works from a folder without a server", async () => {
+  test("the documentation works without a server", async () => {
     const page = await openFresh(browser);
     const folder = new URL("../../web/dist/docs/index.html", import.meta.url);
     await page.goto(pathToFileURL(folder.pathname).href);
@@ -153,7 +153,7 @@ describe("the documentation", () => {
     await page.context().close();
   });
 
-  test("the documentation is also available as one text for machines", async () => {
+  test("llms-full.txt contains the whole documentation", async () => {
     const text = await (await fetch(`${siteOf()}/llms-full.txt`)).text();
     assert.match(text, /^# Executable addresses$/m);
     assert.match(text, /^# Webhooks$/m);

@@ -71,7 +71,7 @@ async function show(address: string, baseUrl = service.baseUrl, mirrors = ""): P
 const dispatched = () => page.evaluate("dispatched") as Promise<[string, Hex, string][]>;
 
 describe("<executable-address>", () => {
-  test("the element has at most 30 kB of code and 8 kB for wallets, and no eval", async () => {
+  test("the element has at most 30 kB of code, plus 8 kB for wallets", async () => {
     const { code, later } = await bundle(bare);
     const bytes = gzipSync(code, { level: 9 }).length;
     assert.ok(bytes > 10_000 && bytes <= 30_000, `${bytes} bytes`);
@@ -82,7 +82,7 @@ describe("<executable-address>", () => {
       assert.doesNotMatch(text, /\beval\(|new Function\(|innerHTML/);
   });
 
-  test("the element offers no payment for a false, unknown, or unreachable record", async () => {
+  test("the element offers no payment without a valid record", async () => {
     const [order, other] = [await createOrder(service), await createOrder(service)];
     await page.route(`**/v1/address/${order.address}`, (route) =>
       route.fulfill({ json: other, headers: { "access-control-allow-origin": "*" } }),
@@ -120,7 +120,7 @@ describe("<executable-address>", () => {
     assert.deepEqual(new Set(asked), new Set(["lying", "honest"]));
   });
 
-  test("the element shows an amount and QR code and passes accessibility checks", async () => {
+  test("the element shows the amount and a QR code", async () => {
     const faults = listenForFaults(page);
     const { address } = await createOrder(service);
     await show(address.toLowerCase());
@@ -137,7 +137,7 @@ describe("<executable-address>", () => {
     assert.deepEqual(faults, []);
   });
 
-  test("the element shows no QR code for a token that the service does not list", async () => {
+  test("the element shows no QR code for an unknown token", async () => {
     const { address } = await createOrder(service);
     await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
     await show(address);
@@ -147,7 +147,7 @@ describe("<executable-address>", () => {
     assert.equal(await part("qr").count(), 0);
   });
 
-  test("the element shows amounts without ambiguity", async () => {
+  test("the element shows 1.234 as 1.2340", async () => {
     for (const [amount, said] of [
       ["1234000", "1.2340 DUSD"],
       ["1500000000", "1\u202f500 DUSD"],
@@ -159,7 +159,7 @@ describe("<executable-address>", () => {
     }
   });
 
-  test("the element shows the amount due, and only ways to pay that can complete", async () => {
+  test("the element requests the missing amount of an underpaid address", async () => {
     const partly = await createOrder(service);
     await mint(service, partly.address, 10_000_000n);
     await show(partly.address);
@@ -176,7 +176,7 @@ describe("<executable-address>", () => {
     assert.equal(await part("qr").count(), 0);
   });
 
-  test("the element explains a look-alike token and its return, and offers payment", async () => {
+  test("the element explains that a look-alike token is returned", async () => {
     await showWrongToken(page);
     await show((await createOrder(service)).address);
     const said = page.locator("executable-address");
@@ -185,7 +185,7 @@ describe("<executable-address>", () => {
     await part("qr").waitFor();
   });
 
-  test("the element dispatches the events `paid` and `executed` only once each", async () => {
+  test("the element dispatches `paid` and `executed` only once", async () => {
     const order = await createOrder(service);
     await show(order.address);
     await page.getByText("Waiting for payment").waitFor();
@@ -200,7 +200,7 @@ describe("<executable-address>", () => {
       assert.equal(await part(name).count(), 0, name);
   });
 
-  test("the element follows a changed address attribute, and uses the page's colors", async () => {
+  test("the element shows another payment if its address attribute changes", async () => {
     const [first, second] = [await createOrder(service), await createOrder(service)];
     await show(first.address);
     await page.getByText("Waiting for payment").waitFor();
@@ -229,7 +229,7 @@ describe("the element and a wallet", () => {
     return { wallet, order };
   };
 
-  test("the element names a hazard that gives money away and hides the QR code", async () => {
+  test("the element warns of an unlimited approval and hides the QR code", async () => {
     const record = await create(service, [approve((2n ** 256n - 1n).toString())]);
     await show(record.address);
     await page.getByText("Step 1 allows unlimited spending").waitFor();
@@ -238,7 +238,7 @@ describe("the element and a wallet", () => {
     await assertSound(page, "the element with a hazard");
   });
 
-  test("the element sends nothing after a rejection, and later pays only once", async () => {
+  test("a rejected request sends nothing, and the next one pays only once", async () => {
     const { wallet, order } = await openWithWallet();
     wallet.fault = "rejects";
     await payButton().click();
@@ -261,7 +261,7 @@ describe("the element and a wallet", () => {
     assert.equal(sends.length, 2, "declined once, sent once");
   });
 
-  test("the element asks the payer to reject the open request after an execution", async () => {
+  test("the payer is asked to reject an open request after the execution", async () => {
     const { wallet, order } = await openWithWallet();
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.asking = promise;
@@ -277,7 +277,7 @@ describe("the element and a wallet", () => {
   });
 
   test(
-    "the element asks the payer to reject the request after a payment by QR code",
+    "the payer is asked to reject an open request after a payment by QR code",
     onlyLong,
     async () => {
       const { wallet, order } = await openWithWallet();
@@ -303,7 +303,7 @@ describe("the element and a wallet", () => {
     },
   );
 
-  test("the element adds a listed chain to a wallet that lacks the chain", async () => {
+  test("a missing chain is added to the wallet", async () => {
     const { wallet, order } = await openWithWallet();
     const usdc: Hex = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
     const record = makeRecord({ ...order.intent, chainId: 8453, token: usdc });
@@ -325,18 +325,22 @@ describe("the element and a wallet", () => {
     assert.ok(wallet.knows.has(8453));
   });
 
-  test("the element names the coin that an account needs to pay the fee", onlyLong, async () => {
-    const broke = "0x00000000000000000000000000000000000b20ce";
-    await announceWallet(page, service.anvil.rpcUrl, broke);
-    await mint(service, broke, 25_000_000n);
-    await show((await createOrder(service)).address);
-    await payButton().click();
-    await page
-      .getByText(/This account has 0 native coin and needs about 0\.\d+ native coin\./)
-      .waitFor();
-  });
+  test(
+    "the element says how much native coin the account lacks for the fee",
+    onlyLong,
+    async () => {
+      const broke = "0x00000000000000000000000000000000000b20ce";
+      await announceWallet(page, service.anvil.rpcUrl, broke);
+      await mint(service, broke, 25_000_000n);
+      await show((await createOrder(service)).address);
+      await payButton().click();
+      await page
+        .getByText(/This account has 0 native coin and needs about 0\.\d+ native coin\./)
+        .waitFor();
+    },
+  );
 
-  test("the element hides the QR code if a later simulation fails", async () => {
+  test("the QR code disappears if the calls would fail", async () => {
     const order = await createOrder(service);
     await show(order.address);
     await page.getByText("Waiting for payment").waitFor();
@@ -351,7 +355,7 @@ describe("the element and a wallet", () => {
     assert.equal(await part("qr").count(), 0);
   });
 
-  test("the element uses the language of the page", async () => {
+  test("the element uses the page's language", async () => {
     await page.context().close();
     page = await openFresh(browser, { locale: "fr-FR" });
     await show((await createOrder(service)).address);
@@ -376,7 +380,7 @@ describe("the element and a wallet", () => {
 });
 
 describe("<executable-recovery>", () => {
-  test("the recovery field gets the wallet's account after the user agrees", async () => {
+  test("the wallet's account is filled in only if the user agrees", async () => {
     const faults = listenForFaults(page);
     const wallet = await announceWallet(page, service.anvil.rpcUrl, payerAccount.address as Hex);
     await page.goto(`${shop.origin}/refund`);
@@ -397,7 +401,7 @@ describe("<executable-recovery>", () => {
 });
 
 describe("the example shop", () => {
-  test("the example shop creates an address, receives the payment, and completes it", async () => {
+  test("the example shop completes an order after its payment", async () => {
     const faults = listenForFaults(page);
     const answered = page.waitForResponse("**/v1/address/create");
     await page.goto(shop.origin);
@@ -413,7 +417,7 @@ describe("the example shop", () => {
 });
 
 describe("the React wrapper", () => {
-  test("the React wrapper passes the address, words, and handlers to the element", async () => {
+  test("the React component passes its properties to the element", async () => {
     const order = await createOrder(service);
     const base = encodeURIComponent(service.baseUrl);
     await page.goto(`${shop.origin}/react?address=${order.address}&base=${base}`);

@@ -29,14 +29,14 @@ const [first, second, forged] = ["a", "b", "c"].map(
 
 beforeEach(() => page.setViewportSize({ width: 1280, height: 720 }));
 
-describe("where the money goes", () => {
+describe("the payment page's money diagram", () => {
   const split = () =>
     create(service, [
       { ...transferTo(first), args: [first, "15000000"] },
       { ...transferTo(second), args: [second, "10000000"] },
     ]);
 
-  test("the flow shows recipients before an execution and returns after it", async () => {
+  test("the diagram adds the returned amount after the execution", async () => {
     const record = await split();
     await page.goto(urlOf(record));
     const flow = page.getByRole("figure", { name: "Where the money goes" });
@@ -62,7 +62,7 @@ describe("the payments to an open address", () => {
     return { record, paid };
   };
 
-  test("an open address shows each payment and the remaining amount, and counts dust", async () => {
+  test("the payment page lists each payment and counts the tiny ones", async () => {
     const { record, paid } = await partly();
     await page.setViewportSize({ width: 360, height: 740 });
     let asked = 0;
@@ -91,7 +91,7 @@ describe("the payments to an open address", () => {
     await assertSound(page, "an open address with payments");
   });
 
-  test("the payment page names no payers if the proof is invalid", async () => {
+  test("the payment page shows no payers if the proof is invalid", async () => {
     const { record, paid } = await partly();
     await page.route("**/proof", async (route) => {
       const proof = await (await route.fetch()).json();
@@ -113,11 +113,11 @@ describe("the payments to an open address", () => {
   });
 });
 
-describe("where the money went", () => {
+describe("the money diagram after the execution", () => {
   const flowOf = (page: Page) => page.getByRole("figure", { name: "Where the money goes" });
   const shop = shortAddress(shopAddress);
 
-  test("the flow after execution names the shop by address and each payer by amount", async () => {
+  test("the diagram shows each payer and recipient with their amounts", async () => {
     const record = await createOrder(service);
     await payFrom(service, payerAccount, record.address, 10_000_000n);
     await payFrom(service, executorAccount, record.address, 20_000_000n);
@@ -158,7 +158,7 @@ describe("where the money went", () => {
     ],
     ["is missing", (route: Route) => route.fulfill({ status: 503, json: {} })],
   ] as const) {
-    test(`the flow is based on the calls if the proof ${name}`, async () => {
+    test(`the diagram uses the intent's calls if the proof ${name}`, async () => {
       await page.route("**/proof", answer);
       await page.goto(urlOf(executed));
       await flowOf(page).getByText("Used by the steps").waitFor();
@@ -167,8 +167,8 @@ describe("where the money went", () => {
   }
 });
 
-describe("the receipt on paper", () => {
-  test("the printed receipt has the mark, payers, both transactions, and charts", async () => {
+describe("the printed receipt", () => {
+  test("the printed receipt contains the payers, amounts, and transactions", async () => {
     const record = await createOrder(service);
     const paid = await payFrom(service, payerAccount, record.address, 30_000_000n);
     const executed = await execute(service, record);

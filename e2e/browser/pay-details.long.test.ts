@@ -29,14 +29,14 @@ import {
 const { service, site, open, page, honest, hostile, partly, stuck, executed } =
   await servePayPage();
 
-describe("explanations of mistakes", () => {
+describe("the explanations of mistaken payments", () => {
   const card = () => page.locator("#returns");
   const rowsOf = () =>
     card()
       .locator("dl > div")
       .evaluateAll((rows) => rows.map((row) => [...row.children].map((each) => each.textContent)));
 
-  test("the payment page explains each mistake according to the verified record", async () => {
+  test("the payment page takes the return address from the verified record", async () => {
     const policy = { confirmations: 12, paymentConfirmations: 0, amountMin: "10000" };
     const promised = deriveReturns(honest, policy);
     const lie = promised.returns.map((row) => ({ ...row, to: shopAddress as Hex }));
@@ -59,7 +59,7 @@ describe("explanations of mistakes", () => {
     await assertSoundInAll(page, "returns");
   });
 
-  test("the payment page names no executor if the server does not report one", async () => {
+  test("the payment page explains late payments without naming an executor", async () => {
     await page.route("**/returns", (route) => route.fulfill({ json: { executor: "yes" } }));
     for (const { language, late } of [
       {
@@ -79,7 +79,7 @@ describe("explanations of mistakes", () => {
   });
 });
 
-describe("money or a token that a payer sent by mistake", () => {
+describe("looking up a mistaken payment", () => {
   const result = () => page.locator("#sent-result");
   const foreign: Hex = `0x${"6".repeat(40)}`;
   const lookUp = async (text: string) => {
@@ -92,7 +92,7 @@ describe("money or a token that a payer sent by mistake", () => {
     await page.getByText("I sent something else").click();
   };
 
-  test("the payment page looks up a mistaken payment by its contract or transaction", async () => {
+  test("a payer can enter a token contract or a transaction", async () => {
     await open();
     await lookUp("0x12");
     await result().getByText("Enter a token contract").waitFor();
@@ -107,7 +107,7 @@ describe("money or a token that a payer sent by mistake", () => {
     await result().getByText("This counts as a payment.").waitFor();
   });
 
-  test("the page shows a mistaken token's name in quotes and its return address", async () => {
+  test("the result shows the token's name in quotes and the return address", async () => {
     const { address, intent } = honest;
     const { chainId, expirationTimestamp } = intent;
     const lie = {
@@ -139,8 +139,8 @@ describe("money or a token that a payer sent by mistake", () => {
   });
 });
 
-describe("the status and its age", () => {
-  test("the status shows why a paid address cannot run, and the date of the return", async () => {
+describe("the status on the payment page", () => {
+  test("the status explains why a paid address cannot complete", async () => {
     await page.goto(`${site}/a/${stuck.address}`);
     await page
       .getByText("can’t complete right now: step 2: “there is no contract at this address”")
@@ -154,7 +154,7 @@ describe("the status and its age", () => {
     assert.equal(await copies.count(), 0, "nothing is to pay, so no amount is to be typed");
   });
 
-  test("the status uses the chain's clock, not the payer's clock", async () => {
+  test("the remaining time does not depend on the payer's clock", async () => {
     const page = await open();
     for (const days of [-400, 400]) {
       await page.clock.setSystemTime(Date.now() + days * 86_400_000);
@@ -168,7 +168,7 @@ describe("the status and its age", () => {
     await page.context().close();
   });
 
-  test("the status shows within 30 s whether the server still responds", async () => {
+  test("the status says within 30 s that the server stopped responding", async () => {
     const page = await open();
     await page.clock.install();
     await page.goto(`${site}/a/${honest.address}`);
@@ -191,7 +191,7 @@ describe("the status and its age", () => {
     await page.context().close();
   });
 
-  test("the status shows an excess amount and where it goes", async () => {
+  test("the status shows where an excess amount goes", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText(/, \d{4}, \d+:\d\d\s[AP]M\s.* · block \d+/).waitFor();
     await page
@@ -202,8 +202,8 @@ describe("the status and its age", () => {
   });
 });
 
-describe("money that does not count", () => {
-  test("the page names native coin, and shows an unlisted token in base units", async () => {
+describe("money that does not count as payment", () => {
+  test("the page shows the amount of an unlisted token in base units", async () => {
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));
     await page.route("**/status", async (route) => {
       const status = await (await route.fetch()).json();
@@ -225,7 +225,7 @@ describe("a token that looks like the requested token", () => {
     await page.goto(`${site}/a/${record.address}?lang=${language}`);
   };
 
-  test("every language names a look-alike token, and where and when it is returned", async () => {
+  test("every language names the look-alike token and its amount", async () => {
     const named = {
       en: "You sent Bridged USDC (USDC.e). This shop asked for",
       es: "Usted envió Bridged USDC (USDC.e). Esta tienda pidió",
@@ -244,14 +244,14 @@ describe("a token that looks like the requested token", () => {
     }
   });
 
-  test("a look-alike token stays at an open address until expiry; payment is offered", async () => {
+  test("the look-alike token is returned after the expiry of an open address", async () => {
     await showIn(honest, "en");
     await page.getByText(/^25 USDC\.e will be returned to 0x5555.*5555 after \w+ \d+, /).waitFor();
     await page.locator(".qr").waitFor();
     await assertSound(page, "a look-alike");
   });
 
-  test("the page shows that an executed address is returning a look-alike token", async () => {
+  test("the look-alike token is returned soon after an execution", async () => {
     await showIn(executed, "en");
     await page.getByText(/^25 USDC\.e is being returned to 0x5555/).waitFor();
   });
@@ -283,7 +283,7 @@ describe("the shop that a payment link names", () => {
   const linkOf = ({ address }: AddressRecord) =>
     signShopLink(`${site}/a/${address}`, { shop, order: "No. 77", privateKey });
 
-  test("the page warns of a shop that does not confirm the link, and omits its name", async () => {
+  test("the page warns if the shop does not confirm the link", async () => {
     const stolen = new URL(await linkOf(honest));
     stolen.pathname = `/a/${hostile.address}`;
     await page.goto(stolen.href);
@@ -291,14 +291,14 @@ describe("the shop that a payment link names", () => {
     assert.equal(await page.getByText("Ada's Shoes").count(), 0);
   });
 
-  test("the page shows a confirmed shop with its domain, name, logo, and order", async () => {
+  test("the page shows the name and order of a confirmed shop", async () => {
     await page.goto(await linkOf(honest));
     await page.locator(".shop", { hasText: `${shop} · Ada's Shoes · order No. 77` }).waitFor();
     assert.match((await page.locator(".shop img").getAttribute("src")) ?? "", /^data:image\/svg/);
     await assertSound(page, "a named shop");
   });
 
-  test("the page ignores a shop that does not respond", async () => {
+  test("the page omits a shop that does not respond", async () => {
     await page.goto((await linkOf(honest)).replace(shop.replace(":", "%3A"), "localhost%3A9"));
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     assert.equal(await readCode(page), honest.address);
@@ -321,7 +321,7 @@ const fixed = (amount: string) =>
     salt: `0x${"07".repeat(32)}`,
   });
 describe("values that a payer compares or types", () => {
-  test("the page shows both ends and the middle of the address, as wallets do", async () => {
+  test("the page shortens an address like wallets do", async () => {
     const record = fixed("25000000");
     assert.equal(record.address, "0xa08C0901eeEe88e4298912ECC00506bDF6Cc12e6");
     await page.goto(`${site}/a/#terms=${record.terms}`);
@@ -346,7 +346,7 @@ describe("values that a payer compares or types", () => {
 });
 
 describe("the return address", () => {
-  test("the return address comes before the QR code, or beside it on a desktop", async () => {
+  test("the page shows the return address before the QR code", async () => {
     for (const width of [360, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       await page.goto(`${site}/a/${honest.address}`);
@@ -363,7 +363,7 @@ describe("the return address", () => {
     }
   });
 
-  test("the page names the return address by a label or address, not by its role", async () => {
+  test("the page shows the return address, not only its role", async () => {
     const gift = await create(service, [transferTo(stranger)]);
     await page.goto(`${site}/a/${gift.address}`);
     const short = shortAddress(stranger);
@@ -375,7 +375,7 @@ describe("the return address", () => {
       .waitFor();
   });
 
-  test("the page hides the return address if it is the address of the payer's wallet", async () => {
+  test("the page hides a return address that is the payer's own", async () => {
     const page = await open();
     await announceWallet(page, service.anvil.rpcUrl, stranger);
     await page.goto(`${site}/a/${honest.address}`);
@@ -384,7 +384,7 @@ describe("the return address", () => {
     await page.context().close();
   });
 
-  test("the page names the networks on which money from an exchange is lost", async () => {
+  test("the page names the networks on which a payment is lost", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();
     await page.getByText("On zkSync, related networks, and Tron").waitFor();
@@ -407,7 +407,7 @@ describe("an unusual browser", () => {
     await page.context().close();
   });
 
-  test("the payment page supports a wallet that is only window.ethereum", async () => {
+  test("the payment page supports wallets that only set window.ethereum", async () => {
     const page = await open();
     await page.addInitScript(`window.ethereum = { request: async ({ method }) =>
       method === "eth_accounts" ? [] : "0x7a69" };`);
@@ -418,7 +418,7 @@ describe("an unusual browser", () => {
 });
 
 describe("the block explorer", () => {
-  test("the page links to the block explorer unless the explorer's URL is unsafe", async () => {
+  test("the page links to a block explorer with a safe URL", async () => {
     let explorer = "https://explorer.example?redirect=evil.example";
     let hash = "";
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));

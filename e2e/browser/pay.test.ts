@@ -36,7 +36,7 @@ const {
   returned,
 } = await servePayPage();
 
-describe("unverified data is never shown", () => {
+describe("data that the page cannot verify", () => {
   const forgeries: [string, (record: AddressRecord) => unknown][] = [
     [
       "another recovery",
@@ -51,7 +51,7 @@ describe("unverified data is never shown", () => {
   for (const [name, forge] of forgeries) {
     const isVariant = !["another recovery", "no JSON object"].includes(name);
     const options = isVariant ? onlyLong : {};
-    test(`the page shows a warning and no data if a server sends ${name}`, options, async () => {
+    test(`the page shows only a warning if the server sends ${name}`, options, async () => {
       await page.route(`**/v1/address/${honest.address}`, (route) =>
         route.fulfill({ json: forge(honest) }),
       );
@@ -63,7 +63,7 @@ describe("unverified data is never shown", () => {
     });
   }
 
-  test("the page reports an address that the service does not know", async () => {
+  test("the page says that an address is unknown", async () => {
     await page.goto(`${site}/a/${stranger}`);
     await page.getByText("Payment not found").waitFor();
     await page.goto(`${site}/a/0x1234`);
@@ -80,8 +80,8 @@ describe("unverified data is never shown", () => {
   });
 });
 
-describe("a hostile intent cannot mislead", () => {
-  test("the page shows hostile text inert, escapes hidden characters, and warns", async () => {
+describe("a hostile intent", () => {
+  test("the page escapes hidden characters and HTML", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await page.getByText("Step 1 allows unlimited spending").waitFor();
     await page.getByText("Step 2 contains hidden characters").waitFor();
@@ -92,7 +92,7 @@ describe("a hostile intent cannot mislead", () => {
     await page.getByText("in an unknown contract").waitFor();
   });
 
-  test("the page shows an unlisted token as unknown and its amounts in base units", async () => {
+  test("the page shows an unlisted token as unknown", async () => {
     await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("Unknown token").waitFor();
@@ -103,7 +103,7 @@ describe("a hostile intent cannot mislead", () => {
   });
 });
 
-describe("the address in the link, the QR code, and the page's text", () => {
+describe("paying an address", () => {
   const mustShow = (amount: string, { address }: AddressRecord) =>
     page
       .getByText(`Your wallet should show: ${amount} to ${shortAddress(address)} on Local`)
@@ -111,7 +111,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
   const linkOf = ({ address }: AddressRecord, amount: string) =>
     `ethereum:${token.address}@${localChainId}/transfer?address=${address}&uint256=${amount}`;
 
-  test("an unpaid address shows its QR code, and shows the link only if selected", async () => {
+  test("an unpaid address shows a QR code with the address", async () => {
     await page.goto(`${site}/a/${honest.address.toLowerCase()}`);
     assert.equal(await readCode(page), honest.address);
     assert.equal(naively(await readCode(page)), honest.address);
@@ -127,7 +127,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
     assert.equal(await link.getAttribute("href"), linkOf(honest, "25000000"));
   });
 
-  test("the headline and the payment link of an underpaid address show the rest", async () => {
+  test("an underpaid address requests the missing amount", async () => {
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("heading", { name: `15 ${token.symbol}` }).waitFor();
     await page.getByText(`10 of 25 ${token.symbol} received`).waitFor();
@@ -137,7 +137,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
     assert.equal(await readCode(page), linkOf(partly, "15000000"));
   });
 
-  test("the page shows the address if there is no server", async () => {
+  test("the page works without a server", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
     // Without the service, the page cannot know whether the address has been paid.
@@ -149,7 +149,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
     assert.equal(naively(await atTop(page).innerText()), honest.address);
   });
 
-  test("the page offers no payment for an executed address if the chain is silent", async () => {
+  test("the page offers no payment if the status is unavailable", async () => {
     for (const path of ["status*", "events*"])
       await page.route(`**/v1/address/*/${path}`, (route) =>
         route.fulfill({ status: 503, json: { error: { code: "chain_unavailable" } } }),
@@ -162,7 +162,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
     assert.equal(await page.locator(".qr").count(), 0);
   });
 
-  test("the page offers no payment after a sleep until a new status arrives", async () => {
+  test("after the device slept, the page waits for a new status", async () => {
     const page = await open();
     await page.addInitScript(`
       const now = Date.now.bind(Date);
@@ -185,7 +185,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
     await page.context().close();
   });
 
-  test("a page that wakes up offers no payment until a new status arrives", async () => {
+  test("after the tab was hidden, the page waits for a new status", async () => {
     const page = await open();
     await page.clock.install();
     await page.goto(`${site}/a/${honest.address}`);
@@ -203,7 +203,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
     await page.context().close();
   });
 
-  test("right-to-left pages do not split a value across lines", async () => {
+  test("a right-to-left page does not split a value across lines", async () => {
     for (const width of isLong ? [360, 1280] : [360]) {
       const arabic = await open({ locale: "ar", viewport: { width, height: 800 } });
       for (const { address } of [honest, hostile, executed]) {
@@ -218,7 +218,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
     }
   });
 
-  test("an executed address with an excess shows the amount paid without ambiguity", async () => {
+  test("an executed address shows the whole paid amount", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("There’s nothing more to do.").waitFor();
     const paid = page
@@ -227,7 +227,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
     assert.equal(await paid.innerText(), `30 ${token.symbol}`);
   });
 
-  test("an executed address offers no way to pay in any section of the page", async () => {
+  test("an executed address offers no way to pay", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("There’s nothing more to do.").waitFor();
     for (const folded of await page.locator("details").all())
@@ -249,7 +249,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
     ["the full amount and failing calls", () => stuck, "The full amount has already arrived"],
   ];
   for (const [name, record, text] of doubtful) {
-    test(`with ${name}, the page explains why and hides ways to pay behind a button`, async () => {
+    test(`with ${name}, ways to pay are hidden behind a button`, async () => {
       await page.goto(`${site}/a/${record().address}`);
       await page.getByText(text).waitFor();
       assert.equal(await page.locator(".qr").count(), 0);
@@ -262,7 +262,7 @@ describe("the address in the link, the QR code, and the page's text", () => {
   }
 });
 
-describe("the expected result", () => {
+describe("the expected result on the payment page", () => {
   // Uses another client address, because the earlier tests have nearly reached the rate limit for
   // simulations.
   before(() => page.setExtraHTTPHeaders({ "x-forwarded-for": "198.51.100.1" }));
@@ -272,7 +272,7 @@ describe("the expected result", () => {
     page.locator("details", { has: page.getByRole("heading", { name: "Expected result" }) });
   const simulated = "**/v1/address/*/simulation";
 
-  test("the expected result is unknown if the server cannot simulate, until a retry", async () => {
+  test("a payer can retry a simulation that failed", async () => {
     const error = { code: "chain_unavailable", message: "away", issues: [] };
     await page.route(simulated, (route) => route.fulfill({ status: 503, json: { error } }));
     await page.goto(`${site}/a/${honest.address}`);
@@ -284,7 +284,7 @@ describe("the expected result", () => {
     await card.getByText("with these balance changes").waitFor();
   });
 
-  test("the expected result omits malformed data and another address's simulation", async () => {
+  test("the simulation of another address is not shown", async () => {
     await page.route(simulated, async (route) => {
       const other = route.request().url().replace(honest.address, hostile.address);
       return route.fulfill({ response: await route.fetch({ url: other }) });
@@ -294,7 +294,7 @@ describe("the expected result", () => {
     await section().getByText("The result couldn’t be tested").waitFor();
   });
 
-  test("the expected result is open if a call fails, and shows the reason as text", async () => {
+  test("a failing call is shown with its reason as plain text", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await section().getByText("Step 2 fails: “there is no contract at this address”").waitFor();
     await page.route(simulated, async (route) => {
@@ -308,7 +308,7 @@ describe("the expected result", () => {
     assert.equal(await page.locator("main b", { hasText: "paid" }).count(), 0);
   });
 
-  test("the expected result of an unpaid address says that a payment is assumed", async () => {
+  test("the balance changes assume that the payment has arrived", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
     const card = section();
@@ -321,10 +321,10 @@ describe("the expected result", () => {
   });
 });
 
-describe("the requester", () => {
+describe("who requests the payment", () => {
   const headOf = async (path: string) => (await fetch(`${site}/a/${path}`)).text();
 
-  test("the page names no requester for a hostile intent or for terms in the link", async () => {
+  test("the page names no requester if it knows none", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await page.locator("h1.amount").waitFor();
     assert.equal(await page.locator(".payee").count(), 0);
@@ -333,7 +333,7 @@ describe("the requester", () => {
     assert.equal(await page.locator(".payee").count(), 0);
   });
 
-  test("the page names a confirmed account unless its client ID created the address", async () => {
+  test("the page names the account only if an API key created the address", async () => {
     const account = ["--email", "shop@example.com"];
     const origin = "https://shop.example.com";
     await admin(service.env, "origins", "set", "--account", service.accountId, origin);
@@ -363,7 +363,7 @@ describe("the requester", () => {
     assert.equal(await page.locator(".payee").count(), 0);
   });
 
-  test("a link preview has the amount and status even if no script runs", async () => {
+  test("a link preview shows the amount and the status", async () => {
     const text = await headOf(honest.address.toLowerCase());
     assert.match(text, /<title>25 DUSD on Local<\/title>/);
     assert.match(text, /og:description" content="Demo Shop · Waiting for payment"/);
@@ -372,8 +372,8 @@ describe("the requester", () => {
   });
 });
 
-describe("an honest intent", () => {
-  test("the page describes the payment in words, and each call when opened", async () => {
+describe("an ordinary intent", () => {
+  test("the page describes the payment and each call in words", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     await page.locator(".payee", { hasText: "Demo Shop" }).waitFor();
@@ -382,7 +382,7 @@ describe("an honest intent", () => {
     await page.getByText(`spend up to 25 ${token.symbol} from this address`).waitFor();
   });
 
-  test("the page opens from the terms without an API, unless the terms are invalid", async () => {
+  test("the page verifies the terms in a link without the API", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
     await page.getByText("Address verified").waitFor();
@@ -390,7 +390,7 @@ describe("an honest intent", () => {
     await page.getByText("Don’t pay this address").waitFor();
   });
 
-  test("the page shows the minimum amount and values to copy for an exchange", async () => {
+  test("the page shows values to copy for an exchange", async () => {
     const page = await open({ permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();
@@ -431,10 +431,10 @@ async function assertSoundAt(page: Page, path: string) {
 }
 
 // This test runs last, because it advances the chain's clock.
-describe("an address that expired or was returned", () => {
+describe("an address that can no longer be paid", () => {
   before(() => expire(service, 600, [returned]));
 
-  test("an expired or returned address explains its state and offers no payment", async () => {
+  test("the page explains the state and offers no payment", async () => {
     for (const [record, sentence] of [
       [soon, "This payment expired before it completed."],
       [returned, "so the money was sent to the return address"],

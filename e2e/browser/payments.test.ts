@@ -63,20 +63,20 @@ async function make(reference: string): Promise<Hex> {
   return made.address;
 }
 
-describe("an address's own page in the dashboard", () => {
+describe("the page of an address in the dashboard", () => {
   let address: Hex;
   before(async () => {
     address = await make("order 42, table 7");
   });
 
-  test("the page of an address reports an address that the account does not have", async () => {
+  test("the page says that the account does not have the address", async () => {
     await page.goto(`${site}/addresses/0x12`);
     await page.getByText("No address of this account matches").waitFor();
     await page.goto(`${site}/addresses/${stranger}`);
     await page.getByText("No address of this account matches").waitFor();
   });
 
-  test("the page of an address opens from the list, and going back restores the list", async () => {
+  test("going back from the page restores the list", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByLabel("Address or reference").fill("order 42, table 7");
     await page.getByRole("link", { name: address, exact: true }).click();
@@ -90,7 +90,7 @@ describe("an address's own page in the dashboard", () => {
     assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
   });
 
-  test("an address's page shows calls in token units, times, and the expected flow", async () => {
+  test("the page shows the payments and the missing amount", async () => {
     await mint(service, address, 5_000_000n);
     await openPage(page, `${site}/addresses/${address}`);
     await page.getByText("Address verified").waitFor();
@@ -107,7 +107,7 @@ describe("an address's own page in the dashboard", () => {
     await page.getByText("Underpaid").waitFor();
   });
 
-  test("the page of an address updates when money arrives and leaves", async () => {
+  test("the page updates when the status changes", async () => {
     await page.getByText("Underpaid").waitFor();
     await mint(service, address, 20_000_000n);
     await page.getByText("Paid", { exact: true }).waitFor();
@@ -124,11 +124,12 @@ describe("an address's own page in the dashboard", () => {
     await flow.getByText(shortAddress(receiver)).waitFor();
   });
 
-  test("the page of an address passes the accessibility checks", async () => {
+  test("the page passes the accessibility checks", async () => {
     await openPage(page, `${site}/addresses/${address}`);
     await page.getByRole("list", { name: "When" }).waitFor();
     await assertSoundInAll(page, "an address");
   });
 });
 
-test("no page violated the content security policy or threw", () => assert.deepEqual(faults, []));
+test("no page violated the content security policy or threw an error", () =>
+  assert.deepEqual(faults, []));

@@ -94,11 +94,11 @@ const bottomOf = async (page: Page, selector: string): Promise<number> => {
   return box.y + box.height;
 };
 
-describe("everything needed to pay is on one screen", () => {
+describe("paying without scrolling", () => {
   for (const language of languages) {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
-    test(`everything to pay fits on 1280 x 800 and 360 x 740 (${language}, ${calls})`, async () => {
+    test(`everything needed to pay fits on one screen (${language}, ${calls})`, async () => {
       // The intent with 32 calls is tested only in English, because at most three calls are
       // expanded in any language.
       for (const record of isEnglish ? [many, order] : [order]) {
@@ -135,7 +135,7 @@ describe("everything needed to pay is on one screen", () => {
   }
 });
 
-test("the page reserves space for the flow, so late content moves nothing else", async () => {
+test("the page does not move when the money diagram appears", async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
   const held = Promise.withResolvers<void>();
   await page.route("**/v1/address/*/simulation*", async (route) => {
@@ -162,8 +162,8 @@ const shiftOf = (page: Page) =>
     requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
   })`);
 
-describe("the first view", () => {
-  test("the first view of the page does not move when more content loads later", async () => {
+describe("content that loads later", () => {
+  test("the visible content does not move", async () => {
     const page = await openFresh(browser);
     await announceWallet(page, service.anvil.rpcUrl, payer);
     // Delays the parts that are loaded later, so that they arrive one after another.
@@ -193,7 +193,7 @@ describe("the first view", () => {
     await page.context().close();
   });
 
-  test("the page keeps closed details that were opened, so a search finds them", async () => {
+  test("closed details remain searchable", async () => {
     const page = await openFresh(browser, { viewport: screens[1]! });
     await page.goto(urlOf(order));
     await page.locator(".qr").waitFor();
@@ -214,7 +214,7 @@ describe("the first view", () => {
   });
 });
 
-test("the page shows the address to pay even if the charts do not load", async () => {
+test("the page shows the address even if the charts do not load", async () => {
   await page.route("**/money-flow-*.js", (route) => route.abort());
   await page.goto(urlOf(order));
   assert.equal(await readCode(page), order.address);
@@ -222,11 +222,11 @@ test("the page shows the address to pay even if the charts do not load", async (
   assert.equal(await page.locator("figure.flow").count(), 0);
 });
 
-describe("32 calls", () => {
+describe("an intent with 32 calls", () => {
   const callsOf = (page: Page) => page.locator("details.details");
   const narrow = { width: 360, height: 740 };
 
-  test("32 calls are folded after the third call, counted, and listed in order", async () => {
+  test("the page lists three calls and a button for the others", async () => {
     await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     const calls = callsOf(page);
@@ -247,7 +247,7 @@ describe("32 calls", () => {
     await assertSound(page, "32 calls");
   });
 
-  test("32 calls are unfolded if the last is hazardous, and a notice names it", async () => {
+  test("the page lists all calls if the last call is dangerous", async () => {
     const unlimited = approve(String(2n ** 256n - 1n));
     const record = await create(service, [...transfers(31), unlimited]);
     await page.goto(urlOf(record));
@@ -255,7 +255,7 @@ describe("32 calls", () => {
     assert.equal(await callsOf(page).locator("li:has(dl)").filter({ visible: true }).count(), 32);
   });
 
-  test("32 calls stay folded if no call is hazardous", async () => {
+  test("the list of calls is closed if no call is dangerous", async () => {
     await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     await readCode(page);
@@ -264,9 +264,9 @@ describe("32 calls", () => {
   });
 });
 
-describe("a narrow screen with text of twice the size", () => {
+describe("large text on a narrow screen", () => {
   for (const language of isLong ? ["en", "de", "ar"] : ["de", "ar"]) {
-    test(`a page with text of twice the size does not scroll sideways (${language})`, async () => {
+    test(`text of twice the size does not scroll sideways (${language})`, async () => {
       await pageWithWallet.setViewportSize({ width: 360, height: 740 });
       for (const record of [order, executed]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
@@ -279,8 +279,8 @@ describe("a narrow screen with text of twice the size", () => {
   }
 });
 
-describe("the identicon", () => {
-  test("the identicon depends only on the address and is symmetric", async () => {
+describe("the identicon, a picture of an address", () => {
+  test("the identicon is symmetric and depends only on the address", async () => {
     const picture = async (record: AddressRecord) => {
       await page.goto(urlOf(record));
       await page.locator(".ask-words .identicon").waitFor();
@@ -309,7 +309,7 @@ const bare = `[...document.querySelectorAll("main code")]
   .filter(([text, before]) => /^0x[0-9a-f]{40}$/i.test(text) && !before?.matches(".identicon"))
   .map(([text]) => text)`;
 
-test("an identicon appears beside every full address on the page", async () => {
+test("every full address has an identicon", async () => {
   for (const record of [order, executed]) {
     await page.goto(urlOf(record));
     await page.locator("figure.flow").waitFor();
@@ -321,8 +321,8 @@ test("an identicon appears beside every full address on the page", async () => {
   assert.deepEqual(await page.evaluate(bare), []);
 });
 
-describe("the rail of four steps", () => {
-  test("the rail shows all steps from the start if there is space, and their times", async () => {
+describe("the four steps of a payment", () => {
+  test("the page shows the four steps and their times", async () => {
     const record = await createOrder(service);
     const page = await openFresh(browser, { viewport: { width: 1280, height: 800 } });
     const startMs = Date.now();
@@ -349,8 +349,8 @@ describe("the rail of four steps", () => {
   });
 });
 
-describe("the language", () => {
-  test("the page starts in the browser's language, and keeps a chosen language", async () => {
+describe("the language of the payment page", () => {
+  test("the page uses the browser's language or a chosen language", async () => {
     const page = await openFresh(browser, { locale: "fr-CA" });
     await page.goto(urlOf(order));
     await page.getByText("En attente du paiement").waitFor();
@@ -363,8 +363,8 @@ describe("the language", () => {
   });
 });
 
-describe("the receipt", () => {
-  test("the receipt uses the browser's share dialog if there is one", async () => {
+describe("the receipt on the payment page", () => {
+  test("the receipt opens the browser's share dialog", async () => {
     const page = await openFresh(browser);
     await page.addInitScript("navigator.share = async (what) => { window.shared = what; };");
     await page.goto(urlOf(executed));
@@ -374,7 +374,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("the receipt shows amount, recipient, time, transaction, and proof", async () => {
+  test("the receipt shows the amount, time, and transaction", async () => {
     const page = await openFresh(browser, { timezoneId: "America/New_York" });
     await page.goto(urlOf(executed));
     await page.getByText("There’s nothing more to do.").waitFor();
@@ -388,7 +388,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("the receipt is printed without the page's buttons and other content", async () => {
+  test("only the receipt is printed", async () => {
     const page = await openFresh(browser, { colorScheme: "dark" });
     await page.goto(urlOf(executed));
     await page.getByText("There’s nothing more to do.").waitFor();
@@ -402,10 +402,10 @@ describe("the receipt", () => {
   });
 });
 
-describe("return_to", () => {
+describe("return_to, a link back to the shop", () => {
   const shop = encodeURIComponent("https://shop.example/orders/7?paid=1");
 
-  test("a link back to the shop's host appears only in a final state", async () => {
+  test("the link appears after the payment is completed", async () => {
     await page.goto(urlOf(order, `return_to=${shop}`));
     await page.getByText("After you pay, you can go back to shop.example.").waitFor();
     assert.equal(await page.getByRole("link", { name: /shop\.example/ }).count(), 0);
@@ -415,7 +415,7 @@ describe("return_to", () => {
     assert.equal(await back.getAttribute("rel"), "noreferrer");
   });
 
-  test("return_to is ignored unless the value is an https URL without credentials", async () => {
+  test("a value that is not a safe https URL is ignored", async () => {
     for (const wrong of [
       "javascript:alert(1)",
       "http://shop.example/",

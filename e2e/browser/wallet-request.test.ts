@@ -13,7 +13,7 @@ import { execute, mint, token } from "./pay-page.ts";
 
 const { service, page, wallet, payButton, chain, says, gone, start } = await startPayer();
 
-describe("payments are not sent twice, even while a wallet request is open", () => {
+describe("payments are not sent twice while a wallet request is open", () => {
   let answer = () => {};
   const asks = () => {
     wallet.asking = new Promise((resolve) => {
@@ -43,7 +43,7 @@ describe("payments are not sent twice, even while a wallet request is open", () 
     return resolve;
   };
 
-  test("only the first of two tabs sends a request if the connection is pending", async () => {
+  test("only one of two tabs can request the payment", async () => {
     await start();
     const connect = connects(wallet);
     await payButton().click();
@@ -58,7 +58,7 @@ describe("payments are not sent twice, even while a wallet request is open", () 
     assert.deepEqual([sends(), sendsOf(itsWallet)], [1, 0]);
   });
 
-  test("no payment is sent if the address executes first", onlyLong, async () => {
+  test("nothing is sent if the address was executed in the meantime", onlyLong, async () => {
     const record = await start();
     const connect = connects(wallet);
     await payButton().click();
@@ -71,7 +71,7 @@ describe("payments are not sent twice, even while a wallet request is open", () 
     assert.equal(sends(), 0);
   });
 
-  test("the payer is asked to reject the open request after an execution", async () => {
+  test("the payer is asked to reject the request after an execution", async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -85,7 +85,7 @@ describe("payments are not sent twice, even while a wallet request is open", () 
     await gone("Reject the request in your wallet");
   });
 
-  test("a reload or a second tab offers nothing, and finds the wallet's payment", async () => {
+  test("a reloaded page waits for the open request", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -105,7 +105,7 @@ describe("payments are not sent twice, even while a wallet request is open", () 
     await gone("Reject the request in your wallet");
   });
 
-  test("the payer is asked to reject the request if the full amount has arrived", async () => {
+  test("the payer is asked to reject the request after another payment", async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -136,80 +136,68 @@ describe("payments are not sent twice, even while a wallet request is open", () 
     assert.ok(result, JSON.stringify(error));
   };
 
-  test(
-    "a warning stays until the payer answers if the same account pays by QR code",
-    onlyLong,
-    async () => {
-      const record = await start();
-      await asks();
-      await says("Confirm in your wallet: 25");
-      const other = await page.context().newPage();
-      await announceWallet(other, service.anvil.rpcUrl, rich);
-      await other.goto(page.url());
-      await stillAsking(other);
-      await payByCode(record);
-      for (const at of [page, other]) {
-        await says("Paid, processing", at);
-        await says(rejectRequested, at);
-      }
-      await execute(service, record);
-      await says("There’s nothing more to do.");
-      await other.getByText("There’s nothing more to do.").waitFor();
-      // The page checks the wallet's account every two seconds.
-      await page.waitForTimeout(6_000);
-      for (const at of [page, other]) {
-        await says(rejectRequested, at);
-        await nothingOffered(at);
-        assert.equal(await at.getByRole("button", { name: /It didn’t go through/ }).count(), 0);
-      }
-      wallet.fault = "rejects";
-      answer();
-      await gone("Reject the request in your wallet");
-      await other.getByText("Reject the request in your wallet").waitFor({ state: "detached" });
-      assert.equal(wallet.sent, undefined);
-    },
-  );
+  test("the warning remains until the payer rejects the request", onlyLong, async () => {
+    const record = await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    const other = await page.context().newPage();
+    await announceWallet(other, service.anvil.rpcUrl, rich);
+    await other.goto(page.url());
+    await stillAsking(other);
+    await payByCode(record);
+    for (const at of [page, other]) {
+      await says("Paid, processing", at);
+      await says(rejectRequested, at);
+    }
+    await execute(service, record);
+    await says("There’s nothing more to do.");
+    await other.getByText("There’s nothing more to do.").waitFor();
+    // The page checks the wallet's account every two seconds.
+    await page.waitForTimeout(6_000);
+    for (const at of [page, other]) {
+      await says(rejectRequested, at);
+      await nothingOffered(at);
+      assert.equal(await at.getByRole("button", { name: /It didn’t go through/ }).count(), 0);
+    }
+    wallet.fault = "rejects";
+    answer();
+    await gone("Reject the request in your wallet");
+    await other.getByText("Reject the request in your wallet").waitFor({ state: "detached" });
+    assert.equal(wallet.sent, undefined);
+  });
 
-  test(
-    "the page shows a last warning after a reload if the same account has paid",
-    onlyLong,
-    async () => {
-      const record = await start();
-      await asks();
-      await says("Confirm in your wallet: 25");
-      await page.reload();
-      await stillAsking(page);
-      await payByCode(record);
-      await execute(service, record);
-      await says("There’s nothing more to do.");
-      await says(`If your wallet still shows a request for 25 ${token.symbol}, reject it.`);
-      await nothingOffered(page);
-      await page.getByRole("button", { name: "Dismiss" }).click();
-      await gone("If your wallet still shows a request");
-      await nothingOffered(page);
-    },
-  );
+  test("the page warns again after a reload", onlyLong, async () => {
+    const record = await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    await page.reload();
+    await stillAsking(page);
+    await payByCode(record);
+    await execute(service, record);
+    await says("There’s nothing more to do.");
+    await says(`If your wallet still shows a request for 25 ${token.symbol}, reject it.`);
+    await nothingOffered(page);
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await gone("If your wallet still shows a request");
+    await nothingOffered(page);
+  });
 
-  test(
-    "the payer can cancel while the wallet's node is silent, and another tab can pay",
-    onlyLong,
-    async () => {
-      await start();
-      wallet.isNodeSilent = true;
-      await payButton().click();
-      await says("Checking your balance and the network fee");
-      const other = await page.context().newPage();
-      const itsWallet = await announceWallet(other, service.anvil.rpcUrl, rich);
-      await other.goto(page.url());
-      await page.getByRole("button", { name: "Cancel" }).click();
-      await payButton().waitFor();
-      await other.getByRole("button", { name: "Pay with Test Wallet" }).click();
-      await says("Paid, processing", other);
-      assert.deepEqual([sends(), sendsOf(itsWallet)], [0, 1]);
-    },
-  );
+  test("the payer can cancel and pay in another tab", onlyLong, async () => {
+    await start();
+    wallet.isNodeSilent = true;
+    await payButton().click();
+    await says("Checking your balance and the network fee");
+    const other = await page.context().newPage();
+    const itsWallet = await announceWallet(other, service.anvil.rpcUrl, rich);
+    await other.goto(page.url());
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await payButton().waitFor();
+    await other.getByRole("button", { name: "Pay with Test Wallet" }).click();
+    await says("Paid, processing", other);
+    assert.deepEqual([sends(), sendsOf(itsWallet)], [0, 1]);
+  });
 
-  test("nothing is sent if the wallet's node is silent for 15 seconds", onlyLong, async () => {
+  test("nothing is sent if the wallet's node does not respond", onlyLong, async () => {
     await start();
     wallet.isNodeSilent = true;
     await payButton().click();
@@ -219,26 +207,22 @@ describe("payments are not sent twice, even while a wallet request is open", () 
     await says("Paid, processing");
   });
 
-  test(
-    "a request ends with the wallet's response even if another account pays",
-    onlyLong,
-    async () => {
-      await mint(service, poor, 25_000_000n);
-      const record = await start();
-      await asks();
-      await says("Confirm in your wallet: 25");
-      wallet.sendsFrom = poor;
-      answer();
-      await says("Paid, processing");
-      await execute(service, record);
-      await says("There’s nothing more to do.");
-      await gone("Payment pending");
-      assert.equal(await page.getByText("Reject the request in your wallet").count(), 0);
-      assert.equal(await page.getByText("If your wallet still shows a request").count(), 0);
-    },
-  );
+  test("a request ends even if the wallet pays from another account", onlyLong, async () => {
+    await mint(service, poor, 25_000_000n);
+    const record = await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    wallet.sendsFrom = poor;
+    answer();
+    await says("Paid, processing");
+    await execute(service, record);
+    await says("There’s nothing more to do.");
+    await gone("Payment pending");
+    assert.equal(await page.getByText("Reject the request in your wallet").count(), 0);
+    assert.equal(await page.getByText("If your wallet still shows a request").count(), 0);
+  });
 
-  test("no other chain is used if the wallet switches its chain during the request", async () => {
+  test("nothing is sent if the wallet switches to another chain", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -248,7 +232,7 @@ describe("payments are not sent twice, even while a wallet request is open", () 
     assert.equal(wallet.sent, undefined);
   });
 
-  test("a partial payment keeps the warning about the earlier request", onlyLong, async () => {
+  test("a partial payment does not remove the warning", onlyLong, async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -263,8 +247,8 @@ describe("payments are not sent twice, even while a wallet request is open", () 
 });
 
 // This test runs last, because it advances the chain's clock.
-describe("an address that expires while the request is open", () => {
-  test("the payer is asked to reject the open request after the expiry", async () => {
+describe("an address that expires during a wallet request", () => {
+  test("the payer is asked to reject the request after the expiry", async () => {
     await start(rich, 900);
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.asking = promise;

@@ -14,8 +14,8 @@ import { createOrder, execute, mint, openFresh, readCode, token } from "./pay-pa
 const { service, browser, page, wallet, payButton, show, chain, says, gone, start } =
   await startPayer();
 
-describe("the outcome, according to the wallet's own node", () => {
-  test("the page contradicts a server that reports an execution that did not happen", async () => {
+describe("checking the result with the wallet's own node", () => {
+  test("the page says that the node does not confirm a false result", async () => {
     const record = await createOrder(service);
     const other = await createOrder(service);
     await mint(service, other.address, 25_000_000n);
@@ -31,7 +31,7 @@ describe("the outcome, according to the wallet's own node", () => {
     await says("Your wallet’s node doesn’t confirm this result");
   });
 
-  test("the wallet's node confirms an outcome if the wallet is on that chain", async () => {
+  test("the page says that the node confirms the result", async () => {
     const record = await createOrder(service);
     await mint(service, record.address, 25_000_000n);
     await execute(service, record);
@@ -51,7 +51,7 @@ describe("the outcome, according to the wallet's own node", () => {
   });
 });
 
-describe("payments that are not sent, and the page's explanations", () => {
+describe("payments that are not sent", () => {
   const nothingSent = async (record: AddressRecord) => {
     assert.equal(wallet.sent, undefined);
     assert.equal(await readCode(page), record.address);
@@ -70,7 +70,7 @@ describe("payments that are not sent, and the page's explanations", () => {
     await says("Paid, processing");
   });
 
-  test("nothing is sent if the wallet agrees to switch chains but does not", async () => {
+  test("nothing is sent if the wallet does not switch the chain", async () => {
     const record = await start();
     Object.assign(wallet, { chainId: 1, fault: "stays" });
     await payButton().click();
@@ -78,7 +78,7 @@ describe("payments that are not sent, and the page's explanations", () => {
     await nothingSent(record);
   });
 
-  test("nothing is sent if the wallet lacks the chain and cannot add it", onlyLong, async () => {
+  test("nothing is sent if the wallet does not have the chain", onlyLong, async () => {
     const record = await start();
     await page.goto(`${new URL(page.url()).origin}/a/#terms=${record.terms}`);
     Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
@@ -103,7 +103,7 @@ describe("payments that are not sent, and the page's explanations", () => {
     await nothingSent(record);
   });
 
-  test("nothing is sent if another payer has paid a part in the meantime", async () => {
+  test("nothing is sent if the amount due has changed", async () => {
     const record = await start();
     let release = () => {};
     const held = new Promise<void>((resolve) => {
@@ -129,8 +129,8 @@ describe("payments that are not sent, and the page's explanations", () => {
   });
 });
 
-describe("a payment from start to end", () => {
-  test("the page adds the chain to a wallet that lacks it, and the wallet pays", async () => {
+describe("a payment with a wallet", () => {
+  test("the page adds a missing chain to the wallet and pays", async () => {
     const record = await start();
     Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
     const started = Date.now();
@@ -148,7 +148,7 @@ describe("a payment from start to end", () => {
     assert.ok(seconds < 30, `${seconds} s from the press to paid`);
   });
 
-  test("the page reports a payment that ran out of gas, and offers another", onlyLong, async () => {
+  test("the page reports a failed payment and offers to pay again", onlyLong, async () => {
     await start();
     wallet.fault = "reverts";
     await payButton().click();
@@ -161,8 +161,8 @@ describe("a payment from start to end", () => {
   });
 });
 
-describe("money that does not count", () => {
-  test("the page shows where a wrong token and native coin will go, without a wallet", async () => {
+describe("money that does not count as payment", () => {
+  test("the page says where a wrong token and native coin will go", async () => {
     const record = await createOrder(service);
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
@@ -181,8 +181,8 @@ describe("money that does not count", () => {
   });
 });
 
-describe("without a wallet", () => {
-  test("without a wallet, the page links to apps that open it in their own browser", async () => {
+describe("a browser without a wallet", () => {
+  test("the page links to wallet apps that can open it", async () => {
     const page = await openFresh(browser);
     const url = `${new URL(service.baseUrl).origin}/a/${(await createOrder(service)).address}`;
     await page.goto(url);
@@ -200,7 +200,7 @@ describe("without a wallet", () => {
   });
 });
 
-describe("before a block contains the payment", () => {
+describe("a payment that is not yet in a block", () => {
   let record: AddressRecord;
   beforeEach(async () => {
     record = await start();
@@ -234,7 +234,7 @@ describe("before a block contains the payment", () => {
     assert.equal(await page.getByText("Your wallet should show:").count(), 0);
   };
 
-  test("the page offers no second payment before a block contains the first", async () => {
+  test("the page offers no second payment", async () => {
     await nothingOffered();
     await page.reload();
     await says("Payment pending");
@@ -246,14 +246,14 @@ describe("before a block contains the payment", () => {
     await gone("Payment pending");
   });
 
-  test("a payment with a raised fee counts as the same payment even after a reload", async () => {
+  test("a payment that is resent with a higher fee is recognized", async () => {
     await page.reload();
     await says("Payment pending");
     await resend({});
     await says("Paid, processing");
   });
 
-  test("the page reports a canceled payment, and offers payment again", onlyLong, async () => {
+  test("the page reports a canceled payment and offers to pay again", onlyLong, async () => {
     await resend({ to: rich, data: "0x" });
     await says("The payment was canceled in your wallet. Nothing was paid.");
     await nothingOffered();
@@ -269,51 +269,39 @@ describe("before a block contains the payment", () => {
     await payButton().waitFor();
   });
 
-  test(
-    "the server confirms the payment if the wallet that sent it is missing",
-    onlyLong,
-    async () => {
-      const other = await page.context().newPage();
-      await other.goto(page.url());
-      await other.getByText("The wallet that sent it isn’t available here").waitFor();
-      assert.equal(await other.locator(".qr").count(), 0);
-      await chain("evm_mine");
-      await other.getByText("Paid, processing").waitFor();
-    },
-  );
+  test("the server confirms the payment if the wallet is missing", onlyLong, async () => {
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.getByText("The wallet that sent it isn’t available here").waitFor();
+    assert.equal(await other.locator(".qr").count(), 0);
+    await chain("evm_mine");
+    await other.getByText("Paid, processing").waitFor();
+  });
 
-  test(
-    "the service's list of payments ends the wait if the wallet is on another chain",
-    onlyLong,
-    async () => {
-      wallet.chainId = 1;
-      await says(
-        "Your wallet is on a different network, so this page can’t check the payment’s status.",
-      );
-      await chain("evm_mine");
-      await chain("evm_setAutomine", true);
-      await says("Paid, processing");
-      await execute(service, record);
-      await says("There’s nothing more to do.");
-      await gone("Payment pending");
-      await gone("Your wallet is on a different network");
-    },
-  );
+  test("the server confirms the payment if the wallet is on another chain", onlyLong, async () => {
+    wallet.chainId = 1;
+    await says(
+      "Your wallet is on a different network, so this page can’t check the payment’s status.",
+    );
+    await chain("evm_mine");
+    await chain("evm_setAutomine", true);
+    await says("Paid, processing");
+    await execute(service, record);
+    await says("There’s nothing more to do.");
+    await gone("Payment pending");
+    await gone("Your wallet is on a different network");
+  });
 
-  test(
-    "the page says that the wallet is on another chain until it switches back",
-    onlyLong,
-    async () => {
-      wallet.chainId = 1;
-      await says(
-        "Your wallet is on a different network, so this page can’t check the payment’s status.",
-      );
-      await nothingOffered();
-      wallet.chainId = localChainId;
-      await chain("evm_mine");
-      await says("Paid, processing");
-    },
-  );
+  test("the page says that the wallet is on another chain", onlyLong, async () => {
+    wallet.chainId = 1;
+    await says(
+      "Your wallet is on a different network, so this page can’t check the payment’s status.",
+    );
+    await nothingOffered();
+    wallet.chainId = localChainId;
+    await chain("evm_mine");
+    await says("Paid, processing");
+  });
 
   // This test runs last, because its fake clock stays installed in the page.
   test("the page reports a dropped payment after a minute", onlyLong, async () => {

@@ -57,7 +57,7 @@ async function untilTaken(count: number): Promise<void> {
 }
 
 describe("webhooks in the dashboard", () => {
-  test("a new endpoint's secret stays visible until the user has saved it", async () => {
+  test("a new secret is shown until the user has saved it", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password", { exact: true }).fill(password);
@@ -79,7 +79,7 @@ describe("webhooks in the dashboard", () => {
     assert.ok(!(await page.content()).includes("whsec_"));
   });
 
-  test("the webhooks page sends a signed test event and shows the response", async () => {
+  test("a user can send a test event and see the response", async () => {
     await press("Send test event");
     await untilTaken(1);
     const [{ body, headers }] = receiver.taken as [(typeof receiver.taken)[0]];
@@ -88,7 +88,7 @@ describe("webhooks in the dashboard", () => {
     await endpoint().getByText("taken, thank you").waitFor();
   });
 
-  test("the webhooks page sets and resets the confirmations of a chain", async () => {
+  test("a user can set the number of confirmations for a chain", async () => {
     const depths = page.getByRole("region", { name: "Confirmations" });
     const save = () => depths.getByRole("button", { name: "Save" }).first().click();
     await depths.getByLabel("Local").fill("3");
@@ -104,7 +104,7 @@ describe("webhooks in the dashboard", () => {
     await page.getByText("Local: 0 confirmations").waitFor();
   });
 
-  test("the webhooks page replays one event, or all events of a time range", async () => {
+  test("a user can replay one event or a time range", async () => {
     const { accountId } = await admin(service.env, "account", "show", "--email", email);
     const created = await admin(service.env, "key", "create", "--account", String(accountId));
     apiKey = String(created.apiKey);
@@ -132,7 +132,7 @@ describe("webhooks in the dashboard", () => {
     await page.emulateMedia({ colorScheme: null });
   });
 
-  test("the webhooks page shows the chain of events about money on another chain", async () => {
+  test("the page names the chain of an event about another chain", async () => {
     const { address } = await createOrder({ ...service, apiKey });
     await other.pay(address, 2_500_000n);
     const told = () =>
@@ -151,7 +151,7 @@ describe("webhooks in the dashboard", () => {
     }
   });
 
-  test("the overview shows paid, completed, and returned amounts", async () => {
+  test("the overview shows the paid, completed, and returned amounts", async () => {
     const late = /0x[0-9a-fA-F]{40}/.exec(receiver.taken.map(({ body }) => body).join())![0];
     await mint(service, late as `0x${string}`, 5_000_000n);
     const other = await page.context().newPage();
@@ -167,7 +167,7 @@ describe("webhooks in the dashboard", () => {
     await other.close();
   });
 
-  test("a 410 response disables an endpoint, and the user can resume it", async () => {
+  test("a 410 response disables an endpoint until the user resumes it", async () => {
     isGone = true;
     await press("Send test event");
     await endpoint().getByText("Disabled: it answered 410 Gone").waitFor();
@@ -183,7 +183,7 @@ describe("webhooks in the dashboard", () => {
     await endpoint().getByText("paused").waitFor();
   });
 
-  test("the webhooks page asks for confirmation before it deletes an endpoint", async () => {
+  test("an endpoint is deleted only after a confirmation", async () => {
     await press("Delete");
     await page.getByRole("button", { name: "Cancel" }).click();
     await press("Delete");

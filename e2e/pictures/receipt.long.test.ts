@@ -59,8 +59,8 @@ const openReceipt = async (page: Page) => {
   await page.getByText("Completed. Every step ran exactly once.").waitFor();
 };
 
-describe("the receipt", () => {
-  test("a receipt shows no data if the service's proof does not match", async () => {
+describe("the receipt on the payment page", () => {
+  test("the receipt shows no data if the proof is invalid", async () => {
     const page = await openFresh(browser);
     await page.route("**/proof", async (route) => {
       const answer = await (await route.fetch()).json();
@@ -87,7 +87,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("a receipt shows the payer, amounts, calls, both transactions, and the blocks", async () => {
+  test("the receipt shows the payer, amounts, transactions, and blocks", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const text = await page.locator("main").innerText();
@@ -107,7 +107,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("a receipt uses the library's decimals for a token that the library lists", async () => {
+  test("the receipt does not trust the service's decimals for a known token", async () => {
     const page = await openFresh(browser);
     const { chainId, token } = record.intent;
     // Replaces Ethereum's USDC in the library's list with the local token.
@@ -132,7 +132,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("a receipt draws who paid, who received, and when", async () => {
+  test("the receipt draws the money diagram and the timeline", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const flow = page.getByRole("figure", { name: "Where the money went" });
@@ -149,7 +149,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("only the receipt is printed, including its mark and charts", async () => {
+  test("only the receipt is printed", async () => {
     const page = await openFresh(browser, { colorScheme: "dark" });
     await openReceipt(page);
     const text = (await readPrint(page)).join("");
@@ -160,7 +160,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("a receipt is in the user's language, which may be written from right to left", async () => {
+  test("the receipt is shown in the user's language", async () => {
     const page = await openFresh(browser, { locale: "de-AT" });
     await page.goto(urlOf(`/receipt/${record.address}`));
     await page.getByText("Abgeschlossen. Jeder Schritt").waitFor();
@@ -173,7 +173,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("a receipt checks its blocks with the user's endpoints and explains failures", async () => {
+  test("the user can check the blocks with own endpoints", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const { rpcUrl } = service.anvil;
@@ -185,7 +185,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("a receipt checks its blocks with the user's wallet without connecting", async () => {
+  test("the user can check the blocks with a wallet", async () => {
     const page = await openFresh(browser);
     const wallet = await announceWallet(page, service.anvil.rpcUrl, account);
     await openReceipt(page);
@@ -198,7 +198,7 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
-  test("a saved receipt verifies itself offline, and is rejected after tampering", async () => {
+  test("a saved receipt can be verified offline", async () => {
     const page = await openFresh(browser, { acceptDownloads: true });
     await openReceipt(page);
     const path = await keep(page, "Save");
@@ -239,7 +239,7 @@ describe("the receipt", () => {
     await alone.context().close();
   });
 
-  test("the page checks saved receipts and JSON, and says why a file is invalid", async () => {
+  test("the page checks a saved receipt and says why it is invalid", async () => {
     const page = await openFresh(browser);
     await page.goto(urlOf("/receipt"));
     const path = join(folder, `receipt-${record.address}.json`);

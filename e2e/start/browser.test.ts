@@ -38,7 +38,7 @@ after(async () => {
 });
 
 describe("npm start in a browser", () => {
-  test("after npm start, the dashboard creates an address with one click", async () => {
+  test("a new user creates an address with one click", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill("ada@example.com");
     await page.getByLabel("Password", { exact: true }).fill("correct horse battery");
@@ -50,7 +50,7 @@ describe("npm start in a browser", () => {
     await assertSound(page, "an address to pay");
   });
 
-  test("the dashboard shows a terminal command if it cannot reach the local chain", async () => {
+  test("the page shows a terminal command if the local chain is unreachable", async () => {
     await page.route(`${node}/**`, (route) => route.abort());
     await page.getByRole("button", { name: "Pay on the local chain" }).click();
     await page.getByText("The payment failed").waitFor();
@@ -60,7 +60,7 @@ describe("npm start in a browser", () => {
     faults.length = 0;
   });
 
-  test("the dashboard of npm start pays with one click, and shows the completion", async () => {
+  test("a user pays the address with one click", async () => {
     await page.getByRole("button", { name: "Pay on the local chain" }).click();
     const said = page.getByRole("status").filter({ hasText: "The calls ran as written." });
     await said.waitFor();
@@ -74,5 +74,6 @@ describe("npm start in a browser", () => {
     assert.equal(new URL((await receipt).url()).pathname, `/receipt/${address}`);
   });
 
-  test("no page violated the content security policy or threw", () => assert.deepEqual(faults, []));
+  test("no page violated the content security policy or threw an error", () =>
+    assert.deepEqual(faults, []));
 });

@@ -32,7 +32,7 @@ const commandsOf = (said: string) =>
     .filter((line) => /^(EXPIRY=|DATA_DIR=|npm run|curl)/.test(line));
 
 describe("npm start", () => {
-  test("npm start reports a port that is in use", async () => {
+  test("npm start exits with 1 if a port is in use", async () => {
     const env = await environment(join(folder, "taken"));
     const taken = createServer().listen(Number(env.PORT), "127.0.0.1");
     const { child, said } = await start(env);
@@ -41,14 +41,14 @@ describe("npm start", () => {
     assert.match(said, /^Port \d+ of 127\.0\.0\.1 is already in use: .* set PORT\.\n$/);
   });
 
-  test("npm start reports a folder that is not writable", async () => {
+  test("npm start exits with 1 if the folder is not writable", async () => {
     const { child, said } = await start(await environment("/dev/null/data"));
     assert.equal(child.exitCode, 1);
     assert.match(said, /is not writable \(ENOTDIR\): set DATA_DIR/);
   });
 });
 
-describe("three runs of npm start in one folder", () => {
+describe("npm start, repeated in one folder", () => {
   let env: Awaited<ReturnType<typeof environment>>;
   let running: Awaited<ReturnType<typeof start>>;
   const stop = () => end(running.child, "SIGINT");
@@ -62,7 +62,7 @@ describe("three runs of npm start in one folder", () => {
     return stderr;
   };
 
-  test("npm start prints commands that work when pasted", async () => {
+  test("npm start prints commands that work", async () => {
     env = await environment(join(folder, "data"));
     running = await start(env);
     key = keyIn(running.said);
@@ -78,7 +78,7 @@ describe("three runs of npm start in one folder", () => {
     assert.equal(running.child.exitCode, 0);
   });
 
-  test("another run of npm start keeps the data, and uses its own ports", async () => {
+  test("another npm start keeps the data", async () => {
     env = { ...env, ...(await environment(env.DATA_DIR)) };
     running = await start(env);
     const url = `http://127.0.0.1:${env.PORT}/v1/address/${address}`;
@@ -114,14 +114,14 @@ describe("three runs of npm start in one folder", () => {
     assert.ok(headBlock >= finalizedBlock && answeredMs >= 0);
   });
 
-  test("npm start reports a folder that another process uses, and does not change it", async () => {
+  test("npm start exits with 1 if another process uses the folder", async () => {
     const beside = await start({ ...env, ...(await environment(env.DATA_DIR)) });
     assert.equal(beside.child.exitCode, 1);
     assert.match(beside.said, /^\S+ is in use by another npm start or server: .* DATA_DIR\.\n$/);
     assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
   });
 
-  test("`npm run pay` reports invalid input in one sentence", async () => {
+  test("`npm run pay` explains invalid input in one line", async () => {
     assert.match(await refused(address, "-5"), /^The amount is -5; expected a whole number/);
     assert.match(await refused("0x12"), /returned 400: /);
     assert.match(await refused("--advance"), /^The time is missing; expected whole seconds/);
@@ -132,7 +132,7 @@ describe("three runs of npm start in one folder", () => {
     assert.match(await refused("--advance", "0"), /^The time is 0; expected whole seconds/);
   });
 
-  test("`pay --event` shows a signed event, and `pay --advance` expires an order", async (t) => {
+  test("`npm run pay` can show an event and advance the clock", async (t) => {
     const { stdout } = await pay(env, "--event");
     assert.match(stdout, /^webhook-signature: v1,\S+ v1a,\S+$/m);
     const [, body = "", secret = ""] =

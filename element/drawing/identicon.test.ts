@@ -24,7 +24,7 @@ const known = [
   ],
 ] as const;
 
-test("the element draws the same identicon as wallets, in any letter case", () => {
+test("drawIdenticon draws the same picture as wallets", () => {
   for (const [address, cells, colours] of known) {
     const paths = drawIdenticon(address);
     const all = paths.map(({ d }) => d).join("");

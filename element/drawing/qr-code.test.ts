@@ -6,7 +6,7 @@ import { drawQr } from "./qr-code.ts";
 
 const record = makeRecord(sample);
 
-test("a QR code leaves a quiet zone of four squares at every edge", () => {
+test("a QR code has an empty margin of four squares", () => {
   const { size, path } = drawQr(record.address);
   const squares = [...path.matchAll(/M(\d+) (\d+)h1v1h-1z/g)].map(([, x, y]) => [+x!, +y!]);
   assert.ok(squares.length > 100);

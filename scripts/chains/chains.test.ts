@@ -35,7 +35,7 @@ function differencesOf(listed: readonly Chain[]): string[] {
 }
 
 describe("service/chains.json", () => {
-  test("control: the check finds a wrong chain ID, address, and number of decimals", () => {
+  test("control: a wrong chain ID, address, or number of decimals is found", () => {
     const [first, ...others] = structuredClone(shipped) as [Chain, ...Chain[]];
     const { address } = first.tokens[0]!;
     const change = (changed: Partial<Chain>) =>
@@ -49,30 +49,30 @@ describe("service/chains.json", () => {
     assert.match(change({ tokens: [{ ...token, decimals: 18 }] })[0]!, /states 6 decimals/);
   });
 
-  test("service/chains.json has the same tokens and decimals as the packages", () =>
+  test("every token has the address and decimals that other packages state", () =>
     assert.deepEqual(differencesOf(shipped), []));
 
-  test("service/chains.json is the output of scripts/chains/generate.ts", () => {
+  test("chains.json is the output of scripts/chains/generate.ts", () => {
     assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), generateChains());
     const sources = readFileSync(new URL("sources.json", import.meta.url), "utf8");
     assert.deepEqual(JSON.parse(sources), generateSources());
   });
 
-  test("service/chains.json has at least 30 look-alike tokens", () => {
+  test("chains.json lists at least 30 look-alike tokens", () => {
     const lookalikes = shipped.flatMap((chain) => chain.lookalikes);
     assert.ok(lookalikes.length >= 30, `${lookalikes.length}`);
   });
 });
 
-describe("the chains on which Circle's package has USDC", () => {
+describe("the chains with USDC that Circle's package lists", () => {
   const listed = new Set(chosen.map(({ chainId }) => chainId));
 
-  test("each chain of Circle's package is listed or has a reason for its omission", () => {
+  test("every chain is supported or omitted for a stated reason", () => {
     const missing = circle.filter(({ chainId }) => !listed.has(chainId) && !unlisted[chainId]);
     assert.deepEqual(missing, []);
   });
 
-  test("no chain is both listed and omitted, and each omitted chain exists", () => {
+  test("no omitted chain is also supported", () => {
     const known = new Set(circle.map(({ chainId }) => chainId));
     for (const id of Object.keys(unlisted).map(Number)) {
       assert.ok(known.has(id), `chain ${id} is not in the package`);
@@ -80,7 +80,7 @@ describe("the chains on which Circle's package has USDC", () => {
     }
   });
 
-  test('an omitted chain with the reason "one provider" has endpoints on only one host', () => {
+  test('a chain that is omitted because of "one provider" has only one RPC host', () => {
     for (const [id, reason] of Object.entries(unlisted)) {
       if (!reason.includes("one provider")) continue;
       const urls = chains.filter(({ chainId }) => chainId === Number(id)).flatMap((c) => c.rpcUrls);

@@ -29,7 +29,7 @@ async function scoreOf(open: (settings: Record<string, string>) => Receiver) {
 }
 
 describe("executable-address-shop try-receiver", { concurrency: true }, () => {
-  test("try-receiver exits with 0 and reports 100 % for a receiver that uses the kit", async () => {
+  test("try-receiver exits with 0 for a receiver that uses the library", async () => {
     const { status, score, output } = await scoreOf((settings) => {
       const { BASE: baseUrl = "", API_KEY: apiKey = "", REFERENCE_KEY = "" } = settings;
       const goods = new Map<string, number>();
@@ -56,7 +56,7 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
     assert.deepEqual([score.percent, status], [100, 0], output);
   });
 
-  test("try-receiver exits with 1 and counts failures if a receiver accepts anything", async () => {
+  test("try-receiver exits with 1 and counts the failed checks", async () => {
     const { url, port, close } = await serveReceiver(() => ({
       order: async () => {},
       receive: async () => {},
@@ -70,7 +70,7 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
     assert.match(err, new RegExp(`${tried - 1} of ${tried} failed`));
   });
 
-  test("try-receiver exits with 2 and prints its usage for invalid arguments", async () => {
+  test("try-receiver exits with 2 for invalid arguments", async () => {
     for (const [args, message] of [
       [[], /expected the command try-receiver, found nothing/],
       [["try-receiver"], /expected the http or https URL of the receiver, found ""/],
@@ -87,7 +87,7 @@ describe("executable-address-shop try-receiver", { concurrency: true }, () => {
   });
 });
 
-test("the test chain returns -32601 for a JSON-RPC method that receivers do not use", async () => {
+test("the test chain returns -32601 for an unsupported method", async () => {
   await assert.rejects(openTryChain(1).call("eth_mining", []), {
     rpcCode: -32601,
     message: "eth_mining is not supported",

@@ -23,7 +23,7 @@ describe("makeIntent", () => {
     ]);
   });
 
-  test("makeIntent requests the lowest amount and collects up to the full amount", () => {
+  test("makeIntent requests the lowest amount of a payment with a tolerance", () => {
     const { amount, calls } = makeIntent({ ...payment, least: "24750000" });
     assert.equal(amount, "24750000");
     const [least, most] = [24_750_000n, 25_000_000n];
@@ -32,7 +32,7 @@ describe("makeIntent", () => {
     });
   });
 
-  test("makeIntent has no separate field for the tolerance", () => {
+  test("makeIntent returns only the fields of an intent", () => {
     const fields = Object.keys(makeIntent({ ...payment, least: "24750000" }));
     assert.deepEqual(fields, [
       ...["chainId", "token", "amount", "calls", "expirationTimestamp", "recovery"],

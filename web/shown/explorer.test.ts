@@ -5,7 +5,7 @@ import { explorerLink } from "./explorer.ts";
 const hash = `0x${"ab".repeat(32)}`;
 
 describe("links to a block explorer", () => {
-  test("an explorer link is missing unless the server's URL is a plain web page", () => {
+  test("explorerLink returns undefined for an unsafe URL", () => {
     const wrong: unknown[] = [
       null,
       undefined,
@@ -21,7 +21,7 @@ describe("links to a block explorer", () => {
     assert.equal(explorerLink("https://etherscan.io", "tx", "../evil"), undefined);
   });
 
-  test("an explorer link leads to the page of a transaction or an address", () => {
+  test("explorerLink returns the page of a transaction or an address", () => {
     for (const base of ["https://etherscan.io", "https://etherscan.io/"]) {
       assert.equal(explorerLink(base, "tx", hash), `https://etherscan.io/tx/${hash}`);
     }

@@ -64,7 +64,7 @@ const titles = (intent: Intent, listed = chains) =>
     ({ tone, title, call }) => `${tone}: ${say(title, { n: call ?? 0 })}`,
   );
 
-describe("the hazards that a payer sees", () => {
+describe("warnings about an intent", () => {
   test("a payer is warned of an unlimited approval", () =>
     assert.deepEqual(titles(intentOf(approve(unlimited))), [
       "bad: Step 1 allows unlimited spending",
@@ -86,7 +86,7 @@ describe("the hazards that a payer sees", () => {
     assert.deepEqual(titles(intentOf(call)), ["bad: Step 1 allows unlimited spending"]);
   });
 
-  test("a payer is warned of a function with a well-known function's selector", () =>
+  test("a payer is warned of a function that imitates a well-known function", () =>
     assert.deepEqual(
       titles(
         intentOf(call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"11".repeat(16)}`, "1")),
@@ -94,7 +94,7 @@ describe("the hazards that a payer sees", () => {
       ["bad: Step 1 may run a different function than shown"],
     ));
 
-  test("a payer is warned of a parameter name that is reserved in Solidity", () =>
+  test("a payer is warned of a reserved parameter name", () =>
     assert.deepEqual(titles(intentOf(call("f(bool memory)", "true"))), [
       "warn: Step 1 has a misleading name",
     ]));
@@ -128,7 +128,7 @@ describe("the hazards that a payer sees", () => {
 });
 
 describe("the description of a call", () => {
-  test("the description of a call names the functions of a listed token", () => {
+  test("a transfer or approval of a listed token is described", () => {
     const transfer = call("transfer(address to, uint256 amount)", other, "1500000");
     assert.deepEqual(sayCall(transfer, usdc, say), {
       as: "callSends",
@@ -140,7 +140,7 @@ describe("the description of a call", () => {
     });
   });
 
-  test("the description of a tip names its recipient and its contract", () => {
+  test("a tip is described with its amount", () => {
     const args = [token, "250000"];
     const tip = { target: tipAddress, function: "tip(address token, uint256 amount)", args };
     assert.deepEqual(sayTip(tipOf(tip)!, usdc, say), {
@@ -155,7 +155,7 @@ describe("the description of a call", () => {
     assert.equal(sayParty(tipAddress.toLowerCase(), record, {}, say), "the tip contract");
   });
 
-  test("the description of a payment with a tolerance has its bounds and recipient", () => {
+  test("a payment with a tolerance is described with its limits", () => {
     const recipient: Hex = "0x1111111111111111111111111111111111111111";
     const paid = { token, recipient, least: 24_750_000n, most: 25_000_000n };
     const parts = payWithTolerance(paid);
@@ -170,7 +170,7 @@ describe("the description of a call", () => {
     assert.match(sayParty(collectorAddress, record, {}, say)!, /tolerance/);
   });
 
-  test("the description of a requirement names the address, token, and amount", () => {
+  test("a required condition is described in words", () => {
     const none: Hex = "0x0000000000000000000000000000000000000000";
     const unlisted: Hex = "0x2222222222222222222222222222222222222222";
     const tokenOf = (address: Hex) => (isSame(address, token) ? usdc : undefined);
@@ -204,18 +204,18 @@ describe("the description of a call", () => {
     assert.equal(sayParty(target.toLowerCase(), record, {}, say), "the conditions contract");
   });
 
-  test("a function of an unlisted contract, or with other types, is not described", () => {
+  test("a call to an unknown contract is not described", () => {
     assert.equal(sayCall(approve("1"), undefined, say), undefined);
     const odd = call("transfer(address to, uint128 amount)", other, "1");
     assert.equal(sayCall(odd, usdc, say), undefined);
   });
 
-  test("the description of a call has amounts of an unknown token in base units", () => {
+  test("an amount of an unknown token is shown in base units", () => {
     assert.equal(sayAmount("1500000", undefined, say), "1\u202f500\u202f000 base units");
     assert.equal(sayAmount("1", usdc, say), "0.000001 USDC");
   });
 
-  test("the description names parties only from the record or the operator's labels", () => {
+  test("an account is named only if the record or the operator names it", () => {
     const record = makeRecord(intentOf(approve("1")));
     const shop = "0x2222222222222222222222222222222222222222";
     const party = (address: string, labels = {}) => sayParty(address, record, labels, say);
@@ -232,13 +232,13 @@ describe("the summary of an intent", () => {
   const shop = "0x2222222222222222222222222222222222222222";
   const pay = { target: other, function: "pay(uint256 order)", args: ["1"] };
 
-  test("the summary of one transfer names the amount and the recipient", () =>
+  test("one transfer is summarized by its amount and recipient", () =>
     assert.deepEqual(sum(call("transfer(address to, uint256 amount)", shop, "25000000")), {
       as: "sumTransfer",
       values: { amount: "25 USDC", party: { address: shop } },
     }));
 
-  test("the summary of several transfers has the total and the number of recipients", () => {
+  test("several transfers are summarized by their total", () => {
     const send = (to: string) => call("transfer(address to, uint256 amount)", to, "12500000");
     assert.deepEqual(sum(send(shop), send(other)), {
       as: "sumTransfers",
@@ -251,13 +251,13 @@ describe("the summary of an intent", () => {
     assert.equal(sum(send(shop), pay).as, "sumCalls");
   });
 
-  test("the summary of an approval before a call names the spender and the amount", () =>
+  test("an approval before a call is summarized by its amount and spender", () =>
     assert.deepEqual(sum(approve("25000000"), pay), {
       as: "sumCall",
       values: { amount: "25 USDC", party: { address: other } },
     }));
 
-  test("the summary of other intents names the number of calls and contracts", () => {
+  test("other intents are summarized by the number of calls and contracts", () => {
     assert.deepEqual(sum(approve("1"), { ...pay, target: shop }), {
       as: "sumCalls",
       values: { calls: "2", contracts: "2" },
@@ -271,7 +271,7 @@ describe("the summary of an intent", () => {
 });
 
 describe("arrays and tuples", () => {
-  test("arrays and tuples are split into items by their types", () => {
+  test("itemsOf and fieldsOf split a value by its type", () => {
     const items = itemsOf("(address to, uint256[] ids)[]", '[["0x1",["1","2"]]]');
     assert.deepEqual(items, { type: "(address to, uint256[] ids)", values: ['["0x1",["1","2"]]'] });
     assert.deepEqual(fieldsOf(items!.type, items!.values[0]!), [
@@ -284,7 +284,7 @@ describe("arrays and tuples", () => {
 });
 
 describe("the operator's data about an address", () => {
-  test("labels of the operator that cannot be shown safely are omitted", () => {
+  test("readFacts omits unsafe values", () => {
     const shop = "0x2222222222222222222222222222222222222222";
     const facts = { requester: "A Shop", labels: { [shop]: "Shop" } };
     assert.deepEqual(readFacts(JSON.stringify(facts)), {
@@ -314,8 +314,8 @@ describe("the operator's data about an address", () => {
   });
 });
 
-describe("the chain list of the server", () => {
-  test("the list of chains omits incomplete entries and unsafe tokens", () => {
+describe("the server's list of chains", () => {
+  test("readChains omits incomplete chains and unsafe tokens", () => {
     const tokens = [
       usdc,
       { ...usdc, decimals: -1 },
@@ -335,7 +335,7 @@ describe("the chain list of the server", () => {
 });
 
 describe("function strings", () => {
-  test("the parameters of a function string are split at the outermost commas", () => {
+  test("splitFunction splits the parameters at the outermost commas", () => {
     const parts = splitFunction("f((address to, uint256 amount)[] payments, bytes data)");
     assert.deepEqual(parts.parameters, [
       { type: "(address to, uint256 amount)[]", name: "payments" },

@@ -19,7 +19,7 @@ const said = (shares: Share[]) =>
   shares.map(({ who, units, isReturn }) => `${who} ${units}${isReturn ? " back" : ""}`);
 
 describe("the recipients and their amounts", () => {
-  test("the recipients' list shows amounts without a log as used by the calls", () => {
+  test("an amount that no log explains is listed as used by the calls", () => {
     const execution = {
       held: "30",
       left: "4",
@@ -33,12 +33,12 @@ describe("the recipients and their amounts", () => {
     ]);
   });
 
-  test("money that the same transaction returned is listed once, as a return", () => {
+  test("a return in the same transaction is listed only once", () => {
     const execution = { held: "30", left: "5", moved: [moved(shop, "25"), moved(recovery, "5")] };
     assert.deepEqual(said(sharesOut(intent, execution, 5n)), [`${shop} 25`, `${recovery} 5 back`]);
   });
 
-  test("money from the calls to the recovery address is not listed as a return", () => {
+  test("a payment to the recovery address is not listed as a return", () => {
     const execution = { held: "30", left: "5", moved: [moved(recovery, "25")] };
     assert.deepEqual(said(sharesOut(intent, execution, 5n)), [
       `${recovery} 25`,
@@ -46,12 +46,12 @@ describe("the recipients and their amounts", () => {
     ]);
   });
 
-  test("the sum of the recipients' amounts excludes another token", () => {
+  test("another token does not reduce the amount used by the calls", () => {
     const execution = { held: "25", left: "0", moved: [moved(shop, "9", other)] };
     assert.deepEqual(said(sharesOut(intent, execution, 0n)), [`${shop} 9`, "byCalls 25"]);
   });
 
-  test("the recipients' list has only returns if nothing was executed", () => {
+  test("only returns are listed if nothing was executed", () => {
     assert.deepEqual(said(sharesOut(intent, null, 7n)), [`${recovery} 7 back`]);
     assert.deepEqual(sharesOut(intent, null, 0n), []);
   });
@@ -65,7 +65,7 @@ describe("the payers and their amounts", () => {
     payments: payments.map(([from, amount]) => ({ from, amount })),
   });
 
-  test("the payers' list has each payer once, and the rest as paid by others", () => {
+  test("each payer is listed once, and the rest as other payers", () => {
     const payments = [paid([shop, "1"], [other, "2"]), paid([shop, "4"])];
     assert.deepEqual(said(sharesIn(intent, payments, 10n)), [
       `${shop} 5`,
@@ -76,7 +76,7 @@ describe("the payers and their amounts", () => {
     assert.deepEqual(said(sharesIn(intent, [], 7n)), ["payers 7"]);
   });
 
-  test("the payers' list has the six largest of 300 payers, and the others' total", () => {
+  test("only the six largest of 300 payers are listed", () => {
     const from = Array.from({ length: 300 }, (_, at) => `0x${`${at}`.padStart(40, "5")}` as Hex);
     const payments = [paid(...from.map((each, at): [Hex, string] => [each, `${at + 1}`]))];
     const found = sharesIn(intent, payments, 0n);

@@ -22,14 +22,14 @@ const record = makeRecord({
 });
 
 describe("the description of a balance change", () => {
-  test("a balance change has a sign and an amount, in base units if not listed", () => {
+  test("a balance change is shown with its sign", () => {
     assert.equal(sayChange("-25000000", token, usdc, say), "−25 USDC");
     assert.equal(sayChange("1500000", token, usdc, say), "+1.5 USDC");
     assert.equal(sayChange("1000000000000000", zero, undefined, say), "+0.0010 native coin");
     assert.equal(sayChange("-25000000", token, undefined, say), "−25\u202f000\u202f000 base units");
   });
 
-  test("a balance change names accounts from the record", () => {
+  test("the accounts of the record are named", () => {
     assert.equal(sayAccount(record.address, record, {}, say), "this address");
     assert.equal(sayAccount(recovery, record, {}, say), "the return address");
     assert.equal(sayAccount(target, record, {}, say), "the contract of step 1");

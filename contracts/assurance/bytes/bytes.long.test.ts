@@ -70,22 +70,22 @@ const freeInPrefix: Free = {
   17: "80",
 };
 
-describe("the code at a vault whose calls ran", () => {
+describe("the code of an executed vault", () => {
   const code = hexToBytes(vaults.executed);
   holds(code, stubLaws(factory), BigInt(code.length), freeInStub, behindAddress(code));
 });
 
-describe("the code at a vault that was closed without a call", () => {
+describe("the code of a closed vault", () => {
   const code = hexToBytes(vaults.closed);
   const free = { ...freeInStub, 23: looksAndPushes };
   holds(code, stubLaws(factory), BigInt(code.length), free, behindAddress(code));
 
-  test("the code of a closed vault is the code of an executed vault plus a STOP", () => {
+  test("the code equals an executed vault's code plus a STOP", () => {
     assert.equal(vaults.closed, `${vaults.executed}00`);
   });
 });
 
-describe("PREFIX, which creates a vault", () => {
+describe("PREFIX, the creation code of a vault", () => {
   holds(prefix.slice(0, Number(prefixBytes)), prefixLaws, undefined, freeInPrefix, 0);
 
   test("PREFIX ends with the selector of `onCreation`", () => {
@@ -111,7 +111,7 @@ function holds(
     });
   }
 
-  test("each change of a byte breaks a law of the code unless the change is listed", async () => {
+  test("every changed byte breaks a rule, unless the change is listed as harmless", async () => {
     const single = examples(factory, codeBytes);
     const brokenBySome = (changed: Uint8Array) => {
       for (const example of single) {

@@ -56,22 +56,22 @@ const isViolated = (found: ReturnType<typeof check>, steps: RegExp) => {
 };
 
 describe("the life of a vault", { skip }, () => {
-  test("a vault ends once, by an execution in time or by closing, and then never changes", () => {
+  test("a vault is executed or closed at most once", () => {
     isSafe(check("Life", source));
   });
 
-  test("control: without `AlreadyOver`, the checker finds a second execution", () => {
+  test("control: without the `AlreadyOver` check, a vault can be executed twice", () => {
     const found = check("Life", without("require(codeBytes == 0); // AlreadyOver"));
     isViolated(found, /executions = 2/);
   });
 });
 
 describe("the money of a vault", { skip }, () => {
-  test("money leaves a vault only through the calls or to recovery", () => {
+  test("money leaves a vault only through its calls or to its recovery address", () => {
     isSafe(check("Money", source));
   });
 
-  test("control: the checker finds a recovery that takes nothing from the balance", () => {
+  test("control: the checker finds a wrong balance after a recovery", () => {
     const found = check("Money", without("balance -= sent;"));
     isViolated(found, /Money\.recover\(/);
   });

@@ -22,14 +22,14 @@ const collector = mutantsOfCollector().map(nameOf);
 const ofFactory = new Set([...mutantsOf(sources).map(nameOf), ...guards, ...byHand]);
 const names = new Set([...ofFactory, ...collector]);
 
-test("a mutation run starts and kills a mutant", () => {
+test("the tests detect a mutated contract", () => {
   const laboratory = openLaboratory(join(contractsRoot, "out/mutation/test"), sources);
   const [mutant] = mutantsByHand(sources).filter(({ to }) => to === "held + 1 < intent.amount");
   assert.equal(laboratory.try(mutant!).is, "killed");
 });
 
-describe("report.json", () => {
-  test("report.json matches the creation code and counts all possible mutants", () => {
+describe("the report of mutation tests", () => {
+  test("the report is about the current contracts", () => {
     assert.equal(report.creationCodeHash, keccak256(factoryCreationCode));
     const { changes } = report;
     assert.equal(changes + report.guards.changes + report.byHand.changes, ofFactory.size);
@@ -39,27 +39,27 @@ describe("report.json", () => {
     );
   });
 
-  test("report.json covers at least 150 random mutants, and tests killed at least 95 %", () => {
+  test("the tests detected at least 95 % of at least 150 random mutants", () => {
     const { changes, tried, compiled, killed, survivors } = report;
     assert.ok(compiled >= 150 && compiled <= tried && tried <= changes);
     assert.equal(killed + survivors.length, compiled);
     assert.ok(killed >= 0.95 * compiled, `${killed} of ${compiled}`);
   });
 
-  test("report.json counts at least 25 handwritten mutants, and tests killed all", () => {
+  test("the tests detected all of at least 25 handwritten mutants", () => {
     const { changes, compiled, killed } = report.byHand;
     assert.ok(changes >= 25);
     assert.deepEqual({ compiled, killed }, { compiled: changes, killed: changes });
   });
 
-  test("report.json counts weakened guards separately and tried each guard", () => {
+  test("the report has a result for every weakened guard", () => {
     const { changes, tried, compiled, killed, survivors } = report.guards;
     assert.equal(tried, changes);
     assert.ok(compiled >= 0.9 * changes, `${compiled} of ${changes}`);
     assert.equal(killed + survivors.length, compiled);
   });
 
-  test("report.json counts mutants of the Collector separately and tried each mutant", () => {
+  test("the report has a result for every mutant of the Collector", () => {
     const { changes, tried, compiled, killed, survivors } = report.collector;
     assert.equal(report.collectorCodeHash, keccak256(periphery.collector.bytecode));
     assert.deepEqual([changes, tried], [collector.length, collector.length]);
@@ -67,7 +67,7 @@ describe("report.json", () => {
     assert.equal(killed + survivors.length, compiled);
   });
 
-  test("each surviving mutant has a reason, and its mutated line still exists", () => {
+  test("every undetected mutant has a reason", () => {
     const tallies = [report, report.guards, report.collector];
     for (const { name, reason } of tallies.flatMap((each) => each.survivors)) {
       assert.ok(names.has(name), `the sources have this no more: ${name}`);

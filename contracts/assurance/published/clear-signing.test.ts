@@ -85,24 +85,24 @@ const recovering = [
 ];
 const indented = (lines: string[]) => lines.map((line) => `    ${line}`);
 
-describe("the descriptor", () => {
+describe("the ERC-7730 descriptor", () => {
   const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
     json("erc7730-v2.schema.json"),
   );
 
-  test("the descriptor is valid under the schema of ERC-7730 v2", () => {
+  test("the descriptor matches the JSON schema", () => {
     assert.ok(validate(descriptor), JSON.stringify(validate.errors));
     const wrong = JSON.stringify(descriptor).replaceAll('"addressName"', '"adressName"');
     assert.equal(validate(JSON.parse(wrong)), false);
   });
 
-  test("the descriptor names only the factory's address", () => {
+  test("the descriptor applies only to the factory's address", () => {
     const { deployments } = descriptor.context.contract;
     assert.ok(deployments.length > 0);
     for (const { address } of deployments) assert.equal(address, factoryAddress);
   });
 
-  test("the descriptor describes each function of the ABI that changes state", () => {
+  test("the descriptor describes every function that changes state", () => {
     const changing = abi.filter(
       (item): item is AbiFunction => item.type === "function" && item.stateMutability !== "view",
     );
@@ -114,7 +114,7 @@ describe("the descriptor", () => {
     );
   });
 
-  test("the descriptor shows or explicitly hides every parameter of every function", () => {
+  test("the descriptor shows or explicitly hides every parameter", () => {
     for (const [key, { fields }] of Object.entries(formats)) {
       const named = fields.flatMap(({ path, fields: inner }) =>
         inner ? inner.map((field) => `${path}.${field.path}`) : [path!],
@@ -131,16 +131,16 @@ function leaves(parameter: AbiParameter): string[] {
   return parameter.components.flatMap(leaves).map((inner) => `${path}.${inner}`);
 }
 
-describe("the text that a signer shows", () => {
-  test("a signer of `execute` sees the amount, calls, expiry, recovery, and chain", () => {
+describe("the text that a wallet shows before signing", () => {
+  test("`execute` shows every part of the intent", () => {
     assert.deepEqual(signs(call("execute", [intent])), executing);
   });
 
-  test("a signer of `recover` sees the recipients and the tokens", () => {
+  test("`recover` shows the recovery address and the tokens", () => {
     assert.deepEqual(signs(call("recover", [intent, [token, zeroAddress]])), recovering);
   });
 
-  test("a signer of `batch` sees each item in the same way as a single call", () => {
+  test("`batch` shows each item like a single call", () => {
     const items = [call("execute", [intent]), call("recover", [intent, [token, zeroAddress]])];
     assert.deepEqual(signs(call("batch", [items])), [
       "Execute or recover several addresses, each by itself",
@@ -151,7 +151,7 @@ describe("the text that a signer shows", () => {
     ]);
   });
 
-  test("a signer of `rescue` sees the call and the sent native coin", () => {
+  test("`rescue` shows the call and the native coin that it sends", () => {
     const lines = signs(call("rescue", [intent, shop, 10n ** 18n, "0x12345678"]));
     assert.deepEqual(lines.slice(0, 6), [
       "Make a call from an ended address, as its recovery",
@@ -163,7 +163,7 @@ describe("the text that a signer shows", () => {
     ]);
   });
 
-  test("a signer sees only bytes if the call goes to another contract", () => {
+  test("a call to another contract is shown only as bytes", () => {
     const data = call("execute", [intent]);
     assert.deepEqual(read(wallet, shop, data), [`Shop: ${data}`]);
   });

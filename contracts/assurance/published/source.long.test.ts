@@ -17,7 +17,7 @@ describe("the standard JSON input", () => {
     assert.equal(`0x${evm.bytecode.object}`, factoryCreationCode);
   });
 
-  test("the compiled code matches the factory, whose only immutable is its own address", () => {
+  test("the compiled code matches the code of the factory", () => {
     const code = Buffer.from(evm.deployedBytecode.object, "hex");
     const places = Object.values(evm.deployedBytecode.immutableReferences);
     assert.equal(places.length, 1);
@@ -27,7 +27,7 @@ describe("the standard JSON input", () => {
     assert.equal(keccak256(`0x${code.toString("hex")}` as Hex), factoryCodeHash);
   });
 
-  test("the compiled code has no metadata and no library", () => {
+  test("the compiled code contains no metadata and links no library", () => {
     assert.deepEqual(input.settings.metadata, { bytecodeHash: "none", appendCBOR: false });
     assert.equal(evm.deployedBytecode.object.includes("__$"), false);
   });

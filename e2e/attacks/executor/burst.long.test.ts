@@ -17,11 +17,11 @@ const blocksMax = count(2, 8);
 const [callsPerPaymentMax, callsPerBlockMax] = [count(1.2, 1.12), 20];
 await openAddresses(world, store, open);
 
-describe(`${payments} payments in one block, beside ${open} open addresses`, () => {
+describe(`${payments} payments in one block, with ${open} other open addresses`, () => {
   for (const endpoints of [1, 2]) {
     const calls = `${callsPerPaymentMax} calls per payment and ${callsPerBlockMax} per block`;
     const what = `within ${blocksMax} blocks with at most ${calls} and endpoint`;
-    test(`payments in one block are executed ${what} with ${endpoints} endpoints`, async (t) => {
+    test(`all payments are executed ${what}, with ${endpoints} endpoints`, async (t) => {
       const records = await openAddresses(world, store, payments);
       const took = await burst(world, store, records, { endpoints });
       const perPayment = (callsIn(took) / endpoints - callsPerBlockMax * took.blocks) / payments;
@@ -37,10 +37,14 @@ describe(`${payments} payments in one block, beside ${open} open addresses`, () 
   }
 
   const few = count(100, 250);
-  test(`control: payments need more blocks if a pass handles only ${few}`, control, async (t) => {
-    const records = await openAddresses(world, store, payments);
-    const took = await burst(world, store, records, { tuning: { jobsPerPass: few } });
-    t.diagnostic(`${took.blocks} blocks`);
-    assert.ok(took.blocks > blocksMax, `${took.blocks} blocks`);
-  });
+  test(
+    `control: payments need more blocks if a pass of the executor handles only ${few}`,
+    control,
+    async (t) => {
+      const records = await openAddresses(world, store, payments);
+      const took = await burst(world, store, records, { tuning: { jobsPerPass: few } });
+      t.diagnostic(`${took.blocks} blocks`);
+      assert.ok(took.blocks > blocksMax, `${took.blocks} blocks`);
+    },
+  );
 });

@@ -76,8 +76,8 @@ async function paid(): Promise<bigint> {
   return sum;
 }
 
-describe("a chain that charges a fee for bytes", () => {
-  test("an account stays within its budget and delays no other account", async (context) => {
+describe("a chain that charges an additional fee for data", () => {
+  test("an account stays within its gas budget and does not delay others", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const running = start(context);
     const hostile = await funded(30, attacker);
@@ -91,7 +91,7 @@ describe("a chain that charges a fee for bytes", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("the budget applies if one endpoint omits the fee and one is silent", async (context) => {
+  test("an account stays within its budget if two endpoints hide the data fee", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const tells =
       (name: string, answer: Answer) =>
@@ -122,7 +122,7 @@ describe("a chain that charges a fee for bytes", () => {
     assert.ok(charged > 0n && charged <= budget, `${charged} of ${budget} wei`);
   });
 
-  test("control: an account exceeds its budget if no fee for bytes is known", async (context) => {
+  test("control: an account exceeds its budget if the data fee is unknown", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: "0x" });
     const other = "acc_bad00000000000000000000b";
     const running = start(context);
@@ -133,7 +133,7 @@ describe("a chain that charges a fee for bytes", () => {
   });
 });
 
-describe("dust on a chain that charges a fee for bytes", () => {
+describe("tiny payments on a chain that charges a data fee", () => {
   /**
    * The value of the dust in wei. This value is four times the gas cost of returning the dust, but
    * only a fifth of the fee for the transaction's bytes.
@@ -165,7 +165,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
     ["a token with a price", 0n],
     ["native coin", grain],
   ] as const) {
-    test(`dust is not returned if it is ${what} and bytes cost a fee`, async (context) => {
+    test(`a tiny payment in ${what} is not returned if the return costs more`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: oracleCode });
       const running = start(context, plenty, more);
       const record = await dust(coin);
@@ -178,7 +178,7 @@ describe("dust on a chain that charges a fee for bytes", () => {
       await running.stop();
     });
 
-    test(`control: dust is returned if it is ${what} and bytes cost no fee`, async (context) => {
+    test(`control: a tiny payment in ${what} is returned without a data fee`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: "0x" });
       const running = start(context, plenty, more);
       const record = await dust(coin);

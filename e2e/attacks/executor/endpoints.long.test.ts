@@ -172,8 +172,8 @@ function twentyASecond() {
 const tooMany = error(-32600, "batch of too many calls");
 
 // This test runs first, because calls for other tests' addresses would also be counted.
-describe("calls for one payment", () => {
-  test("a payment needs at most 14 calls to a node, besides calls per block", async (context) => {
+describe("RPC calls for one payment", () => {
+  test("a payment needs at most 14 RPC calls, besides those for each block", async (context) => {
     const { url, asked } = await honest();
     const running = startCore(store, world.chains([url]), (core) =>
       inNoTime({ ...core, tuning: { ...core.tuning, recordsPerPass: 0 } }),
@@ -209,7 +209,7 @@ describe("calls for one payment", () => {
 const payments = count(30, 60);
 const blocksMax = 60;
 
-describe(`${payments} payments through a provider with limits, within ${blocksMax} blocks`, () => {
+describe(`${payments} payments through an RPC provider with limits`, () => {
   const limits: Record<string, () => Parameters<typeof endpoint>> = {
     "answers 413 above 4 calls": () => [({ length }) => (length > 4 ? { status: 413 } : undefined)],
     "answers 413 above 15 kB": () => [(_, bytes) => (bytes > 15_000 ? { status: 413 } : undefined)],
@@ -252,7 +252,7 @@ describe(`${payments} payments through a provider with limits, within ${blocksMa
     },
   };
   for (const [name, parts] of Object.entries(limits)) {
-    test(`payments are executed if a provider ${name}`, async (context) => {
+    test(`all payments are executed if the provider ${name}`, async (context) => {
       const { url, troubles } = await endpoint(...parts());
       assert.ok((await blocksFor(context, [url], payments)) <= blocksMax);
       assert.ok(troubles() > 0, "it refused nothing");
@@ -297,8 +297,8 @@ describe("one faulty endpoint among two or three endpoints", () => {
   }
 });
 
-describe("a WebSocket that reports new blocks", () => {
-  test("payments are executed with a WebSocket, and also with only HTTP", async (context) => {
+describe("new blocks by WebSocket", () => {
+  test("payments are executed with and without a WebSocket", async (context) => {
     world.startTicking(200);
     context.after(world.stopTicking);
     const wsUrls = [world.rpcUrl.replace("http", "ws"), "ws://127.0.0.1:1"];
@@ -316,7 +316,7 @@ describe("a WebSocket that reports new blocks", () => {
 // This test runs last. Without an honest endpoint, the wrong responses move the executor's cursor
 // beyond the newest block.
 describe("controls for faulty endpoints", control, () => {
-  test("nothing is executed if the endpoint rejects the batch of all calls", async (context) => {
+  test("control: nothing is executed if the endpoint rejects every batch", async (context) => {
     const good = await honest();
     assert.equal(await executedSoon(context, [good.url], inOneRequest(good.url)), 3);
     const { url } = await endpoint(({ length }) =>
@@ -326,7 +326,7 @@ describe("controls for faulty endpoints", control, () => {
   });
 
   for (const [name, open] of Object.entries(kinds)) {
-    test(`nothing is executed in ten passes if the only endpoint ${name}`, async (context) => {
+    test(`control: nothing is executed if the only endpoint ${name}`, async (context) => {
       const { url } = await open();
       assert.equal(await executedSoon(context, [url]), 0);
     });

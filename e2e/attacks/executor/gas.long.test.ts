@@ -67,7 +67,7 @@ describe("an account over its budget", () => {
   /** The budget covers about two executions at the maximum fee. The actual cost is lower. */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
-  test("an account over its budget waits, and delays no other account", async (context) => {
+  test("an account over its budget waits and does not delay others", async (context) => {
     const earlier = await chargedTo(attacker);
     const running = start(context, { perAccountMax: budget });
     const hostile = await funded(count(40, 120), attacker);
@@ -88,7 +88,7 @@ describe("an account over its budget", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("control: without budgets, all addresses of an account are executed", async (context) => {
+  test("control: all addresses are executed without a budget", async (context) => {
     const running = start(context, {});
     const hostile = await funded(count(40, 120), attacker);
     await until("all are executed", async () =>
@@ -97,7 +97,7 @@ describe("an account over its budget", () => {
     await running.stop();
   });
 
-  test("a client ID that has spent its budget delays only its own addresses", async (context) => {
+  test("a client ID over its budget delays only its own addresses", async (context) => {
     const byKey = await recordOf();
     const byClient = await recordOf();
     await save([byKey], "acc_c11e00000000000000000000");
@@ -115,7 +115,7 @@ describe("an account over its budget", () => {
   });
 });
 
-describe("dust that must be returned", () => {
+describe("tiny payments that are returned", () => {
   const recoveries = async () => {
     const rows = await purposes();
     return rows.filter(({ kind, state }) => kind === "recover" && state === "settled").length;
@@ -132,7 +132,7 @@ describe("dust that must be returned", () => {
     return before;
   };
 
-  test("dust costs at most three returns a day, and delays no late payment", async (context) => {
+  test("an address gets at most three returns of tiny payments a day", async (context) => {
     const running = start(context, {});
     const [record] = await funded(1, attacker, { chainId: 10 });
     const before = await sendDust(record!, 3);
@@ -148,7 +148,7 @@ describe("dust that must be returned", () => {
     await running.stop();
   });
 
-  test("control: without a daily limit, each dust payment costs a transaction", async (context) => {
+  test("control: without a daily limit, every tiny payment is returned", async (context) => {
     const [record] = await funded(1, attacker, { chainId: 10 });
     const running = startCore(store, world.chains(), (core) => ({
       ...core,
@@ -178,7 +178,7 @@ const tippedBy = (amount: bigint, more: object = {}) => ({
 });
 
 describe("intents with tips", () => {
-  test("an intent whose tip covers the gas is executed without a budget", async (context) => {
+  test("an intent whose tip covers the gas needs no budget", async (context) => {
     const before = await world.balanceOf(executor);
     const running = start(context, { perDayMax: 0n }, { tipPrices });
     const [record] = await funded(1, attacker, tippedBy(unit));
@@ -191,7 +191,7 @@ describe("intents with tips", () => {
     await running.stop();
   });
 
-  test("an intent waits if its tip is too small or in a token without a price", async (context) => {
+  test("an intent waits if the value of its tip is too small or unknown", async (context) => {
     const running = start(context, {}, { pays: "tips", tipPrices });
     const small = await funded(1, attacker, tippedBy(1n));
     await until("it waits", async () =>
@@ -206,7 +206,7 @@ describe("intents with tips", () => {
     await unpriced.stop();
   });
 
-  test("an intent is not sent if its calls revert at a nonzero gas price", async (context) => {
+  test("an intent whose calls revert at the real gas price is not sent", async (context) => {
     // Reverts unless the gas price is 0.
     const fickle = await attack.contract("0x3a600557005b5f5ffd");
     const running = start(context, {}, { tipPrices });
@@ -248,7 +248,7 @@ describe("intents with tips", () => {
     return charges.reduce((sum, wei) => sum + wei, 0n);
   }
 
-  test("failing intents with tips cost at most the account's limit", async (context) => {
+  test("failed intents with tips cost at most the account's limit", async (context) => {
     const bound = 10n ** 15n;
     const cheat = "acc_c4ea7000000000000000000a";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n, perAccountMax: bound });
@@ -256,7 +256,7 @@ describe("intents with tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  test("failing intents of all accounts cost at most the daily limit", async (context) => {
+  test("failed intents of several accounts cost at most the daily limit", async (context) => {
     const bound = 8n * 10n ** 14n;
     const cheats = [1, 2, 3, 4, 5].map((n) => `acc_c4ea700000000000000000b${n}`);
     const limits = { perDayMax: bound, perAccountMax: bound };
@@ -266,7 +266,7 @@ describe("intents with tips", () => {
   });
 
   // This test runs last, because it spends more than the daily budget of the other tests.
-  test("control: failing intents with tips cost more if the limit is higher", async (context) => {
+  test("control: failed intents with tips cost more without these limits", async (context) => {
     const cheat = "acc_c4ea7000000000000000000c";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n });
     assert.ok(lost > 10n ** 15n, `${lost} wei`);
@@ -373,34 +373,34 @@ describe("accounts that share a transaction", () => {
     return together.charged / Number(alone.gasUsed);
   }
 
-  test("an account pays at most 1.1 times its gas if the node can trace", async (context) => {
+  test("an account pays at most 1.1 times its gas with tracing", async (context) => {
     assert.ok((await gasOfVictim(context, () => [truth])) <= 1.1);
   });
 
-  test("an account pays at most 1.1 times its gas if 1 of 3 traces is false", async (context) => {
+  test("an account pays at most 1.1 times its gas if 1 of 3 traces is wrong", async (context) => {
     const says = (plain: Hex) => [blames(plain), truth, truth];
     assert.ok((await gasOfVictim(context, says)) <= 1.1);
   });
 
-  test("an account pays at most 1.5 times its gas if no node can trace", async (context) => {
+  test("an account pays at most 1.5 times its gas without tracing", async (context) => {
     const times = await gasOfVictim(context, () => [refuses]);
     assert.ok(times <= 1.5, `${times}`);
   });
 
-  test("an account pays at most 1.5 times its gas if the only trace is false", async (context) => {
+  test("an account pays at most 1.5 times its gas if the only trace is wrong", async (context) => {
     const says = (plain: Hex) => [blames(plain), refuses, refuses];
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });
 
-  test("control: one account pays for all accounts if the only endpoint lies", async (context) => {
+  test("control: an account pays too much if the only trace is wrong", async (context) => {
     assert.ok((await gasOfVictim(context, (plain) => [blames(plain)])) > 2);
   });
 });
 
-describe("the report of all transactions of these tests", () => {
+describe("the executor's cost report", () => {
   const reported = (column: string) => sumOfReport(store, column);
 
-  test("the report contains the exact value of received tips in wei", async (context) => {
+  test("the report contains the exact value of the received tips", async (context) => {
     const [tips, tokens] = [await reported("tipsWei"), await world.balanceOf(executor)];
     const sponsor = start(context, {});
     const returned = await funded(1, attacker);
@@ -421,6 +421,6 @@ describe("the report of all transactions of these tests", () => {
     assert.equal((await reported("tipsWei")) - tips, (received * weiOfUnit) / unit);
   });
 
-  test("the report contains the exact cost of all the key's transactions in wei", () =>
+  test("the report contains the exact cost of all transactions", () =>
     assertReportIsExact(world, store));
 });

@@ -42,8 +42,8 @@ const blocksMore = 10;
 
 const transactionGasMax = 16_777_216;
 
-describe("good payments during an attack, at most 10 blocks later than without it", () => {
-  test("control: measures how many blocks payments take without an attack", async (context) => {
+describe("payments during an attack", () => {
+  test("control: payments succeed without an attack", async (context) => {
     const running = startCore(store, world.chains(), paced);
     context.after(running.stop);
     alone = Math.max(...(await goodPayments(5)));
@@ -76,7 +76,7 @@ describe("good payments during an attack, at most 10 blocks later than without i
     ["27 million", burns27Million],
     ["all", burnsAll],
   ] as const) {
-    test(`payments wait at most 10 blocks longer if refunds burn ${name} gas`, async (context) => {
+    test(`refunds that burn ${name} gas delay payments by at most 10 blocks`, async (context) => {
       const hostile = await Promise.all(
         Array.from({ length: count(5, 20) }, async () =>
           recordOf({ chainId: 10, recovery: await contract(code) }),
@@ -105,7 +105,7 @@ describe("good payments during an attack, at most 10 blocks later than without i
     assert.match(answer?.error?.message ?? "", /gas/i);
   });
 
-  test("good payments wait at most 10 blocks longer beside slow intents", async (context) => {
+  test("intents that use much gas delay payments by at most 10 blocks", async (context) => {
     const target = await contract(blake2f(36_000_000));
     const calls = [{ target, function: "go()", args: [] }];
     const hostile = await Promise.all(
@@ -122,7 +122,7 @@ describe("good payments during an attack, at most 10 blocks later than without i
   });
 
   const skip = isHardhat && "hardhat runs no call of more gas than a transaction may have";
-  test("control: a node runs an intent of 36 million gas if the call has no gas limit", {
+  test("control: a node simulates 36 million gas if the call has no gas limit", {
     skip,
   }, async () => {
     const target = await contract(blake2f(36_000_000));
@@ -138,14 +138,14 @@ describe("good payments during an attack, at most 10 blocks later than without i
     assert.equal((await run({})).error, undefined);
   });
 
-  test("good payments wait at most 10 blocks longer beside 120 returns", async (context) => {
+  test("120 refunds delay payments by at most 10 blocks", async (context) => {
     const hostile = await Promise.all(Array.from({ length: 120 }, () => recordOf({ chainId: 10 })));
     await save(hostile, attacker);
     await pay(hostile, 1n);
     await survive(context, hostile, 12);
   });
 
-  test("a transaction that nodes reject delays others by at most 10 blocks", async (context) => {
+  test("a rejected transaction delays payments by at most 10 blocks", async (context) => {
     let refused = 0;
     const running = startCore(store, world.chains(), (core) =>
       paced({
@@ -172,12 +172,12 @@ describe("good payments during an attack, at most 10 blocks later than without i
     await running.stop();
   });
 
-  describe("hundreds of due addresses if a pass processes only three addresses", () => {
+  describe("hundreds of addresses that wait for the executor", () => {
     const slow = (core: Parts) =>
       paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 3, batchItemsMax: 3 } });
     const many = (accountId: string) => fundedInBlock(count(50, 500), accountId);
 
-    test("hundreds of due addresses do not delay another account's addresses", async (context) => {
+    test("waiting addresses do not delay another account", async (context) => {
       await many(attacker);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
@@ -188,7 +188,7 @@ describe("good payments during an attack, at most 10 blocks later than without i
       await running.stop();
     });
 
-    test("control: due addresses delay others of the same account", control, async (context) => {
+    test("control: waiting addresses delay the same account", control, async (context) => {
       await many(victim);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
@@ -200,8 +200,8 @@ describe("good payments during an attack, at most 10 blocks later than without i
   });
 });
 
-describe("a rival that executes first", () => {
-  test("an execution by a rival completes the address without a failure", async (context) => {
+describe("another executor that is faster", () => {
+  test("an execution by another executor does not count as a failure", async (context) => {
     const { world, store, recordOf, save, pay, jobOf } = untouched;
     const running = startCore(store, world.chains());
     context.after(running.stop);

@@ -66,8 +66,8 @@ async function secondsPass(seconds: number, aPass: () => Promise<void>) {
   await aPass();
 }
 
-describe("paid addresses of an account that has spent its budget", () => {
-  test("paid addresses over the budget are simulated at most 8 times an hour", async (context) => {
+describe("paid addresses of an account over its gas budget", () => {
+  test("a paid address is simulated at most 8 times an hour", async (context) => {
     const [many, minutes] = [count(30, 400), count(30, 60)];
     const hostile = await fundedInBlock(many, attacker);
     const { aPass, simulations, stop } = start(context, 1n);
@@ -82,7 +82,7 @@ describe("paid addresses of an account that has spent its budget", () => {
     assert.ok(each <= 8, `${each} for each`);
   });
 
-  test("a paid address over the budget is due again at midnight", async (context) => {
+  test("a paid address is retried after midnight", async (context) => {
     const [record] = await fundedInBlock(1, attacker);
     const waiting = start(context, 1n);
     await until("it waits", async () => (await reasonsOf([record!]))[0] === "account_budget_spent");
@@ -94,7 +94,7 @@ describe("paid addresses of an account that has spent its budget", () => {
   });
 });
 
-describe("recoveries that fail because another sender made them first", () => {
+describe("recoveries that another sender makes first", () => {
   /**
    * Pays dust to all addresses. Waits until the executor has sent its recoveries. Then another
    * sender recovers the same addresses, and its transaction is mined first.
@@ -126,7 +126,7 @@ describe("recoveries that fail because another sender made them first", () => {
     return records;
   };
 
-  test("recoveries that a rival sends first cost at most the account's budget", async (context) => {
+  test("failed recoveries cost at most the account's budget", async (context) => {
     const control = start(context, plenty);
     // In the first round, the other sender's transactions raise the suggested fee. The test
     // therefore measures the second round.

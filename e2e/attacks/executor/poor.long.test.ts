@@ -66,8 +66,8 @@ const areWaiting = async (records: readonly AddressRecord[]) => {
 const areExecuted = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
-describe("an executor without money for gas", () => {
-  test("an executor without money tries each address once, then only waits", async (context) => {
+describe("an executor that cannot pay for gas", () => {
+  test("the executor estimates each address once and then waits for money", async (context) => {
     await setMoney(1n);
     const { events, stop } = start(context);
     const timesOf = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
@@ -98,7 +98,7 @@ describe("an executor without money for gas", () => {
     await stop();
   });
 
-  test("an executor executes all addresses if it can pay for a few at a time", async (context) => {
+  test("the executor sends smaller transactions if it cannot pay for all", async (context) => {
     const records = await fundedInBlock(10, attacker);
     await passTime();
     await setMoney(moneyFor(400_000n));
@@ -109,7 +109,7 @@ describe("an executor without money for gas", () => {
     assert.ok(sent >= 3, `${sent} transactions`);
   });
 
-  test("the executor executes a cheap address while an expensive one waits", async (context) => {
+  test("a cheap address is executed while an expensive address waits", async (context) => {
     const call = {
       target: world.token,
       function: "transfer(address to, uint256 amount)",

@@ -42,8 +42,8 @@ const misplaced = (many: number, change: object = {}) =>
 const isBack = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ held }) => held === 0n);
 
-describe("money to be returned to many addresses", () => {
-  test("many returns need few transactions, even with hostile recipients", async (context) => {
+describe("refunds for many addresses", () => {
+  test("many refunds need few transactions despite hostile recipients", async (context) => {
     const good = await misplaced(count(60, 200));
     const hostile: AddressRecord[] = [];
     for (let i = 0; i < 3; i++) {
@@ -78,10 +78,10 @@ describe("money to be returned to many addresses", () => {
   });
 });
 
-describe("a block with a lower gas limit than the executor would use", () => {
+describe("a block gas limit below the gas of a recovery", () => {
   const setLimit = (gasLimit: bigint) => world.client.setBlockGasLimit({ gasLimit });
 
-  test("a recovery over the block's gas limit is split into single tokens", async (context) => {
+  test("a recovery is split into one transaction for each token", async (context) => {
     const [record] = await misplaced(1);
     await save([record!], victim);
     await pay([record!], 5n);
@@ -122,11 +122,11 @@ describe("a block with a lower gas limit than the executor would use", () => {
   });
 });
 
-describe("a token that is another view of the native coin", () => {
+describe("a token that represents the native coin", () => {
   /** balanceOf returns the native balance; all other functions return true and do nothing. */
   const coin: Hex = "0x5f3560e01c6370a082311460165760015f5260205ff35b600435315f5260205ff3";
 
-  test("a recovery omits the native coin if a token represents the same coin", async (context) => {
+  test("a recovery does not return the same coin twice", async (context) => {
     const token = await contract(coin);
     const { timestamp } = await world.client.getBlock();
     const record = await recordOf({ token, expirationTimestamp: Number(timestamp) - 1 });

@@ -62,7 +62,7 @@ describe("calls that succeed only in the newest block", () => {
     ["timestamp", "above", "timestamp"],
     ["baseFee", "below", "baseFeePerGas"],
   ] as const) {
-    test(`calls that need the newest ${field} are not sent`, {
+    test(`calls that depend on the newest ${field} are not sent`, {
       skip,
     }, async (context) => {
       const target = await attack.contract("0x00");
@@ -74,7 +74,7 @@ describe("calls that succeed only in the newest block", () => {
     });
   }
 
-  test("control: the calls are sent if only the newest block can be simulated", async (context) => {
+  test("control: they are sent if the node simulates only the newest block", async (context) => {
     const proxy = await startProxy(world.rpcUrl, ({ id, method, params }, answer) => {
       if (method !== "eth_estimateGas" || params.length <= 2) return answer;
       const error = { code: -32602, message: "too many arguments, want at most 2" };
@@ -90,10 +90,10 @@ describe("calls that succeed only in the newest block", () => {
   });
 });
 
-describe("calls that succeed if gas has no price", () => {
+describe("calls that succeed only at gas price 0", () => {
   const fickle = refusesWhere("gasPrice", "above", 0n);
 
-  test("calls that need a gas price of 0 are not sent by a poor key", { skip }, async (context) => {
+  test("calls that need gas price 0 are not sent", { skip }, async (context) => {
     const { baseFeePerGas } = await world.client.getBlock();
     await setMoney(1_200_000n * 2n * (2n * baseFeePerGas! + 10n ** 9n));
     const target = await attack.contract(fickle);
@@ -101,7 +101,7 @@ describe("calls that succeed if gas has no price", () => {
     assert.equal(await isSent(context, record!), false);
   });
 
-  test("a recovery omits coin that is accepted only at gas price 0", {
+  test("a recovery omits the native coin if the recipient rejects it", {
     skip,
   }, async (context) => {
     const recovery = await attack.contract(fickle);

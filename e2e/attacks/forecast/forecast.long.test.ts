@@ -16,7 +16,7 @@ import { wrongOf } from "./truth.ts";
 const each = isLong ? 10 : 1;
 const shareMin = 0.97;
 
-describe("a check as a forecast", () => {
+describe("the prediction of a check", () => {
   let world: SimulatedWorld;
   let kit: Kit;
   const listed: { symbol: string; address: Hex; decimals: number }[] = [];
@@ -55,7 +55,7 @@ describe("a check as a forecast", () => {
   });
   after(() => world?.stop());
 
-  test("a check predicts failures in 40 classes with recall and precision of 0.97", async (t) => {
+  test("a check predicts failures with at least 97 % recall and precision", async (t) => {
     const depths = { confirmations: 12, paymentConfirmations: 0, executionGasMax: 1_000_000 };
     const check = openChecks({ ...world.chain, tokens: listed, ...depths });
     const count = { hits: 0, missed: 0, alarms: 0, clean: 0 };

@@ -25,7 +25,7 @@ const { address, intent } = makeRecord({
 });
 
 describe("a local node of another chain", () => {
-  test("a node of another chain receives only a request for its chain ID", async (t) => {
+  test("payAt and spareAccount ask only for the chain ID", async (t) => {
     const { methods, rpcUrl: url } = await startOtherChain(t);
     await assert.rejects(payAt(url, address, intent), /is chain 1; expected 31337$/);
     await assert.rejects(spareAccount(url), /is chain 1; expected 31337$/);
@@ -41,7 +41,7 @@ describe("a payment from a local node", () => {
       return method === "eth_getTransactionReceipt" ? { status: "0x0" } : `0x${"4".repeat(64)}`;
     });
 
-  test("no payment is sent if the local node has no account that can pay", async (t) => {
+  test("nothing is sent if the node has no second account", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver]);
     await assert.rejects(payAt(rpcUrl, address, intent), {
       message: `${rpcUrl} has no second account to pay from`,
@@ -50,7 +50,7 @@ describe("a payment from a local node", () => {
     assert.equal(await spareAccount(rpcUrl), null);
   });
 
-  test("a payment stops if its first transaction fails", async (t) => {
+  test("the second transaction is not sent if the first fails", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver, receiver]);
     const message = `0x${"4".repeat(64)} failed`;
     await assert.rejects(payAt(rpcUrl, address, intent), { message });

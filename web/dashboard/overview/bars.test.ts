@@ -13,7 +13,7 @@ const hour = (at: string, created: number) => ({
   clientId: { created: 1, refused: 0 },
 });
 
-test("the usage bars end with the current hour, and include hours without requests", () => {
+test("makeBars includes hours without requests", () => {
   const hours = [
     hour("2026-01-15T12:00:00.000Z", 4),
     hour("2026-01-15T07:00:00.000Z", 2),
@@ -32,7 +32,7 @@ test("the usage bars end with the current hour, and include hours without reques
   );
 });
 
-test("the payment chart has a column with four amounts for each UTC day", () => {
+test("makeDayBars returns a bar with four amounts for each day", () => {
   const day = (at: string, sums: Partial<MoneyDay>): MoneyDay => ({
     ...{
       day: at,

@@ -17,12 +17,12 @@ const said = (code: string) =>
   pages.sayProblem(new Problem(400, code, "only in English"), sayWith(en));
 
 for (const code of Object.keys(signInRefusals)) {
-  test(`the dashboard has a text for the error code ${code}`, () => {
+  test(`sayProblem has a text for ${code}`, () => {
     assert.notEqual(said(code), said("a_code_without_words"));
   });
 }
 
-test("the dashboard's hint and errors have the service's password limits", () => {
+test("the password limits match those of the service", () => {
   assert.equal(pages.passwordCharactersMin, passwordCharactersMin);
   assert.match(said("password_too_short"), new RegExp(`at least ${passwordCharactersMin} `));
   assert.match(said("password_too_long"), new RegExp(`at most ${passwordCharactersMax} `));

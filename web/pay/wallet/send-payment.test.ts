@@ -115,7 +115,7 @@ describe("sendPayment", () => {
     });
 
   const skip = navigator.locks ? false : "this Node has no locks";
-  test("sendPayment reports `requested_elsewhere` if another request is open", {
+  test("sendPayment sends nothing if another request is open", {
     skip,
   }, async () => {
     const connecting = Promise.withResolvers<void>();
@@ -132,7 +132,7 @@ describe("sendPayment", () => {
     assert.deepEqual(await first, sent);
   });
 
-  test("sendPayment keeps the stored request unless the payer rejected it", async () => {
+  test("sendPayment forgets a request that the payer rejected", async () => {
     const declined = await send({ eth_sendTransaction: refuseWith(4001) });
     assert.deepEqual(declined, { refusal: { kind: "rejected" }, isRequested: true });
     assert.equal(findStoredPayment(address), undefined);
@@ -142,7 +142,7 @@ describe("sendPayment", () => {
   });
 
   for (const { chainId, name } of listed) {
-    test(`sendPayment adds ${name} to a wallet that lacks it, without server data`, async () => {
+    test(`sendPayment adds ${name} to the wallet`, async () => {
       const wanted = `0x${chainId.toString(16)}`;
       let chain = "0x7a69";
       let added: Partial<Record<string, unknown>> = {};
@@ -168,12 +168,12 @@ describe("sendPayment", () => {
     });
   }
 
-  test("sendPayment sends the payment, and stores it with the transaction hash", async () => {
+  test("sendPayment sends the payment and stores its hash", async () => {
     assert.deepEqual(await send({}), sent);
     assert.equal(findStoredPayment(address)?.hash, hash);
   });
 
-  test("sendPayment uses the account that the wallet offers at the time of sending", async () => {
+  test("sendPayment uses the wallet's current account", async () => {
     const { able, pay } = openWallet({});
     const paysFrom = async (account: Hex) => {
       assert.deepEqual(await pay(), sent);

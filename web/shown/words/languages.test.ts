@@ -27,7 +27,7 @@ for (const [name, folder] of Object.entries(folders)) {
   describe(`the texts of ${name}`, () => {
     const english = read(folder, "en");
     for (const { tag } of languages) {
-      test(`${tag} has every text of ${name}, with the same placeholders`, () => {
+      test(`${tag} has every text with the same placeholders`, () => {
         const words = read(folder, tag);
         assert.deepEqual(Object.keys(words), Object.keys(english));
         for (const [key, text] of Object.entries(english)) {
@@ -37,14 +37,14 @@ for (const [name, folder] of Object.entries(folders)) {
       });
     }
 
-    test(`the French texts of ${name} use narrow spaces and typographic apostrophes`, () => {
+    test(`the French texts use French typography`, () => {
       const wrong = Object.entries(read(folder, "fr")).filter(([, text]) =>
         /« | »| [:;!?]|[a-z]'/i.test(text),
       );
       assert.deepEqual(wrong, []);
     });
 
-    test(`every long text of ${name} is translated`, () => {
+    test(`every long text is translated`, () => {
       for (const { tag } of languages.slice(1)) {
         const words = read(folder, tag);
         const long = Object.entries(english).filter(([, text]) => text.length > 40);
@@ -56,7 +56,7 @@ for (const [name, folder] of Object.entries(folders)) {
 }
 
 describe("the language of a payer", () => {
-  test("a payer's language is the chosen one, the browser's, or else English", () => {
+  test("pickLanguage prefers the chosen language, then the browser's", () => {
     assert.equal(pickLanguage("ar", ["de-AT", "en"]).tag, "ar");
     assert.equal(pickLanguage(null, ["de-AT", "en"]).tag, "de");
     assert.equal(pickLanguage("xx", ["pt", "zh-Hans-CN"]).tag, "zh");
@@ -65,14 +65,14 @@ describe("the language of a payer", () => {
     assert.equal(pickLanguage(undefined, []).tag, "en");
   });
 
-  test("a right-to-left text keeps the direction of values", () => {
+  test("a value keeps its direction in right-to-left text", () => {
     const arabic = languages.find(({ tag }) => tag === "ar")!;
     const said = sayWith(wordsOf("ar"), arabic)("onChain", { chain: "Base" });
     assert.match(said, /\u2068Base\u2069$/);
     assert.equal(sayWith(en)("onChain", { chain: "Base" }), "on Base");
   });
 
-  test("a duration has its two largest units, and seconds only if it is short", () => {
+  test("a duration is shown in its two largest units", () => {
     const span = (seconds: number) => saySpan(seconds, sayWith(en));
     assert.equal(span(3 * 86_400 + 4 * 3600 + 59), "3 d 4 h");
     assert.equal(span(2 * 3600 + 14 * 60), "2 h 14 min");
