@@ -20,7 +20,7 @@ const shanghai = await openChain([...options, "shanghai"]);
 const osaka = await openChain([...options, "osaka", "--enable-tx-gas-limit"]);
 after(() => Promise.all([shanghai.anvil.stop(), osaka.anvil.stop()]));
 
-describe("a chain before Cancun", () => {
+describe("a chain before the Cancun upgrade", () => {
   test("the factory cannot be created", async () => {
     await bringDeployer(shanghai.client);
     const data = concat([factorySalt, factoryCreationCode]);
@@ -29,7 +29,7 @@ describe("a chain before Cancun", () => {
   });
 });
 
-describe("Osaka, which limits init code to 49,152 bytes and transactions to 2^24 gas", () => {
+describe("a chain with the size and gas limits of the Osaka upgrade", () => {
   const gasMax = 16_777_216n;
   const termsBytesMax = 24_576;
 

@@ -13,16 +13,16 @@ const runs = isLong || process.env.FOUNDRY_FUZZ_RUNS ? {} : shortRuns;
 /** The minimum number of calls per invariant. */
 const callsMin = isLong ? 10_000 : 500;
 
-describe("forge", () => {
+describe("the Solidity tests that forge runs", () => {
   // Runs forge once for all tests, because each run starts the compiler and compiles the tests.
   const { exitCode, output } = runForge("test", ["test"], runs);
 
-  test("forge reports the test that always fails as failing", () => {
+  test("a test that always fails is reported as failed", () => {
     assert.equal(exitCode, 1, output);
     assert.match(output, /FAIL: the canary sings/, output);
   });
 
-  test("forge passes every other test and skips none", () => {
+  test("every other test passes", () => {
     assert.match(output, /Ran 28 test suites .* 1 failed, 0 skipped/, output);
     const calls = [...output.matchAll(/invariant_\w+\(\) \(runs: \d+, calls: (\d+)/g)];
     assert.equal(calls.length, 4);

@@ -206,7 +206,7 @@ describe("the executor with --from-mirror", () => {
     await until("both are executed", () => allExecuted([late, corrupt]), 60);
   });
 
-  test("executor --from-mirror continues after `kill -9` if a mirror ignores ranges", async () => {
+  test("the executor continues after a crash if a mirror ignores ranges", async () => {
     await end(child, "SIGKILL");
     knowsRanges = false;
     asked.length = 0;

@@ -258,7 +258,7 @@ describe("executable-address", () => {
     assert.equal(err.split("\n").length, 3);
   });
 
-  test("a failed `create` prints the salt, so you can send the same intent again", async () => {
+  test("a failed `create` prints the salt, so that you can repeat it", async () => {
     const server = await serve((_, response) => {
       response.statusCode = 500;
       response.end("{}");
@@ -274,7 +274,7 @@ describe("executable-address", () => {
     assert.match(err, /to create the same address again, send "salt": "0x[0-9a-f]{64}"\n$/);
   });
 
-  test("`check` exits with 1 and prints each finding, or exits with 0", async () => {
+  test("`check` exits with 1 if the service reports a finding", async () => {
     const honest = checkOf(record);
     const bodies = [honest, { ...honest, findings: [] }].map((body) => JSON.stringify(body));
     const server = await serve((_, response) => void response.end(bodies.shift()));

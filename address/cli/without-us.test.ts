@@ -201,7 +201,7 @@ describe("commands without the service, with one of three nodes lying", () => {
     const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
     assert.equal(state, "executed");
   });
-  test("a false transaction hash exits with 1, and nothing is sent again", async () => {
+  test("the command exits with 1 if the node returns a false transaction hash", async () => {
     const nonce = () => world.client.getTransactionCount({ address: payer });
     const before = await nonce();
     const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);
@@ -213,7 +213,7 @@ describe("commands without the service, with one of three nodes lying", () => {
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });
-  test("a failed transaction exits with 1 even if there is only one node", async () => {
+  test("the command exits with 1 if its transaction failed", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const all = lying;

@@ -118,7 +118,7 @@ describe("createClient", () => {
   });
 });
 
-describe("create", () => {
+describe("client.create", () => {
   test("`create` throws `InvalidError` before it sends an invalid intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     await assert.rejects(client.create({ ...sample, amount: "0" }), InvalidError);
@@ -177,7 +177,7 @@ describe("create", () => {
   });
 });
 
-describe("lookup", () => {
+describe("client.lookup", () => {
   const client = () => createClient({ baseUrl });
 
   test("`lookup` throws `UnprovenError` if the record does not match the address", async () => {
@@ -240,7 +240,7 @@ describe("lookup", () => {
   });
 });
 
-describe("lists and references", () => {
+describe("the client's lists and single entries", () => {
   const { apiKey } = credentials;
 
   test("`addresses` throws `UnprovenError` if the response is not a valid page", async () => {
@@ -360,7 +360,7 @@ describe("lists and references", () => {
   });
 });
 
-describe("check", () => {
+describe("client.check", () => {
   test("`check` throws `UnprovenError` if the response is for another address", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const other = makeRecord({ ...sample, amount: "7" });
@@ -398,7 +398,7 @@ describe("check", () => {
   });
 });
 
-describe("chains, status, and simulation", () => {
+describe("client.chains, client.status, and client.simulation", () => {
   test("a response with a wrong factory or address throws `UnprovenError`", async () => {
     const client = createClient({ baseUrl });
     const list = chainListOf(factoryAddress);

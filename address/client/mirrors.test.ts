@@ -70,7 +70,7 @@ function open(sources: Record<string, Source | "dead" | "silent">) {
   return { client, seen };
 }
 
-describe("mirrors", () => {
+describe("a client with mirrors", () => {
   test("createClient refuses a mirror with an invalid base URL", () => {
     const wanted = 'expected a URL such as "https://pay.example/v1"';
     for (const [mirrors, message] of [

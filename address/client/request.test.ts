@@ -135,7 +135,7 @@ describe("a call that fails", () => {
   });
 });
 
-describe("options", () => {
+describe("the options of a client and of its calls", () => {
   const { apiKey } = credentials;
   const open = (more: Partial<ClientOptions> = {}) => createClient({ baseUrl, apiKey, ...more });
 

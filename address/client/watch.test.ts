@@ -67,7 +67,7 @@ async function states(count: number): Promise<string[]> {
   return found;
 }
 
-describe("watch", () => {
+describe("client.watch", () => {
   test("`watch` throws `not_found` if the service has no record", async () => {
     turns = [refusing(404, "not_found")];
     await assert.rejects(
@@ -166,7 +166,7 @@ describe("watch", () => {
   });
 });
 
-describe("waitFor", () => {
+describe("client.waitFor", () => {
   test("`waitFor` throws if the address can never reach the state", async () => {
     const cases: [AddressState, AddressState][] = [
       ["recovered", "executed"],

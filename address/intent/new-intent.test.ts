@@ -52,7 +52,7 @@ const sized = `uint8 uint256 uint7 uint0 uint08 uint264 int8 int9 int256 int257 
   fixed8x81 fixed08x1
   fixed128x18 fixed7x1 ufixed8x0 ufixed256x80 ufixed264x80`;
 
-describe("reserved_word", () => {
+describe("reserved words of Solidity", () => {
   const words = [...reservedWords, ...free.split(/\s+/), ...sized.split(/\s+/)];
 
   test("these tests use the compiler version of the contracts", () => {
@@ -89,7 +89,7 @@ describe("reserved_word", () => {
   });
 });
 
-describe("selector_clash", () => {
+describe("functions that share the selector of a well-known function", () => {
   const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
 
   test("findSelectorOwner returns the well-known function with the selector", () => {
@@ -108,7 +108,7 @@ describe("selector_clash", () => {
   });
 });
 
-describe("not_canonical", () => {
+describe("functions that are not written in the canonical form", () => {
   test("the message suggests the canonical spelling of a function", () => {
     const spellings = {
       "approve( address spender , uint amount )": "approve(address spender, uint256 amount)",

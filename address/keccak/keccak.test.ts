@@ -14,7 +14,7 @@ describe("keccak-256", () => {
     }
   });
 
-  test("keccak256 returns bytes that the caller owns", () => {
+  test("a later call does not change the returned bytes", () => {
     const first = keccak256(new Uint8Array());
     const text = toHex(first);
     keccak256(new Uint8Array(1));

@@ -13,7 +13,7 @@ import {
 
 const record = makeRecord(sample);
 
-describe("the payment", () => {
+describe("paymentLink, owed, and addressGroups", () => {
   test("paymentLink returns an ERC-681 link that transfers the token", () => {
     assert.equal(
       paymentLink(record, "25000000"),

@@ -47,7 +47,7 @@ for (const kind of deployments) {
       assert.notEqual(rows[0]!.token, token);
     });
 
-    test("the database contains no readable credentials", async () => {
+    test("the database contains no credentials in plain text", async () => {
       const browser = openBrowser(service);
       const email = "backup2@example.com";
       await browser.signUp(email);

@@ -103,7 +103,7 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       };
     };
 
-    test("overloaded servers reject some requests with 503 and recover", async (t) => {
+    test("overloaded servers reject some requests with 503, but recover", async (t) => {
       await offer(100, 1_000);
       const quiet = (await offer(100)).created;
       let peak = 0;

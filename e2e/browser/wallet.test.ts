@@ -246,7 +246,7 @@ describe("a payment that is not yet in a block", () => {
     await gone("Payment pending");
   });
 
-  test("a payment that is resent with a higher fee is recognized", async () => {
+  test("the page recognizes a payment that was resent with a higher fee", async () => {
     await page.reload();
     await says("Payment pending");
     await resend({});

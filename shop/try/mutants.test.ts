@@ -358,7 +358,7 @@ describe("try-receiver", { concurrency: true }, () => {
     assert.deepEqual(await tryAll(openDocumented), []);
   });
 
-  test("every faulty receiver fails another check", () => {
+  test("every faulty receiver fails a check of its own", () => {
     const checks = Object.values(mutants).map(({ fails }) => fails);
     assert.ok(checks.length >= 15);
     assert.equal(new Set(checks).size, checks.length);

@@ -80,7 +80,7 @@ describe("the code of a closed vault", () => {
   const free = { ...freeInStub, 23: looksAndPushes };
   holds(code, stubLaws(factory), BigInt(code.length), free, behindAddress(code));
 
-  test("the code equals an executed vault's code plus a STOP", () => {
+  test("the code is an executed vault's code followed by a STOP", () => {
     assert.equal(vaults.closed, `${vaults.executed}00`);
   });
 });

@@ -114,7 +114,7 @@ describe("the ERC-7730 descriptor", () => {
     );
   });
 
-  test("the descriptor shows or explicitly hides every parameter", () => {
+  test("the descriptor shows or hides every parameter explicitly", () => {
     for (const [key, { fields }] of Object.entries(formats)) {
       const named = fields.flatMap(({ path, fields: inner }) =>
         inner ? inner.map((field) => `${path}.${field.path}`) : [path!],

@@ -38,7 +38,7 @@ describe(`${payments} payments in one block, with ${open} other open addresses`,
 
   const few = count(100, 250);
   test(
-    `control: payments need more blocks if a pass of the executor handles only ${few}`,
+    `control: payments need more blocks if the executor processes only ${few}`,
     control,
     async (t) => {
       const records = await openAddresses(world, store, payments);

@@ -201,7 +201,7 @@ describe("payments during an attack", () => {
 });
 
 describe("another executor that is faster", () => {
-  test("an execution by another executor does not count as a failure", async (context) => {
+  test("an execution by another executor is not counted as a failure", async (context) => {
     const { world, store, recordOf, save, pay, jobOf } = untouched;
     const running = startCore(store, world.chains());
     context.after(running.stop);

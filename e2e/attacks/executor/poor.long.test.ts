@@ -66,7 +66,7 @@ const areWaiting = async (records: readonly AddressRecord[]) => {
 const areExecuted = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
-describe("an executor that cannot pay for gas", () => {
+describe("an executor without enough money for gas", () => {
   test("the executor estimates each address once and then waits for money", async (context) => {
     await setMoney(1n);
     const { events, stop } = start(context);

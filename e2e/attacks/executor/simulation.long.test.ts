@@ -74,7 +74,7 @@ describe("calls that succeed only in the newest block", () => {
     });
   }
 
-  test("control: they are sent if the node simulates only the newest block", async (context) => {
+  test("control: they are sent if a node simulates only the newest block", async (context) => {
     const proxy = await startProxy(world.rpcUrl, ({ id, method, params }, answer) => {
       if (method !== "eth_estimateGas" || params.length <= 2) return answer;
       const error = { code: -32602, message: "too many arguments, want at most 2" };
