@@ -77,9 +77,12 @@ export function describeType(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
+/** The maximum length of quoted text. People cannot compare longer texts. */
+export const quotedLengthMax = 200;
+
 /** Quotes `text` for a message if it is short printable ASCII, else returns undefined. */
 export function quoted(text: string): string | undefined {
-  return text.length <= 200 && /^[ -~]*$/.test(text) ? `"${text}"` : undefined;
+  return text.length <= quotedLengthMax && /^[ -~]*$/.test(text) ? `"${text}"` : undefined;
 }
 
 /** Describes a value for a message: a number, {@link quoted} text, or its type. */

@@ -3,7 +3,14 @@
 // selector, and the parameter names. Each function has exactly one valid text and one valid
 // encoding.
 
-import { addFault, addFaults, type Fault, type Faults, quoted } from "../errors.ts";
+import {
+  addFault,
+  addFaults,
+  type Fault,
+  type Faults,
+  quoted,
+  quotedLengthMax,
+} from "../errors.ts";
 import { type AbiFunction, type Cache, remember, slotOfSignature } from "./cache.ts";
 import { toHex } from "./hex.ts";
 import {
@@ -92,15 +99,12 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
-/** The maximum length of a suggestion. People cannot compare longer texts. */
-const textLengthMax = 200;
-
 /**
  * Suggests the canonical text for `text`, if it can be determined. The suggestion has single spaces
  * and full type names, and omits `function`, data locations, mutability, and `returns`.
  */
 function respell(text: string): string | undefined {
-  if (text.length > textLengthMax) return undefined;
+  if (text.length > quotedLengthMax) return undefined;
   const spelling = cutTail(text.trim().replace(/^function\s+/, ""))
     .replace(/\btuple\s*\(/g, "(")
     .replace(/\s+/g, " ")

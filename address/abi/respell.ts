@@ -1,9 +1,6 @@
 // Suggests the text of an argument that was given as a JSON value instead of a string.
 
-import { quoted } from "../errors.ts";
-
-/** The maximum length of a suggestion, because people cannot compare longer texts. */
-const textLengthMax = 200;
+import { quoted, quotedLengthMax } from "../errors.ts";
 
 /** The maximum number of items in a suggestion. */
 const itemsMax = 64;
@@ -21,9 +18,9 @@ export function respellArgument(value: unknown): string | undefined {
   let items = 0;
   const spell = (item: unknown): Spelled | undefined => {
     if (++items > itemsMax) return undefined;
-    if (typeof item === "string" && item.length <= textLengthMax) return item;
+    if (typeof item === "string" && item.length <= quotedLengthMax) return item;
     if (typeof item === "boolean" || Number.isSafeInteger(item)) return String(item);
-    if (typeof item === "bigint") return String(item).slice(0, textLengthMax);
+    if (typeof item === "bigint") return String(item).slice(0, quotedLengthMax);
     if (!Array.isArray(item) || item.length > itemsMax) return undefined;
     const parts: Spelled[] = [];
     for (const inner of item) {
