@@ -164,7 +164,11 @@ export type ChainView = {
 
 /** The maximum number of addresses per log filter. Nodes accept more, but gateways may not. */
 const vaultsPerFilter = 200;
-const groupMax = 15_000;
+/**
+ * The maximum number of addresses per read. Reading their balances takes 100 calls, and reading
+ * their logs takes 75.
+ */
+export const groupMax = 15_000;
 
 export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
   const blocks = new Map<number, Promise<BlockReference | undefined>>();

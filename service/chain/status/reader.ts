@@ -24,6 +24,7 @@ import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import {
   type ChainAccess,
   type ChainView,
+  groupMax,
   newPastCache,
   type PastCache,
   readPast,
@@ -73,8 +74,6 @@ const answersMax = 20_000;
  * changes.
  */
 const earlierMax = 100;
-/** The maximum number of addresses per read. Such a read takes 100 calls. */
-const groupMax = 15_000;
 /**
  * The maximum number of addresses per read of strays. For each address, all listed tokens are read.
  */
