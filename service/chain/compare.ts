@@ -5,6 +5,7 @@
 import type { Hex } from "executable-address";
 import { toQuantity, transferTopic } from "executable-address/status";
 import { numberToHex } from "viem/utils";
+import { requestTimeoutMs } from "./rpc/chain-rpc.ts";
 import { type Endpoint, type EndpointChain, httpEndpoint } from "./rpc/endpoint.ts";
 import {
   type Answer,
@@ -37,7 +38,6 @@ type Compared = EndpointChain & {
   tokens: readonly { address: Hex }[];
 };
 
-const timeoutMs = 10_000;
 /**
  * Endpoints are compared at a block that is this far below the lowest head, so that every endpoint
  * has it.
@@ -53,7 +53,9 @@ export async function compareEndpoints(
   { rpcUrls: urls, tokens, ...chain }: Compared,
   factory: Hex,
 ): Promise<Comparison[]> {
-  const endpoints = urls.map((url, index) => httpEndpoint(`${index}`, url, { timeoutMs }, chain));
+  const endpoints = urls.map((url, index) =>
+    httpEndpoint(`${index}`, url, { timeoutMs: requestTimeoutMs }, chain),
+  );
   const ask = (calls: Call[]) =>
     Promise.all(endpoints.map((each) => each.ask(calls).catch(() => undefined)));
   const heads = await Promise.all(

@@ -34,7 +34,8 @@ export type ChainRpc = {
   heads: Heads;
 };
 
-const timeoutMs = 10_000;
+/** The timeout of each request to an endpoint. */
+export const requestTimeoutMs = 10_000;
 /** After a failure, an endpoint is called last for this time. */
 const standBackMs = 15_000;
 
@@ -50,7 +51,7 @@ export function openChainRpc(
   chain?: EndpointChain,
 ): ChainRpc {
   const endpoints = urls.map((url, index) =>
-    httpEndpoint(`${index}:${new URL(url).host}`, url, { timeoutMs }, chain),
+    httpEndpoint(`${index}:${new URL(url).host}`, url, { timeoutMs: requestTimeoutMs }, chain),
   );
   const heads = openHeads((method, params) => rpc.request(method, params), now);
   const rpc: ChainRpc = { request: requester(endpoints), heads };
