@@ -4,6 +4,9 @@
 import { closeSync, openSync } from "node:fs";
 import Database from "better-sqlite3";
 
+/** How long a connection waits for the file's write lock by default. */
+const lockWaitMsMax = 5000;
+
 type ConnectOptions = {
   /** How long a statement waits for the write lock. */
   busyMsMax?: number;
@@ -17,9 +20,9 @@ type ConnectOptions = {
  */
 export function connect(
   file: string,
-  { busyMsMax = 5000, cacheMiB = 64 }: ConnectOptions = {},
+  { busyMsMax = lockWaitMsMax, cacheMiB = 64 }: ConnectOptions = {},
 ): Database.Database {
-  const database = new Database(file, { timeout: 5000 }); // for the switch to WAL mode
+  const database = new Database(file, { timeout: lockWaitMsMax }); // for the switch to WAL mode
   database.pragma("journal_mode = wal");
   database.pragma("synchronous = full");
   database.pragma("fullfsync = on"); // for macOS: fsync does not flush the disk's cache
@@ -50,7 +53,6 @@ export function makePrivateFile(file: string): void {
   }
 }
 
-const lockWaitMsMax = 5000;
 const retryMs = 1;
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
@@ -61,8 +63,8 @@ export function sleep(ms: number): void {
 
 /**
  * Returns the result of `act`. While another connection has the write lock, tries again each
- * millisecond, for up to 5 s. SQLite's own wait sleeps up to 100 ms, so it would often still sleep
- * when the lock is already free.
+ * millisecond, for up to {@link lockWaitMsMax}. SQLite's own wait sleeps up to 100 ms, so it would
+ * often still sleep when the lock is already free.
  */
 export function retryWhileLocked<Result>(act: () => Result): Result {
   for (let waitedMs = 0; ; waitedMs += retryMs) {
