@@ -100,7 +100,8 @@ function* readSource(path: string, source: string): Generator<Passage> {
     const text = token.slice(1, -1).replace(new RegExp(inTemplate, "g"), "X");
     const before = source.slice(Math.max(0, at - 40), at);
     // A test runner shows a title below the titles of its suites.
-    const indent = /[^\n]*$/.exec(source.slice(0, at))![0].search(/\S|$/);
+    const lineStart = source.lastIndexOf("\n", at - 1) + 1;
+    const indent = source.slice(lineStart, at).search(/\S|$/);
     if (isTitle(before)) suites = suites.filter((suite) => suite.indent < indent);
     if (isSuite(before)) {
       suites.push({ title: text, indent });
