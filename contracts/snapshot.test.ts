@@ -37,9 +37,10 @@ test("SECURITY.md and a forge test cite every numbered assumption", () => {
     (m) => m[1],
   );
   assert.ok(numbers.length >= 10);
-  const forge = readdirSync(`${import.meta.dirname}/test`).filter((name) =>
-    name.endsWith(".t.sol"),
-  );
+  const forge = readdirSync(`${import.meta.dirname}/test`, {
+    recursive: true,
+    encoding: "utf8",
+  }).filter((name) => name.endsWith(".t.sol"));
   const cited = (text: string) => [...text.matchAll(/[Aa]ssumption (\d+)/g)].map((m) => m[1]);
   for (const text of [read("../SECURITY.md"), forge.map((name) => read(`test/${name}`)).join()]) {
     assert.deepEqual(new Set(cited(text)), new Set(numbers));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
-import {Errors} from "./Errors.sol";
-import {Fixture} from "./Fixture.sol";
-import {vm} from "./Vm.sol";
-import {Nft} from "./tokens/Nft.sol";
-import {Shop} from "./targets/Shop.sol";
+import {Call, Intent, IPaymentFactory} from "../../src/IPaymentFactory.sol";
+import {Errors} from "../Errors.sol";
+import {Fixture} from "../Fixture.sol";
+import {vm} from "../Vm.sol";
+import {Nft} from "../tokens/Nft.sol";
+import {Shop} from "../targets/Shop.sol";
 
 contract RescueTest is Fixture {
     function test_NotRecovery_forAnyOtherCaller(address caller) public {
