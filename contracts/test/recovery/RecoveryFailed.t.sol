@@ -8,7 +8,7 @@ import {vm} from "../Vm.sol";
 import {PlainToken} from "../tokens/PlainToken.sol";
 import {BlockingToken, BurningToken, FalseToken, SlowToken} from "../tokens/OddTokens.sol";
 
-/// @dev Tests that a token that cannot be recovered is reported and leaves enough gas to the others.
+/// @dev A recovery that fails for one token is reported, and does not affect the other tokens.
 contract RecoveryFailedTest is Fixture {
     function test_RecoveryFailed_ofABlockedToken_doesNotAffectOtherTokens() public {
         BlockingToken blocking = new BlockingToken();
