@@ -218,7 +218,7 @@ async function spend(
   return new Map((rows as LimitRow[]).map((row) => [row.key, row]));
 }
 
-/** This is a prepared statement, because planning it takes longer than executing it. */
+/** A prepared statement, so that PostgreSQL plans it only once per connection. */
 const spendLimits = `
   with clock as (select coalesce($1::bigint,
     (extract(epoch from clock_timestamp()) * 1000000)::bigint) as now)

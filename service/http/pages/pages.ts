@@ -103,7 +103,7 @@ type Served = Pick<Parts, "publicUrl"> &
 
 /**
  * The number of compressed pages in the cache. After a link is shared, several clients soon request
- * the same page. Compressing a page blocks all other requests for 33 µs.
+ * the same page. While a page is compressed, all other requests wait.
  */
 const previewsMax = 1_000;
 
@@ -206,10 +206,7 @@ function readFile(file: string, path: string, common: Record<string, string>): F
   };
 }
 
-/**
- * Compresses the body when it is first requested, because compressing all pages at startup would
- * take too long.
- */
+/** Compresses the body when it is first requested, so that the server starts without this work. */
 function bodyOf(body: Buffer) {
   let gzip: Buffer | undefined;
   return {

@@ -44,9 +44,7 @@ function checkpoint(): void {
   // sync is short.
   fdatasyncSync(descriptor);
   database.pragma("wal_checkpoint(passive)");
-  // `truncate` would be slower than `restart`. `truncate` would free the log's disk blocks while
-  // writers are blocked. Afterwards, each commit would have to wait until the file system has
-  // allocated blocks again.
+  // Not `truncate`, because `truncate` also frees the log's disk blocks while writers are blocked.
   database.pragma("wal_checkpoint(restart)");
 }
 
