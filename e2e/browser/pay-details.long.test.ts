@@ -195,7 +195,7 @@ describe("the status on the payment page", () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText(/, \d{4}, \d+:\d\d\s[AP]M\s.* · block \d+/).waitFor();
     await page
-      .getByText(`5 ${token.symbol} can be sent to the return address ${stranger}`)
+      .getByText(`5 ${token.symbol} hasn’t been sent to the return address ${stranger} yet`)
       .waitFor();
     await page.locator("#returns > summary").click();
     await page.getByText("wallets may show this address as a smart contract").waitFor();
@@ -214,7 +214,7 @@ describe("money that does not count as payment", () => {
       return route.fulfill({ json: { ...status, recoverable } });
     });
     await page.goto(`${site}/a/${executed.address}`);
-    await page.getByText(`1.2340 ETH can be sent to the return address`).waitFor();
+    await page.getByText(`1.2340 ETH hasn’t been sent to the return address`).waitFor();
     await page.getByText(`1\u202f234\u202f567 base units of token ${stranger}`).waitFor();
   });
 });

@@ -80,7 +80,7 @@ function Lines({ status, proved }: LinesProps) {
           ? [[say("paidBy"), <bdi key="paid">{sayAmount(status.execution.held)}</bdi>] as const]
           : []),
         [
-          say(status?.execution ? "to" : "address"),
+          say("address"),
           <span key="to" className="flex items-start gap-2">
             <Identicon address={record.address} />
             <GroupedAddress address={record.address} />
