@@ -56,9 +56,8 @@ async function run(command: Command, given: Given, config: Config): Promise<void
 }
 
 /**
- * Throws if the database is missing and the command cannot create one. Throws if there is no
- * database and the command cannot create one. Without this check, SQLite would create an empty
- * database, and a backup of it would look valid.
+ * Throws if there is no database and the command cannot create one. Without this check, SQLite
+ * would create an empty database, and a backup of it would look valid.
  */
 function requireDatabase({ makesDatabase }: Command, directory: string): void {
   if (existsSync(sqliteFile(directory))) return;

@@ -26,8 +26,8 @@ export type SavedReceipt = {
   readonly proof: AddressProof;
   readonly payments: readonly PaymentProof[];
   /**
-   * True if the nodes reported different payments when the receipt was made. Some payments may be
-   * missing.
+   * True if, when the receipt was made, the nodes reported different payments, a node failed, or a
+   * reported payment could not be proved. Some payments may be missing.
    */
   readonly paymentsDisputed?: true;
 };
@@ -43,9 +43,9 @@ export type ProvedReceipt = ProvedAddress & {
 };
 
 /**
- * Makes the receipt of `record` with nodes of its chain. If the nodes report different payments,
- * the receipt is marked `paymentsDisputed`. If no node returns its logs, the receipt also lists no
- * payments.
+ * Makes the receipt of `record` with nodes of its chain. If the nodes report different payments, a
+ * node fails, or a reported payment cannot be proved, the receipt is marked `paymentsDisputed`. If
+ * no node returns its logs, the receipt also lists no payments.
  *
  * @throws {ProofError} the errors of `proveAddress`
  */

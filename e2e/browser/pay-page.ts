@@ -234,7 +234,7 @@ function decoderOf(browser: Browser): Promise<Page> {
   return decoder;
 }
 
-/** Reads a QR code that another page shows. */
+/** Reads the QR code `code` that `page` shows. */
 export async function readCodeIn(page: Page, code: Locator): Promise<string> {
   await code.first().waitFor();
   assert.equal(await code.count(), 1, "one code at a time");

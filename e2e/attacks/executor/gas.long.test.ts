@@ -265,7 +265,7 @@ describe("intents with tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  // This test runs last, because it spends more than the daily budget of the other tests.
+  // The last test of this suite, because it spends more than the daily budget of the others.
   test("control: failed intents with tips cost more without these limits", async (context) => {
     const cheat = "acc_c4ea7000000000000000000c";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n });
