@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { arch, platform } from "node:process";
 import type { Chain, Hex } from "viem";
+import { localChainId } from "./local-chain.ts";
 
 export type Anvil = {
   rpcUrl: string;
@@ -27,7 +28,7 @@ export type Anvil = {
  * viem defines this chain too, but importing one of viem's chains loads all of its chains.
  */
 export const anvilChain = {
-  id: 31_337,
+  id: localChainId,
   name: "Anvil",
   nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
   rpcUrls: { default: { http: ["http://127.0.0.1:8545"] } },

@@ -6,6 +6,7 @@ import deployment from "./snapshots/deployment.json" with { type: "json" };
 type Hex = `0x${string}`;
 
 export { deterministicDeployer, factorySalt } from "./deployer.ts";
+export { localChainId } from "./local-chain.ts";
 export { demoShop } from "./snapshots/demo-shop.ts";
 export { demoToken } from "./snapshots/demo-token.ts";
 export { paymentFactoryAbi } from "./snapshots/payment-factory.ts";

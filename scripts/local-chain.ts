@@ -1,7 +1,7 @@
 // A local chain with the contracts, two tokens, and a shop, for `npm start` and e2e tests.
 // Contracts are deployed with CREATE2, so their addresses are the same on every machine.
 
-import { demoShop, demoToken } from "executable-address-contracts";
+import { demoShop, demoToken, localChainId } from "executable-address-contracts";
 import { anvilChain, anvilKeys } from "executable-address-contracts/anvil";
 import { create2Address, deployOnce } from "executable-address-contracts/deploy";
 import {
@@ -21,7 +21,7 @@ const deployerAccount = privateKeyToAccount(deployerKey);
 export const payerAccount = privateKeyToAccount(payerKey);
 export const executorAccount = privateKeyToAccount(executorKey);
 
-export const localChainId: number = anvilChain.id;
+export { localChainId };
 
 const tokens = [
   { name: "Demo Dollar", symbol: "DUSD", decimals: 6 },

@@ -8,6 +8,8 @@ import { readFileSync } from "node:fs";
 import { type Hex, InvalidError, parseAddress } from "executable-address";
 import { z } from "zod";
 
+export { localChainId } from "executable-address-contracts";
+
 const address = z.string().transform((text, context): Hex => {
   try {
     return parseAddress(text);

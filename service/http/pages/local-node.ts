@@ -3,10 +3,7 @@
 // has neither a route for payments nor a payer's key.
 
 import { localHosts } from "../../accounts/origins/origins.ts";
-import type { Chain } from "../../chain/chains.ts";
-
-/** The chain ID of anvil and Hardhat; no chain with real money has it. */
-const localChainId = 31_337;
+import { type Chain, localChainId } from "../../chain/chains.ts";
 
 /**
  * Returns the URL of a node that can send payments for the dashboard. Returns undefined if the
