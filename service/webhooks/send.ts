@@ -76,7 +76,7 @@ async function post(
         const text = Buffer.concat(chunks).subarray(0, storedBytesMax).toString("utf8");
         resolve({
           status: response.statusCode ?? null,
-          answer: printable(text),
+          answer: withoutControls(text),
           retryAfterSeconds: readRetryAfterSeconds(retryAfter, date) ?? null,
         });
         request.destroy();
@@ -95,11 +95,11 @@ async function post(
 
 const describeError = (error: unknown) => {
   const { message, code } = error as Error & { code?: string };
-  return printable(message || code || "no connection").slice(0, storedBytesMax);
+  return withoutControls(message || code || "no connection").slice(0, storedBytesMax);
 };
 
 /**
  * Replaces control characters with spaces. PostgreSQL cannot store NUL, and browsers do not show
  * most other control characters.
  */
-const printable = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, " ");
+const withoutControls = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, " ");

@@ -60,8 +60,8 @@ export function explainRevert(data: Hex): string {
       const isBytes = typeof value === "string" && value.length !== 42 && value.startsWith("0x");
       return isBytes ? explainRevert(value as Hex) : String(value);
     });
-    if (errorName === "Error") return printable(String(values[0]));
-    return printable(`${errorName}(${shown.join(", ")})`);
+    if (errorName === "Error") return shortAscii(String(values[0]));
+    return shortAscii(`${errorName}(${shown.join(", ")})`);
   } catch {
     return `reverted with ${data.slice(0, 10)}`;
   }
@@ -70,6 +70,6 @@ export function explainRevert(data: Hex): string {
 /**
  * Shortens the text and replaces unusual characters. A contract of a stranger may have chosen it.
  */
-export function printable(text: string): string {
+export function shortAscii(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

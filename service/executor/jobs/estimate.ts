@@ -18,7 +18,7 @@ import {
 } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import { type EndpointClient, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
-import { explainRevert, printable } from "../../chain/simulation/revert.ts";
+import { explainRevert, shortAscii } from "../../chain/simulation/revert.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import { type JobReason, quoteText } from "../ledger/reasons.ts";
@@ -246,7 +246,7 @@ function parseEstimate(answer: Answer | "late"): Estimate {
 function explainError({ data, message }: CallError): string {
   if (typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data))
     return explainRevert(data as Hex);
-  return printable(message);
+  return shortAscii(message);
 }
 
 const simulateMethod = "eth_simulateV1";
