@@ -204,7 +204,7 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
     faults.map((watch) => ({ watch, readAgainAtMs: nowMs + waitMs(watch.readings) })),
   );
   for (const { elsewhere, readings } of faults) {
-    await postponeMarks(db, elsewhere, waitMs(readings) / 1_000);
+    await postponeMarks(db, elsewhere, waitMs(readings));
   }
   return events;
 }

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type AddressRecord, factoryAddress, fromHex, type Hex, toHex } from "executable-address";
 import type { ServiceEvent } from "executable-address/webhook";
+import { AddressUnreadable } from "../../chain/status/reader.ts";
 import { returnsFinder } from "../../executor/desk.ts";
 import type { Fence } from "../../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../../executor/ledger/ledger.ts";
@@ -82,7 +83,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       forks += 1_000_000;
       return ledger.forgetAbove(fences.get(10)!, number);
     };
-    const pass = async (onRead = async () => {}) => {
+    const fail = (address: string, fault: unknown): void => assert.fail(`${address}: ${fault}`);
+    const pass = async (onRead = async () => {}, onFault = fail) => {
       await saveAnchor(store.db, ownId, await chain.head());
       const observed: ObservedChain = {
         ...chain,
@@ -96,7 +98,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           ...{ store, factory: factoryAddress, keccak, publicUrl: "https://pay.example" },
           now: () => nowMs,
           findReturns: returnsFinder(store.db, keccak),
-          onFault: (address, fault) => assert.fail(`${address}: ${fault}`),
+          onFault,
           onEvents: (transaction, saved) => enqueue(transaction, saved, nowMs),
         },
         observed,
@@ -336,6 +338,24 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const { accountId } of [first, second]) {
         assert.deepEqual(await told(accountId), ["payment 10 25"]);
       }
+    });
+
+    test("an unreadable address is read again within a day of 12-second blocks", async () => {
+      const { accountId, address } = await open(await world.newRecord());
+      const blocksPerDay = 86_400 / 12;
+      await save(1_300, [to(address, 1_300)]);
+      // The wait after each failure is twice as long as the wait before, until it is a day.
+      for (const failures of Array.from({ length: 16 }).keys()) {
+        const faults: string[] = [];
+        const unreadable = () => Promise.reject(new AddressUnreadable("no answer"));
+        await pass(unreadable, (failed) => faults.push(failed));
+        assert.deepEqual(faults, [address], `after ${failures} failures`);
+        await pass();
+        assert.deepEqual(await told(accountId), [], `after ${failures} failures`);
+        await save(1_300 + (failures + 1) * blocksPerDay, []);
+      }
+      await pass();
+      assert.deepEqual(await told(accountId), ["payment 10 25"]);
     });
   });
 }

@@ -159,14 +159,23 @@ export async function endMarks(
 }
 
 /**
- * Postpones the marks of an address whose status could not be read. `blocks` counts blocks of the
- * other chain.
+ * The block time that {@link postponeMarks} assumes for every chain, because a mark is due at a
+ * block and the database stores no block times. No listed chain has slower blocks (Ethereum's take
+ * 12 s). On a faster chain, the wait is shorter: with 2-second blocks, it is a sixth of `waitMs`.
+ */
+const slowestBlockMs = 12_000;
+
+/**
+ * Postpones the marks of an address whose status could not be read. They are due again after the
+ * number of blocks that a chain with blocks of {@link slowestBlockMs} produces in `waitMs`, rounded
+ * up.
  */
 export async function postponeMarks(
   db: Kysely<Tables>,
   due: readonly DueElsewhere[],
-  blocks: number,
+  waitMs: number,
 ): Promise<void> {
+  const blocks = Math.ceil(waitMs / slowestBlockMs);
   for (const { accountId, address, chainId, marks } of due) {
     await sql`update watches_elsewhere
       set due_block = ${newestAnchorOf(sql`other_chain_id`)} + ${blocks}

@@ -96,7 +96,7 @@ export function observer({ store, nowMs, crowd }: World): Operations {
       await isAwaitedElsewhere(db, chains.large);
       await readPaymentsElsewhere(db, chains.many, crowded, keccak);
       const marks = await findDueElsewhere(db, chains.many, 1_000);
-      await postponeMarks(db, marks.slice(0, 50), 5);
+      await postponeMarks(db, marks.slice(0, 50), 60_000);
       await db.transaction().execute((tx) => endMarks(tx, marks.slice(50, 100)));
       const later = marks.slice(100, 150).map((mark) => ({ ...mark, upTo: 1 }));
       await db.transaction().execute((tx) => endMarks(tx, later));
