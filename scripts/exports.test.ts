@@ -54,11 +54,11 @@ const exported: Record<string, string> = {
   "executable-address/shapes": `
     address addressPage addressProof addressRecord addressStatus among attempt balanceChange
     blockReference call chain chainId chainList check count createdBy delivery deliveryPage
-    depth describeMisfit either endpoint endpointPage eventData eventPage eventType execution
-    executorProgress finding fits flag hash immutable integer intent list listedAddress
+    depth describeLength describeMisfit either endpoint endpointPage eventData eventPage eventType
+    execution executorProgress finding fits flag hash immutable integer intent list listedAddress
     matching mistakes moneyReturn newEndpoint newSecret note object orNull outcomeProof path
     payment paymentKinds paymentNews paymentReturns proved provedExecution provedPayment publicKey
-    recovery removedEndpoint replayed returnPolicy returnTimes returnTriggers returnedParts
+    quoted recovery removedEndpoint replayed returnPolicy returnTimes returnTriggers returnedParts
     sentMoney sentTest sentToken serviceEvent serviceStatus simulation state testEvent text
     time token tokenAmount transactionProof uint256`,
   "executable-address-shop":

@@ -1,5 +1,6 @@
 // `executable-address/shapes`: the shapes of all responses, from which the types, the client's
-// checks, and the OpenAPI document are derived.
+// checks, and the OpenAPI document are derived. Also exports how the library's messages describe a
+// value, because the service's messages describe values in the same way.
 
 import type { Hex } from "../abi/hex.ts";
 import type { AddressProof } from "../proof/address-proof.ts";
@@ -20,6 +21,7 @@ import {
 } from "../shape.ts";
 import { blockReference } from "../status/shape.ts";
 
+export { describeLength, quoted } from "../errors.ts";
 export { addressRecord, call, intent } from "../intent/intent.ts";
 export * from "../shape.ts";
 export {

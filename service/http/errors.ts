@@ -3,7 +3,16 @@
 
 import { InvalidError, type Issue } from "executable-address";
 import { ProofError } from "executable-address/proof";
-import { count, either, list, object, type TypeOf, text } from "executable-address/shapes";
+import {
+  count,
+  describeLength,
+  either,
+  list,
+  object,
+  quoted,
+  type TypeOf,
+  text,
+} from "executable-address/shapes";
 import type { FastifyRequest } from "fastify";
 import { SignInError } from "../accounts/sign-in/errors.ts";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
@@ -213,7 +222,7 @@ export function missingBody(): Refusal {
  */
 export function foundText(text: unknown): string {
   if (typeof text !== "string") return text === undefined ? "nothing" : "several";
-  return /^[ -~]{0,200}$/.test(text) ? `"${text}"` : `${text.length} characters`;
+  return quoted(text) ?? describeLength(text);
 }
 
 /** Describes the `Origin` headers of a request for an error message. */

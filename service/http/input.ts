@@ -8,6 +8,7 @@ import {
   isAddress,
   parseJson as parseJsonText,
 } from "executable-address";
+import { describeLength } from "executable-address/shapes";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { foundText, Refusal } from "./errors.ts";
@@ -41,7 +42,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
       code,
       message: /received|found|Unrecognized/.test(message)
         ? message
-        : `${message}, found ${describeLength(input)}`,
+        : `${message}, found ${describeInput(input)}`,
     }));
     throw new InvalidError(issues);
   }
@@ -81,12 +82,10 @@ export const refuseFields =
     if (!body && request.body !== undefined) parseInput(noFields, request.body);
   };
 
-/** Describes a value of a client that may be secret: numbers, and the length of everything else. */
-function describeLength(value: unknown): string {
-  if (typeof value === "string") return `${value.length} characters`;
+/** Describes a client's value that may be secret. For a list, gives only the number of items. */
+function describeInput(value: unknown): string {
   if (Array.isArray(value)) return `${value.length} items`;
-  if (value === undefined) return "nothing";
-  return typeof value === "object" ? "an object" : String(value);
+  return typeof value === "boolean" ? String(value) : describeLength(value);
 }
 
 /**
