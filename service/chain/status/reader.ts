@@ -67,7 +67,10 @@ export type StatusReader = {
  */
 export class AddressUnreadable extends ChainUnavailable {}
 
-/** The maximum number of cached statuses, and of cached strays (balances in other tokens). */
+/**
+ * The maximum number of cached statuses, and of cached strays (balances in other tokens). Most
+ * statuses take 0.7 kB of memory.
+ */
 const answersMax = 20_000;
 /**
  * The maximum number of blocks cached by number. The cache is cleared when the newest block

@@ -33,7 +33,10 @@ export function lookup(parts: Parts): Route {
 /** The estimated size of a cache entry, not including its value. */
 const entryBytes = 300;
 
-/** The cache of verified responses. The least recently used responses are evicted first. */
+/**
+ * The cache of verified responses. The least recently used responses are evicted first. Cached
+ * responses are answered twice as fast as others (bench/http.ts).
+ */
 const recentTexts = (bytesMax: number) =>
   bytesMax > 0
     ? new LRUCache<string, string>({
