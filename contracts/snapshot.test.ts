@@ -60,6 +60,7 @@ describe("index.ts", () => {
       "factoryCreationCode",
       "factorySalt",
       "initCodePrefix",
+      "localChainId",
       "meter",
       "paymentFactoryAbi",
       "periphery",
