@@ -370,7 +370,7 @@ describe("the return address", () => {
     await page.getByText(`This payment sends 25 ${token.symbol} to ${short}`).waitFor();
     await page
       .getByText(
-        `If the payment can’t complete, the money goes to the return address ${short}. Not yours?`,
+        `If the payment can’t complete, the money goes to the return address ${short}, chosen by`,
       )
       .waitFor();
   });
