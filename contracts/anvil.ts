@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { arch, platform } from "node:process";
 import type { Chain, Hex } from "viem";
-import { localChainId } from "./local-chain.ts";
+import { localChainId } from "./index.ts";
 
 export type Anvil = {
   rpcUrl: string;

@@ -6,13 +6,14 @@ import deployment from "./snapshots/deployment.json" with { type: "json" };
 type Hex = `0x${string}`;
 
 export { deterministicDeployer, factorySalt } from "./deployer.ts";
-export { localChainId } from "./local-chain.ts";
 export { demoShop } from "./snapshots/demo-shop.ts";
 export { demoToken } from "./snapshots/demo-token.ts";
 export { paymentFactoryAbi } from "./snapshots/payment-factory.ts";
 export * as periphery from "./snapshots/periphery.ts";
 export { meter, probe } from "./snapshots/reading.ts";
 
+/** The chain ID of anvil and Hardhat; no chain with real money has it. */
+export const localChainId = 31_337;
 /** The address of PaymentFactory on every chain. EIP-55. */
 export const factoryAddress = deployment.factory as Hex;
 /**

@@ -29,7 +29,6 @@ const countImporters = (path: string) =>
 const smallFiles: Readonly<Record<string, string>> = {
   "contracts/assurance/mutation/report.ts": "the committed report, read by the run and by its test",
   "contracts/assurance/mutation/trial-worker.ts": "the entry of a thread",
-  "contracts/index.ts": "the exports of the package",
   "contracts/mine/search.ts": "the search for the factory's salt, which a test runs alone",
   "element/drawing/draw-wallet.ts": "a part of the element that is loaded on demand",
   "service/chain/admin.ts": "an operator's commands, as in each room",

@@ -1,5 +1,5 @@
-// Finds the transactions that used an account's nonces. `findFirstBlock`
-// (executable-address/status) searches for the block of a nonce.
+// The calls that find which transaction used an account's nonce: the nonce at a block, and the
+// account's transactions in a block. `findFirstBlock` (executable-address/status) finds the block.
 
 import type { Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";

@@ -131,7 +131,7 @@ function openShopOf(
 }
 
 /**
- * Passes a webhook to three handlers, and returns the orders that each of them would fulfill. The
+ * Passes a webhook to three handlers, and returns the orders that each handler would fulfill. The
  * first handler trusts the event's reference, the second finds the order by the proved address, and
  * the third is the shop kit.
  */

@@ -19,7 +19,7 @@ function openTurns(atOnce?: number) {
         ends.push((error) => (error ? failed(error) : done()));
       });
     });
-  /** Completes all hashes in order, including those that start in the meantime. */
+  /** Completes all hashes in order, also hashes that start while others are completed. */
   const drain = async () => {
     for (let i = 0; i < ends.length; i++) {
       ends[i]!();

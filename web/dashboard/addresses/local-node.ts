@@ -4,7 +4,7 @@
 import { encodeCall, encodeTransfer, type Hex, type Intent, toHex } from "executable-address";
 import { httpRpc, type Rpc } from "executable-address/status";
 
-/** The same as in contracts/local-chain.ts, which the pages cannot import. */
+/** The same as in contracts/index.ts, which the pages cannot import. */
 const localChainId = 31_337;
 
 /** @throws if the node belongs to another chain, before any transaction is sent */
