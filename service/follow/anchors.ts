@@ -1,7 +1,7 @@
-// Stores the anchors of a chain. An anchor is the number and hash of a block up to which the chain
-// was read. The newest 256 anchors are kept. After a reorganization, the chain's loop finds the
-// newest anchor that is still in the chain, and removes all data from later blocks. Then it
-// continues to read, starting a few blocks below that anchor.
+// Stores the anchors of a chain. An anchor is the number and hash of a block up to which the
+// service has read the chain's logs. The newest 256 anchors are stored. After a reorganization,
+// `findPosition` finds the newest anchor that is still in the chain, and removes all data from
+// later blocks. The scan then continues a few blocks below this anchor.
 
 import type { Hex } from "executable-address";
 import { findFirstBlock } from "executable-address/status";
@@ -97,18 +97,18 @@ export async function forgetAnchorsAbove(
 }
 
 /**
- * Without an anchor, the loop starts at a block that is this much older than the oldest record. No
- * payment is expected before a record's creation, but the clocks of the host and the chain can
- * differ.
+ * If no anchor is stored, the scan starts at a block that is this much older than the oldest
+ * record. No payment is expected before the creation of its record, but the clocks of the host and
+ * the chain can differ.
  */
 const startMarginSeconds = 3600;
 /**
- * If no anchor is in the chain anymore, the loop continues this number of blocks below the oldest
- * one.
+ * If a reorganization removed the blocks of all anchors, the scan continues this number of blocks
+ * below the oldest anchor.
  */
 const deepReorgBlocks = 256;
 
-/** Where an iteration of the loop continues to read. */
+/** The position from which an iteration of the chain's loop reads blocks. */
 export type Position = {
   /** The next block to read. */
   next: number;
@@ -117,10 +117,11 @@ export type Position = {
 };
 
 /**
- * Removes data from replaced blocks, and finds the position from which to read.
+ * Finds the position from which to read blocks. After a reorganization, also removes the data from
+ * blocks that were replaced.
  *
- * @returns the position, and how far the newest anchor was above the head, in blocks (negative if
- *   it was below)
+ * @returns the position. `aheadBlocks` is the block number of the newest anchor minus the number of
+ *   the newest block, or 0 if there is no anchor.
  */
 export async function findPosition(
   turn: Turn,
@@ -159,7 +160,8 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
   memory.heavyBlock = Math.min(memory.heavyBlock, number);
   for (const [name, end] of memory.shown) if (end.number > number) memory.shown.delete(name);
   for (const [hash, { blockNumber }] of memory.savedLogs) {
-    // The block can become part of the chain again. Then its payments must be saved again.
+    // A removed block can become part of the chain again. The payments in this block must then be
+    // saved again.
     if (blockNumber > number) memory.savedLogs.delete(hash);
   }
   report({ kind: "reorg", fromBlock: number + 1 });
@@ -168,8 +170,8 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
 const linksMax = 64;
 
 /**
- * Remembers the hashes of the head and its parent. Forgets all others if they may belong to another
- * chain.
+ * Stores the hashes of the newest block and its parent in `links`. Deletes all older hashes if the
+ * newest block may not descend from their blocks.
  */
 export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
   const { number, hash, parentHash } = view.head;
@@ -181,8 +183,8 @@ export async function noteLinks({ view, memory: { links } }: Turn): Promise<void
 }
 
 /**
- * Returns whether the head is the second block after a remembered one. Reads the block in between
- * to compare its parent.
+ * Returns whether the newest block is a grandchild of a block in `links`. Reads the block between
+ * the two to compare its parent.
  */
 async function isSecondNext({ head, read }: View, links: FollowMemory["links"]): Promise<boolean> {
   const { number, parentHash } = head;
@@ -206,8 +208,8 @@ export async function isAncestor(
 }
 
 /**
- * Returns where to start if there is no anchor: before the creation of the oldest record, or near
- * the head if there are no records.
+ * Returns the first block to read if there is no anchor: a block an hour older than the oldest
+ * record, or a block near the newest block if there are no records.
  */
 async function startBlock({ store, tuning, view }: Turn, target: number): Promise<number> {
   const oldest = await store.findOldestCreation();

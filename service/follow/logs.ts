@@ -2,18 +2,19 @@
 //
 // There are two forms of the query: all transfers of the listed tokens, or only transfers to this
 // service's addresses (the recipients). A busy chain has hundreds of token transfers in each block.
-// So the query with recipients uses less bandwidth if there are few addresses, and the other one if
-// there are many. The cheaper form is used first, and the other one if the endpoint refuses it. A
-// single block can also be read in other ways.
+// So the query with recipients uses less bandwidth if there are few addresses, and the query
+// without recipients uses less if there are many. The cheaper query is sent first. If the endpoint
+// refuses the cheaper query, the other query is sent. A single block can also be read from its
+// receipts or with one query per token.
 //
-// Both forms find the same payments. The list of recipients is read after the head is known, and
-// records are never deleted. So the list contains every address whose balance was read in an
-// earlier iteration. If a record is created while logs are read, its balance is read later, at this
-// head or a higher one.
+// Both forms find the same payments. The list of recipients is read after the newest block is
+// known, and records are never deleted. So the list contains every address whose balance was read
+// in an earlier iteration. If a record is created while logs are read, the record's balance is read
+// later, at this newest block or at a later block.
 //
-// The query also includes look-alikes of the listed tokens. If an endpoint refuses it, but answers
-// without the look-alikes, they are omitted for a while. So a flood of look-alike transfers does
-// not delay payments.
+// The query also includes look-alikes: tokens that imitate a listed token. If an endpoint refuses
+// the query with look-alikes but accepts the query without them, the next queries to this endpoint
+// omit the look-alikes. So a flood of look-alike transfers does not delay payments.
 
 import type { Hex } from "executable-address";
 import { topicOf, toQuantity, transferOf, transferTopic } from "executable-address/status";
@@ -43,11 +44,11 @@ import type { Anchor, FollowMemory, Payment, Range, Turn } from "./parts.ts";
  * `shown`: the endpoint returned the logs. `end` is the last block of the range. `isHeavy` means
  * that the endpoint refused the usual query, but returned the single block in another way.
  *
- * `refused`: the endpoint answers other calls, but not this query. `isSlow` means that it did not
- * answer in time, and `isLimited` that it demands fewer calls. `statedBlocks` is the number of
- * blocks that it says it allows.
+ * `refused`: the endpoint answers other calls, but not this query. `isSlow` means that the endpoint
+ * did not answer in time. `isLimited` means that the endpoint reported a rate limit. `statedBlocks`
+ * is the maximum number of blocks per query according to the endpoint's error message.
  *
- * `absent`: the endpoint answers no call, or does not have the blocks.
+ * `absent`: the endpoint is unreachable or does not have the blocks.
  */
 export type LogsAnswer =
   | { kind: "shown"; end: Anchor; transfers: Payment[]; isHeavy: boolean }
@@ -63,12 +64,12 @@ type RefusedLogs = {
 };
 
 const absent: LogsAnswer = { kind: "absent" };
-const unanswered = "answers, but not this, or not in time";
+const unanswered = "the endpoint did not answer the query for logs in time";
 
 /**
- * Reads the transfers of a range, including look-alikes. If the endpoint refuses one query for all
- * tokens, the listed tokens and the look-alikes are requested separately. If the endpoint refuses
- * only the look-alikes, they are omitted in the next iterations.
+ * Reads the transfers in a range of blocks, including look-alikes. If the endpoint refuses one
+ * query for all tokens, requests the listed tokens and the look-alikes separately. If the endpoint
+ * refuses only the look-alikes, the next iterations omit the look-alikes.
  */
 export async function readLogs(
   client: EndpointClient,
@@ -114,9 +115,9 @@ function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
 }
 
 /**
- * Requests transfers in the cheaper form, or in the other one if the endpoint refuses it. An
- * endpoint that refuses recipients but accepts the query without them gets no query with recipients
- * again.
+ * Sends the cheaper form of the query, and the other form if the endpoint refuses the cheaper form.
+ * If an endpoint refuses a query with recipients and accepts the same query without recipients,
+ * later queries to this endpoint have no recipients.
  */
 async function readTokens(
   client: EndpointClient,
@@ -145,8 +146,9 @@ async function readTokens(
 /**
  * Requests the transfers of a range in one form. An endpoint that is behind returns no logs for
  * blocks that it does not have. So the hash of the last block is requested before and after the
- * logs, and must be the same. If the last block is the head, and the endpoint has just returned it,
- * the hash is not requested, because this block is read again later.
+ * logs, and both hashes must be equal. There is one exception: if the endpoint has just returned
+ * the chain's newest block and this block is the last block of the range, its hash is not
+ * requested, because its logs are read again later.
  */
 function readInForm(
   form: Form,
@@ -186,12 +188,12 @@ function refusalOf(error: CallError, { from, to }: Range): LogsAnswer {
 }
 
 /**
- * Requests the transfers above `anchor` from a quorum of endpoints, with one query per endpoint,
- * and returns every transfer that any of them returns. The first endpoint is also asked whether the
- * anchor is still in the chain.
+ * Requests the transfers in blocks after `anchor` from a quorum of endpoints, with one query per
+ * endpoint. Returns every transfer that at least one of these endpoints returns. Also reads the
+ * anchor's block from the first endpoint, to check that the block is still in the chain.
  *
- * @returns undefined if the anchor is not in the chain, or if an endpoint does not answer or
- *   refuses the query
+ * @returns undefined if the anchor is no longer in the chain, or if an endpoint fails or refuses
+ *   the query
  */
 export async function transfersSince(
   { view, chain, ...of }: Pick<Turn, "view" | "chain" | "memory" | "tuning">,
@@ -220,7 +222,8 @@ export async function transfersSince(
 }
 
 /**
- * Reads one block with a query per token, or from its receipts if the endpoint refuses that too.
+ * Reads the transfers of one block after the endpoint has refused the usual query. Sends one query
+ * per token, and then reads the block's receipts if the endpoint refuses these queries too.
  */
 async function readBlock(
   client: EndpointClient,
@@ -277,7 +280,10 @@ const logsCall = ({ from, to }: Range, tokens: readonly Hex[], form?: Form): Cal
   ],
 });
 
-/** Returns the logs of a list of receipts. If the list already contains logs, returns it. */
+/**
+ * Returns the logs in a list of receipts. If the list contains logs instead of receipts, returns
+ * the list.
+ */
 function logsIn(result: unknown): unknown[] {
   if (!Array.isArray(result)) throw unlike("a list of logs", result);
   return result.flatMap((entry) => (Array.isArray(entry?.logs) ? entry.logs : [entry]));
@@ -328,14 +334,15 @@ type Form = readonly Hex[] | undefined;
 /** The approximate size of a recipient in a request, and of a log in a response, in bytes. */
 const bytes = { recipient: 69, log: 630 };
 /**
- * If a range is refused, it is assumed to have this number of logs, which is a common limit of
- * providers.
+ * The assumed number of logs in a range of blocks that an endpoint refuses. Many providers return
+ * at most 10,000 logs per query.
  */
 const refusedLogs = 10_000;
 /**
- * A query with recipients does not show how many transfers a block has. So after each such query,
- * the last known number is multiplied by this factor. After many queries, the form without
- * recipients seems cheaper, and the number is measured again.
+ * The factor by which each query with recipients multiplies `logsPerBlock`, because such a query
+ * does not show how many transfers a block contains. After many such queries, a query without
+ * recipients has the smaller estimated size. Its response then shows the current number of
+ * transfers per block.
  */
 const logsPerBlockDecay = 0.995;
 
@@ -353,16 +360,12 @@ export async function noteRecipients({ store, tuning, memory }: ListOf): Promise
   }
 }
 
-/**
- * The maximum number of unlisted tokens that are requested, because queries must not become too
- * long.
- */
+/** The maximum number of unlisted tokens in a query. The limit keeps queries short. */
 const delistedMax = 32;
 
 /**
  * Finds tokens that open addresses request, but that the operator does not list, or lists only as
- * look-alikes. The first iteration reads all records before it reads a block. Later iterations read
- * only new records.
+ * look-alikes. The first call in a process reads all records. Later calls read only new records.
  */
 export async function noteDelisted({ chain, store, memory }: Turn): Promise<void> {
   const { delisted } = memory;

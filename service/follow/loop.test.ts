@@ -7,7 +7,7 @@ import { openChainLoop } from "./loop.ts";
 const pollMs = 1_000;
 
 /**
- * Starts a chain's loop. The chain's node always fails, so the loop gets new blocks only from
+ * Opens the loop of a chain whose node always fails. So the loop gets new blocks only from
  * `noteBlock`.
  */
 function openLoop() {
@@ -41,8 +41,8 @@ const settle = () => new Promise(setImmediate);
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "Date"] }));
 afterEach(() => mock.timers.reset());
 
-describe("the loop that reads new blocks and calls subscribers", () => {
-  test("calls a subscriber immediately, regularly, for new blocks, and on request", async () => {
+describe("a chain's loop", () => {
+  test("calls a subscriber for each new block and after each poll interval", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     let runs = 0;
     const end = loop.subscribe(async () => {
@@ -69,7 +69,7 @@ describe("the loop that reads new blocks and calls subscribers", () => {
     await end();
   });
 
-  test("never calls a subscriber while its last call still runs", async () => {
+  test("does not call a subscriber again before its current call has finished", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -103,7 +103,7 @@ describe("the loop that reads new blocks and calls subscribers", () => {
     await Promise.all([endSlow(), end()]);
   });
 
-  test("waits for the running call of a subscriber that unsubscribes", async () => {
+  test("ends a subscription only after the subscriber's current call has finished", async () => {
     const { loop, noteBlock } = openLoop();
     const { counted, run } = heldRun();
     const end = loop.subscribe(run);
@@ -122,7 +122,7 @@ describe("the loop that reads new blocks and calls subscribers", () => {
     assert.equal(counted.runs, 1);
   });
 
-  test("`readHead` returns a stored block for up to two polls without a request", async () => {
+  test("returns the last noted block from `readHead` for up to two poll intervals", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     const seen: (BlockReference | undefined)[] = [];
     const end = loop.subscribe(async () => {

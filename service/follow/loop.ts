@@ -1,13 +1,13 @@
-// Runs the work of one chain in one process: everything that depends on the chain's newest block.
-// An iteration of the loop (a turn) starts when there is a new block, and again when the executor
-// has saved the payments up to that block. It also starts after each poll interval, because some
-// work is due at a certain time, and a chain may produce no blocks.
+// Calls the subscribers of one chain in one process whenever the chain's newest block changes. An
+// iteration of the loop (a turn) starts when there is a new block, and again when the executor has
+// saved the payments up to this block. An iteration also starts after each poll interval, because
+// some work is due at a certain time even if the chain produces no blocks.
 //
-// In a process with an executor, the executor reads the newest blocks, and this loop requests none.
-// The loop requests a block only if the executor has read none for two poll intervals: because it
-// is busy, because another process has the chain's lease, or because no address is open and it
-// polls less often (executor/rest.ts). In a process without an executor, the loop requests every
-// block.
+// In a process with an executor, the executor normally requests the newest blocks, and passes them
+// to this loop. The loop requests a block itself only if the executor has not requested a block for
+// two poll intervals. Reasons are that the executor is busy, that another process has the chain's
+// lease, or that no address is open and the executor polls less often (executor/rest.ts). In a
+// process without an executor, the loop requests every block.
 
 import { AsyncResource } from "node:async_hooks";
 import type { BlockReference } from "executable-address/status";
@@ -15,8 +15,8 @@ import type { Heads } from "../chain/rpc/heads.ts";
 
 export type ChainLoop = {
   /**
-   * Calls `run` now and in each iteration, but never while it is still running. If an iteration
-   * starts in the meantime, calls `run` again afterwards. `run` must not reject.
+   * Calls `run` now and in each iteration, but never twice at the same time. If an iteration starts
+   * while `run` is running, calls `run` again after it has finished. `run` must not reject.
    *
    * @returns a function that ends the subscription, and resolves when the current call has finished
    */
@@ -48,8 +48,8 @@ export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
         timer = setTimeout(startTurn, pollMs).unref();
       }
       const runs = openRuns(run);
-      // An HTTP request that reads the newest block can start an iteration. Without this, the
-      // iteration would belong to the request's trace.
+      // An HTTP request that reads the newest block can start an iteration. Without `bind`, the
+      // iteration would run in the async context of this request.
       const start = AsyncResource.bind(runs.start);
       starts.add(start);
       start();

@@ -1,5 +1,6 @@
-// The types of the chain's loop: its database access, its settings, and its memory between
-// iterations. The memory can be lost at any time. A turn is one iteration of the loop.
+// The types of the scan for payments: its access to the database, its settings, and its memory
+// between iterations. The scan stays correct if the memory is lost. A turn is one iteration of the
+// chain's loop.
 
 import type { Hex } from "executable-address";
 import type { View } from "../chain/rpc/view.ts";
@@ -49,8 +50,8 @@ export type FollowTuning = {
 };
 
 /**
- * Access to the database. A call fails if another process has the chain's lease. A call can commit
- * several times, and the tables are consistent after each commit.
+ * Access to the database. A call fails if another process has the lease of the chain. A call can
+ * commit several transactions, and the tables are consistent after each commit.
  */
 type FollowStore = {
   /** Returns which of `addresses` have a record. */
@@ -59,7 +60,8 @@ type FollowStore = {
   findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
   /**
    * Reads the next records after `seq`. Returns the tokens that the chain's open records request,
-   * in lowercase, and the last `seq` that was read. `isEnd`: whether no record is left.
+   * in lowercase, and the `seq` of the last record that was read. `isEnd` is true if this is the
+   * chain's newest record.
    */
   findRequestedTokens(seq: number): Promise<RequestedTokens>;
   /** Returns the time when the oldest record was created, in Unix seconds. */
@@ -67,11 +69,12 @@ type FollowStore = {
   /** Returns the newest anchor, or the newest one below block `before`. */
   findAnchor(before?: number): Promise<Anchor | undefined>;
   /**
-   * Saves payments. The anchor is saved in the same transaction as the last payment.
+   * Saves payments. Saves the anchor in the same transaction as the last payment.
    *
-   * @param isGap whether logs up to the anchor may be missing, because too few endpoints returned
-   *   them; the balances of all records must then be read
-   * @param agreed payments, saved now or earlier, that a quorum of endpoints has now returned
+   * @param isGap whether logs up to the anchor may be missing because too few endpoints returned
+   *   logs; the balances of all records must then be read
+   * @param agreed payments that a quorum of endpoints has now returned, including payments that
+   *   were saved earlier
    */
   save(
     anchor: Anchor | undefined,
@@ -92,11 +95,11 @@ export type Turn = {
     /** The listed tokens, in lowercase. */
     tokens: readonly Hex[];
     /**
-     * By look-alike in lowercase, the minimum amount of a transfer, in base units. Smaller
-     * transfers are ignored.
+     * For each look-alike (in lowercase), the minimum amount of a transfer in base units. Smaller
+     * transfers of the look-alike are ignored.
      */
     lookalikes: ReadonlyMap<Hex, bigint>;
-    /** The number of later blocks after which a payment counts. */
+    /** The number of blocks that must follow the block of a payment before the payment counts. */
     paymentConfirmations: number;
   };
   view: View;
@@ -109,31 +112,30 @@ export type Turn = {
 export type FollowMemory = {
   /** The number of the current iteration. */
   turn: number;
-  /** The hash of the head up to which all blocks were read. */
+  /** The hash of the newest block in the last iteration that read all unread blocks. */
   readHead: Hex | undefined;
-  /** The newest block that was read although older blocks are unread (sweep.ts). */
+  /** The newest block that was read before older blocks (`readTip` in sweep.ts). */
   tip: number;
   /**
-   * A block whose logs no endpoint returns, and the number of iterations in which it was requested.
+   * The last block whose logs were refused, and the number of iterations in which they were
+   * refused.
    */
   refused: { number: number; turns: number } | undefined;
   /**
-   * The newest block for which the usual query failed. Blocks up to this one are not read again.
+   * The newest block for which the usual query failed. Blocks up to this number are not read again,
+   * except after a reorganization.
    */
   heavyBlock: number;
   /**
-   * The last block up to which an endpoint has returned all logs since the newest anchor, by
-   * endpoint name.
+   * For each endpoint (by name), the last block up to which the endpoint has returned all logs
+   * since the newest anchor.
    */
   shown: Map<string, Anchor>;
-  /**
-   * The hashes of the newest blocks by number, from the heads that were read and their parent
-   * hashes.
-   */
+  /** The hashes of the newest blocks by block number. */
   links: Map<number, Hex>;
   /**
-   * By block hash, the logs of payments that were saved. Blocks are read several times, but a
-   * payment is saved only once.
+   * For each block hash, the logs of the payments that were saved. A block is read several times,
+   * but each payment is saved only once.
    */
   savedLogs: Map<Hex, { blockNumber: number; logs: Set<string> }>;
   /**

@@ -1,5 +1,5 @@
-// Reads the logs of one range of blocks from as many endpoints as necessary. Decides what a refusal
-// means: whether the range must be read again in smaller parts, and which endpoints to ask next
+// Reads the logs of one range of blocks from as many endpoints as necessary. After a refusal,
+// decides whether the range must be read again in smaller parts, and which endpoints are asked next
 // time. sweep.ts decides which ranges to read, and logs.ts writes the query for one endpoint.
 
 import type { Hex } from "executable-address";
@@ -22,7 +22,8 @@ type RangeAnswer = LogsAnswer & { client: EndpointClient };
 export type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
 /**
- * Reads a range from `count` endpoints, or from fewer if the others do not return it.
+ * Reads the logs of a range from `count` endpoints, or from fewer if not enough endpoints return
+ * the logs.
  *
  * @throws {ChainUnavailable} if no endpoint answers, or if two endpoints have different blocks
  */
@@ -69,8 +70,8 @@ function findAgreedHash(answers: readonly RangeAnswer[], count: number): Hex | u
 }
 
 /**
- * If `count` endpoints returned the same last block, ignores endpoints that returned another one.
- * So a single endpoint that returns wrong blocks cannot stop the loop.
+ * If `count` endpoints returned the same last block, ignores each endpoint that returned a
+ * different last block. So a single endpoint that returns wrong blocks cannot stop the scan.
  */
 function acceptAgreed(answers: RangeAnswer[], count: number): RangeAnswer[] {
   const agreed = findAgreedHash(answers, count);
@@ -93,10 +94,10 @@ function assertOneEnd(shown: readonly Shown[]): void {
 }
 
 /**
- * Returns whether the range must be read again in smaller parts, after some endpoints returned it
- * and others refused it. That is not necessary if a quorum of other endpoints is left. Smaller
- * parts would be harmful if the refusing endpoints also refuse single blocks, because each block
- * would then count as unreadable (a gap).
+ * Decides whether to read a range again in smaller parts after some endpoints returned the range
+ * and others refused it. Returns false if a quorum of other endpoints is left. Also returns false
+ * if the refusing endpoints refuse even a single block: smaller parts would not help, and each
+ * block would then count as a gap.
  *
  * @param failed the number of endpoints that did not return the range
  */
@@ -115,7 +116,7 @@ async function mustReadSmaller(
 
 /**
  * Returns whether all `refused` endpoints also refuse a single block, so that a smaller range does
- * not help. If so, they are not asked for logs for a while.
+ * not help. An endpoint that refuses a single block is not asked for logs in the next iterations.
  */
 async function refuseSingleBlock(
   turn: Turn,
@@ -131,8 +132,9 @@ async function refuseSingleBlock(
 }
 
 /**
- * Returns the endpoints to ask. Endpoints that have returned the fewest blocks come first.
- * Endpoints that allow fewer blocks than the range come last, because they would refuse it.
+ * Returns the endpoints to ask, in order. The endpoint that has returned the fewest blocks since
+ * the newest anchor comes first. Endpoints whose limit is smaller than the range come last, because
+ * they would refuse the range.
  */
 function orderEndpoints(turn: Turn, blocks: number): EndpointClient[] {
   const isNarrow = ({ record }: EndpointClient) => Number(record.logs.rangeBlocks < blocks);
@@ -157,7 +159,7 @@ const isSlow = ({ memory }: Turn, { record }: EndpointClient): boolean =>
 const isRefusing = ({ memory }: Turn, { record }: EndpointClient): boolean =>
   (record.logs.refusing?.untilTurn ?? 0) > memory.turn;
 
-/** Returns how many blocks a quorum of endpoints allows in one query. */
+/** Returns the number of blocks that a quorum of endpoints allows in one query. */
 export function computeRangeBlocks(turn: Turn): number {
   const limits = findWilling(turn).map(({ record }) => record.logs.rangeBlocks);
   limits.sort((a, b) => b - a);
@@ -165,10 +167,11 @@ export function computeRangeBlocks(turn: Turn): number {
 }
 
 /**
- * Reduces the range limit of every endpoint that did not return the range: to the number of blocks
- * that the refusal states, or to about half of the range.
+ * Reduces the maximum number of blocks per query for every endpoint that did not return the range.
+ * The new maximum is the number of blocks that the endpoint's refusal states, or about half of the
+ * range.
  *
- * @returns whether to continue: false if an endpoint is slow or demands fewer calls
+ * @returns false if the iteration must end because the endpoint was slow or reported a rate limit
  */
 export function shrinkRange(
   turn: Turn,
@@ -185,8 +188,8 @@ export function shrinkRange(
 }
 
 /**
- * If endpoints refuse all logs, and fewer than a quorum of other endpoints is left, returns the
- * names and messages of the endpoints that refuse.
+ * Returns the names and error messages of the endpoints that refuse all logs, or undefined if a
+ * quorum of other endpoints is left.
  */
 export function explainNoQuorum(turn: Turn): string | undefined {
   const { view } = turn;

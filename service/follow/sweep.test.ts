@@ -1,4 +1,4 @@
-// Tests how the loop reads logs if endpoints refuse or return wrong answers.
+// Tests how `sweep` reads logs if endpoints refuse queries or return wrong answers.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -68,7 +68,7 @@ function turnOf(
   };
 }
 
-describe("the scan of logs for payments", () => {
+describe("sweep", () => {
   const showing =
     (logs: Answer, receipts = logs, hash?: Hex) =>
     ({ method, params }: Call): Answer => {
@@ -82,7 +82,7 @@ describe("the scan of logs for payments", () => {
       message: "no endpoint returns the logs of blocks 11 to 99",
     }));
 
-  test("throws `ChainUnavailable` if two endpoints return a different last block", () => {
+  test("throws `ChainUnavailable` if two endpoints return different last blocks", () => {
     const other = showing({ result: [] }, undefined, hashOf(7));
     const cause = "the endpoints disagree, possibly because of a reorganization";
     return assert.rejects(sweep(turnOf([showing({ result: [] }), other])), {
@@ -91,7 +91,7 @@ describe("the scan of logs for payments", () => {
     });
   });
 
-  test("does not continue after a block without logs and receipts", async () => {
+  test("stops at a block if the endpoint returns neither its logs nor its receipts", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: -32005, message: "too many" } };
     const turn = turnOf([showing(refused, { result: null })], kept);
@@ -106,7 +106,7 @@ describe("the scan of logs for payments", () => {
     "query returned more than 10000 results",
     "nothing that any table of errors has",
   ]) {
-    test(`halves the number of blocks per query after a refusal: ${message}`, async () => {
+    test(`halves the number of blocks per query after the error "${message}"`, async () => {
       const kept: unknown[] = [];
       const asked: number[] = [];
       const limited = (call: Call): Answer => {
@@ -143,7 +143,7 @@ describe("the scan of logs for payments", () => {
     };
   };
 
-  test("uses the number of blocks that a refusal allows, and later more", async () => {
+  test("limits queries to the number of blocks that the endpoint's error states", async () => {
     const asked: [number, number][] = [];
     const turn = turnOf([limitedTo(3, asked)]);
     turn.tuning = { ...turn.tuning, rangesPerPass: 20 };
@@ -152,7 +152,7 @@ describe("the scan of logs for payments", () => {
     assert.deepEqual(widths, [89, ...Array(17).fill(3), 4, 3]);
   });
 
-  test("calls an endpoint last if it returns logs of too few blocks", async () => {
+  test("does not call the endpoint with the smallest limit if two others suffice", async () => {
     const [narrow, wide]: [[number, number][], [number, number][]] = [[], []];
     const turn = turnOf([limitedTo(3, narrow), limitedTo(1000, wide), limitedTo(1000, wide)]);
     turn.view.quorum = 2;
@@ -166,7 +166,7 @@ describe("the scan of logs for payments", () => {
     ]);
   });
 
-  test("reads the newest blocks first if many blocks are missing", async () => {
+  test("reads the newest blocks first if one query cannot cover all unread blocks", async () => {
     const [kept, woken, asked]: [unknown[], Hex[], [number, number][]] = [[], [], []];
     const log = transferLog(98);
     const turn = turnOf([limitedTo(10, asked, [log])], kept, woken);
@@ -184,7 +184,7 @@ describe("the scan of logs for payments", () => {
     assert.equal(turn.memory.tip, 99);
   });
 
-  test("saves a payment again if its block comes back after a reorganization", async () => {
+  test("saves a payment again if a reorganization removes and restores its block", async () => {
     const kept: [Anchor, unknown[]][] = [];
     const turn = turnOf([limitedTo(1000, [], [transferLog(98)])], kept);
     turn.store.matchAddresses = async (addresses) => [...addresses];
@@ -216,15 +216,15 @@ describe("the scan of logs for payments", () => {
     return kept.map(([anchor]) => anchor.number);
   };
 
-  test("near the newest block, calls two endpoints if one query is too short", async () => {
+  test("asks two endpoints for new blocks if one query cannot cover all blocks", async () => {
     assert.deepEqual(await catchUp(10), [20, 30, 39]);
   });
 
-  test("control: near the newest block, calls one endpoint if one query is enough", async () => {
+  test("control: asks one endpoint for new blocks if one query covers all blocks", async () => {
     assert.deepEqual(await catchUp(29), []);
   });
 
-  test("sends no more queries after a rate limit refuses the newest blocks", async () => {
+  test("sends no more queries after the endpoint reports a rate limit", async () => {
     let queries = 0;
     const turn = turnOf([
       ({ method, params }) => {
@@ -238,7 +238,7 @@ describe("the scan of logs for payments", () => {
     assert.equal(queries, 1);
   });
 
-  test("skips a block as a gap if a rate limit refuses its logs three times", async () => {
+  test("skips a block after three rate-limit errors for its logs", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: 429, message: "Too Many Requests" } };
     const turn = turnOf([showing(refused, refused)], kept);
@@ -248,7 +248,7 @@ describe("the scan of logs for payments", () => {
   });
 });
 
-describe("the scan of logs if the requested token has look-alikes", () => {
+describe("sweep, if the requested token has look-alikes", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const transfer = (of: Hex, amount: bigint, logIndex: number) => ({
     ...{ address: of, data: wordOf(amount), logIndex: toQuantity(logIndex) },
@@ -267,7 +267,7 @@ describe("the scan of logs if the requested token has look-alikes", () => {
       payments.map((each) => [each.token, each.amount, each.isLookalike]),
     );
 
-  test("uses one query for all look-alikes, and saves only transfers worth returning", async () => {
+  test("requests all tokens in one query, and ignores small transfers of look-alikes", async () => {
     const kept: unknown[] = [];
     const queries: Query[] = [];
     const turn = turnOf(
@@ -292,7 +292,7 @@ describe("the scan of logs if the requested token has look-alikes", () => {
     ]);
   });
 
-  test("finds payments even if the logs of a look-alike are refused", async () => {
+  test("finds payments even if the endpoint refuses the logs of a look-alike", async () => {
     const kept: unknown[] = [];
     const queries: Query[] = [];
     const flooded = ({ method, params }: Call): Answer => {
@@ -323,7 +323,7 @@ describe("the scan of logs if the requested token has look-alikes", () => {
   });
 });
 
-describe("the scan of logs if look-alikes have too many logs for one query", () => {
+describe("sweep, if look-alikes have too many logs for one query", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const log = {
     ...{ address: lookalike, data: wordOf(60n), logIndex: "0x0" },
@@ -354,18 +354,18 @@ describe("the scan of logs if look-alikes have too many logs for one query", () 
     return kept.flatMap(([, payments]) => payments.map(({ amount }) => amount));
   };
 
-  test("finds a look-alike anyway", async () => {
+  test("finds a look-alike with separate queries for listed tokens and look-alikes", async () => {
     const isRefused = (tokens: string[], blocks: number) => blocks * tokens.length > 150;
     assert.deepEqual(await sweepKept([endpoint(isRefused)]), ["60"]);
   });
 
-  test("finds a look-alike at the second endpoint if the first refuses", async () => {
+  test("finds a look-alike at the second endpoint if the first endpoint refuses", async () => {
     const refusing = endpoint((tokens) => tokens.includes(lookalike));
     assert.deepEqual(await sweepKept([refusing, endpoint(() => false)]), ["60"]);
   });
 });
 
-test("old logs are read even if one of three endpoints lies about block hashes", async () => {
+test("sweep reads old logs even if one of three endpoints returns wrong block hashes", async () => {
   const honest = ({ method, params }: Call): Answer =>
     method === "eth_getLogs" ? { result: [] } : blockAt(Number(params[0]));
   const liar = (call: Call): Answer =>
@@ -396,7 +396,7 @@ test("old logs are read even if one of three endpoints lies about block hashes",
   }
 });
 
-describe("the scan of logs if only one of two endpoints shows a transfer", () => {
+describe("sweep, if only one of two endpoints returns a transfer", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const logAt = (amount: bigint) => ({
     ...{ address: token, data: wordOf(amount), logIndex: "0x0" },
@@ -427,7 +427,7 @@ describe("the scan of logs if only one of two endpoints shows a transfer", () =>
     };
   };
 
-  test("saves the transfer, but not as agreed", async () => {
+  test("saves the transfer without reporting it as agreed", async () => {
     for (const shown of [
       [() => [25n], () => []],
       [() => [], () => [25n]],
@@ -439,7 +439,7 @@ describe("the scan of logs if only one of two endpoints shows a transfer", () =>
     }
   });
 
-  test("reports the transfer once as agreed after both endpoints have shown it", async () => {
+  test("reports the transfer as agreed once after both endpoints have returned it", async () => {
     const both = await sweepTurns([() => [25n], () => [25n]], 6);
     assert.deepEqual(both, { saved: ["25"], agreed: ["25"] });
     let turns = 0;

@@ -1,18 +1,19 @@
 // Finds payments in the transfer logs of tokens. An iteration of the chain's loop reads the blocks
-// above the cursor, which is the newest anchor. If a transfer goes to one of this service's
-// addresses, the payment is saved, and the address's balance is read later. Only balances decide
-// what happens next. So an invented log causes only an unnecessary read, but a missing log would
-// hide a payment. Therefore the cursor moves past a block only after two endpoints have returned
-// the block's logs, if there are two.
+// after the cursor, which is the newest anchor (anchors.ts). If a transfer goes to one of this
+// service's addresses, the payment is saved, and the address's balance is read later. Only balances
+// decide what happens next. So an invented log causes only an unnecessary read, but a missing log
+// would hide a payment. Therefore the cursor normally moves past a block only after a quorum of
+// endpoints has returned the block's logs.
 //
-// A provider's limits never stop the loop. If an endpoint refuses a range, the range is requested
-// in smaller parts, and each part is saved. A block is a gap if no endpoint returns its logs in any
-// way, or if one endpoint returns them and the others refuse. The cursor then moves past the block,
-// and the balances of all records are read.
+// The limits of a provider do not stop the scan. If an endpoint refuses a range of blocks, the
+// range is requested in smaller parts, and each part is saved. A block is a gap if no endpoint
+// returns its logs, or if one endpoint returns its logs and the others refuse. The cursor then
+// moves past the block, and the balances of all records are read.
 //
-// If there are more unread blocks than one query can contain, the newest blocks are read first, so
-// that a new payment does not have to wait for the older blocks. Their logs only schedule balance
-// reads. The cursor does not move, and the blocks are read again later.
+// If one query cannot contain all unread blocks, the newest blocks are read first, so that a new
+// payment does not have to wait for the older blocks. The logs of the newest blocks only schedule
+// reads of balances. The cursor does not move, and these blocks are read again after the older
+// blocks.
 
 import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
 import { findPosition, isAncestor, noteLinks, type Position } from "./anchors.ts";
@@ -27,33 +28,34 @@ import {
 } from "./range.ts";
 
 /**
- * If only one endpoint has returned the blocks up to an anchor, the anchor is saved only for a gap,
- * or if it is more than this number of blocks below the newest block that can be read.
+ * An anchor normally needs a quorum of endpoints that have returned all blocks up to the anchor. No
+ * quorum is needed for a gap, or if the anchor is more than this number of blocks below the newest
+ * block to read.
  */
 const uncorroboratedBlocksMax = 256;
 /**
- * If at most this number of blocks is unread, and one query can contain them, each iteration asks
- * only one endpoint.
+ * Each iteration asks only one endpoint if at most this number of blocks is unread and one query
+ * can contain all unread blocks.
  */
 const tipBlocksMax = 32;
 /**
- * If the newest anchor is at most this number of blocks above the head, the endpoints are behind.
- * If the anchor is higher, the chain was reset, or the anchor was wrong.
+ * If the newest anchor is at most this number of blocks above the newest block, the endpoints are
+ * behind. If the difference is larger, the chain was reset or the anchor was wrong.
  */
 const lagBlocksMax = 64;
 /**
- * In one iteration, the newest blocks are read with at most this number of queries. Then the older
- * blocks are read.
+ * The maximum number of ranges near the newest block that an iteration reads before it continues
+ * with older blocks.
  */
 const tipRangesMax = 3;
-/** A block becomes a gap after this number of iterations in which no endpoint returned it. */
+/** A block becomes a gap after this number of iterations in which no endpoint returned its logs. */
 const refusalsMax = 3;
 
 /**
  * Reads the logs up to the newest block that has enough confirmations, and saves the payments.
  *
- * @returns the last block that was read, and whether the head is below a block that was read in an
- *   earlier iteration
+ * @returns `upTo` is the last block up to which all blocks were read. `isOld` is true if the
+ *   endpoints are behind an anchor from an earlier iteration.
  */
 export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean }> {
   const { chain, memory, view, tuning } = turn;
@@ -68,12 +70,13 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   if (!(await readTip(turn, cursor, target))) return { upTo: cursor, isOld: false };
   const steps: Steps = {
     target,
-    // Near the head, only the endpoint that has returned the fewest blocks is asked. So after a few
-    // iterations, two endpoints have returned each block. Further below, a quorum is asked, because
-    // the cursor would otherwise be slower than the chain.
+    // Near the newest block, only the endpoint that has returned the fewest blocks is asked. So
+    // after a few iterations, two endpoints have returned each block. For older blocks, a quorum is
+    // asked in the same iteration, because the cursor would otherwise be slower than the chain.
     count: target - cursor <= Math.min(tipBlocksMax, computeRangeBlocks(turn)) ? 1 : view.quorum,
-    // If the newest anchor is above the head, either the endpoints are behind or the chain was
-    // reset. After a reset, the anchors above the head are wrong, and a new anchor could hide that.
+    // If the newest anchor is above the newest block, either the endpoints are behind or the chain
+    // was reset. After a reset, the anchors above the newest block are wrong, and a new anchor
+    // could hide the reset.
     savesAnchors: aheadBlocks <= 0,
   };
   for (let ranges = 0; ranges < tuning.rangesPerPass && position.next <= target; ranges++) {
@@ -88,8 +91,8 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
 type Steps = { target: number; count: number; savesAnchors: boolean };
 
 /**
- * Reads the next range, saves its payments, and updates the position. If the range is refused, the
- * next call requests a smaller one.
+ * Reads the next range of blocks, saves the payments in this range, and updates the position. If
+ * the endpoints refuse the range, the next call requests a smaller range.
  *
  * @returns whether the iteration can continue
  */
@@ -104,7 +107,7 @@ async function readNext(turn: Turn, position: Position, steps: Steps): Promise<b
     return shrinkRange(turn, reading, range);
   }
   if (refusal && range.to <= cursor) {
-    // This block was already read earlier.
+    // An earlier iteration has already read this block.
     position.next = range.to + 1;
     return true;
   }
@@ -141,11 +144,11 @@ async function movePast(
 }
 
 /**
- * Reads the newest blocks first, if there are more unread blocks than one query can contain. The
- * newest blocks are the blocks since the last iteration and a few below, because an endpoint may
- * have indexed their logs late.
+ * Reads the newest blocks first if one query cannot contain all unread blocks. The newest blocks
+ * are the blocks since the last iteration and a few earlier blocks, because an endpoint may have
+ * indexed the logs of the earlier blocks late.
  *
- * @returns false if the iteration must end, because an endpoint is slow or demands fewer calls
+ * @returns false if the iteration must end because an endpoint was slow or reported a rate limit
  */
 async function readTip(turn: Turn, cursor: number, target: number): Promise<boolean> {
   const { memory, store, tuning, view } = turn;
@@ -162,8 +165,8 @@ async function readTip(turn: Turn, cursor: number, target: number): Promise<bool
     const known = await store.matchAddresses([...paid]);
     if (known.length > 0) await store.wake(known);
     if (reading.refusal) {
-      // If even a single block is refused, it becomes a gap later, when the older blocks below it
-      // have been read.
+      // If even a single block is refused, the iteration continues with the older blocks. The
+      // refused block becomes a gap after the older blocks have been read.
       return range.from === to || shrinkRange(turn, reading, range);
     }
     to = range.from - 1;
@@ -173,8 +176,9 @@ async function readTip(turn: Turn, cursor: number, target: number): Promise<bool
 }
 
 /**
- * Counts the refusals of a block. Returns whether the block is now a gap: after refusals in several
- * iterations, or immediately if one endpoint returned it or the block below is a gap.
+ * Counts the iterations in which the logs of a block were refused, and returns whether the block is
+ * now a gap. A block is a gap after {@link refusalsMax} such iterations. It is a gap immediately if
+ * one endpoint returned its logs, or if the preceding block became a gap.
  */
 function isGapDue({ memory }: Turn, shown: readonly Shown[], number: number): boolean {
   const before = memory.refused;
@@ -190,15 +194,15 @@ async function readAnchor({ view }: Turn, number: number): Promise<Anchor> {
   return { number, hash: blockOf(resultOf(answer)).hash };
 }
 
-/** Records that an endpoint has returned all blocks from the cursor up to `end`. */
+/** Notes that an endpoint has returned the logs of all blocks from the cursor up to `end`. */
 function noteShown({ memory }: Turn, name: string, { from }: Range, end: Anchor, cursor: number) {
   const before = Math.max(cursor, memory.shown.get(name)?.number ?? cursor);
   if (from <= before + 1) memory.shown.set(name, end);
 }
 
 /**
- * Returns the newest block up to which a quorum has returned all logs, or undefined if it is not
- * above the cursor.
+ * Returns the newest block up to which a quorum of endpoints has returned all logs, or undefined if
+ * there is no such block above the cursor.
  */
 async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | undefined> {
   const { memory, view } = turn;
@@ -213,8 +217,8 @@ async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | un
 }
 
 /**
- * Saves the anchor, and the transfers to this service's addresses. Also reports which transfers a
- * quorum of endpoints has returned.
+ * Saves the anchor and the transfers to this service's addresses. Also marks the transfers that a
+ * quorum of endpoints has returned as agreed.
  */
 async function saveTransfers(
   turn: Turn,
@@ -255,8 +259,8 @@ async function saveTransfers(
 }
 
 /**
- * Returns the key of a payment. The key includes the transfer, so that an invented log cannot hide
- * a real log with the same index.
+ * Returns the key of a payment. The key includes the payer and the amount, so that an invented log
+ * cannot hide a real log with the same index.
  */
 const toKey = ({ logIndex, address, token, payer, amount, transactionHash }: Payment) =>
   `${logIndex} ${address} ${token} ${payer} ${amount} ${transactionHash}`;

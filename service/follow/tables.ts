@@ -1,4 +1,4 @@
-// The table of anchors: blocks up to which a chain was read.
+// The table of anchors. An anchor is a block up to which a chain was read.
 
 import { sql } from "kysely";
 import type { TableStatement } from "../store/dialect.ts";
