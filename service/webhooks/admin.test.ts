@@ -1,5 +1,5 @@
-// Tests the operator's commands for webhooks, only on SQLite. The dashboard uses the same SQL
-// statements, and http/webhooks/webhooks.test.ts tests them on SQLite and PostgreSQL.
+// Tests the operator's commands for webhooks on SQLite. http/webhooks/webhooks.test.ts tests the
+// SQL statements of these commands on both SQLite and PostgreSQL.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ import { webhookCommands } from "./admin.ts";
 
 const url = "https://shop.example/hook";
 
-describe("an operator's command for webhooks", () => {
+describe("the operator's commands for webhooks", () => {
   const directory = mkdtempSync(join(tmpdir(), "webhook-commands-"));
   let store: Store;
   before(async () => {
@@ -36,7 +36,7 @@ describe("an operator's command for webhooks", () => {
     return { account, secret, options: { account, endpoint: id as string } };
   };
 
-  test("changes nothing for another account's endpoint", async () => {
+  test("refuse an endpoint that belongs to another account", async () => {
     const { options } = await hooked();
     const shown = await run("list", options);
     const event = await happen(store, options.account);
@@ -55,7 +55,7 @@ describe("an operator's command for webhooks", () => {
     );
   });
 
-  test("`webhook replay` needs either an event or a time range", async () => {
+  test("refuse `webhook replay` without either an event or a time range", async () => {
     const { options } = await hooked();
     const [from, until] = ["2026-11-22T06:00:00Z", "2026-11-22T07:00:00Z"];
     const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";
@@ -75,7 +75,7 @@ describe("an operator's command for webhooks", () => {
     }
   });
 
-  test("`webhook confirmations` refuses an invalid number of blocks", async () => {
+  test("refuse an invalid number of blocks in `webhook confirmations`", async () => {
     const { account } = await hooked();
     for (const confirmations of ["101", "-1", "1.5", "many", ""]) {
       const given = { account, chain: "8453", confirmations };
@@ -85,7 +85,7 @@ describe("an operator's command for webhooks", () => {
     }
   });
 
-  test("can list, pause, rotate, replay, and remove an endpoint", async () => {
+  test("list, pause, rotate, replay, and remove an endpoint", async () => {
     const { options, secret } = await hooked();
     await run("pause", options);
     assert.equal((await run("list", options)).endpoints[0].state, "paused");

@@ -1,4 +1,4 @@
-// Tests deliveries over real connections, on SQLite and PostgreSQL.
+// Tests the delivery of webhooks over real connections.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -28,7 +28,7 @@ import { findEndpoint, listEndpoints, removeEndpoint, setPaused } from "./endpoi
 import { sender } from "./send.ts";
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`the delivery of webhooks, on ${dialect}`, () => {
+  describe(`the delivery of webhooks on ${dialect}`, () => {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
@@ -77,7 +77,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ({ state }) => state === "delivered" || state === "failed",
       );
 
-    test("sends an endpoint only its types of its account's events, unless paused", async () => {
+    test("sends only the subscribed event types of the endpoint's own account", async () => {
       const receiver = await receive();
       const [mine, other] = [await newAccount(store), await newAccount(store)];
       const hook = await addHook(store, mine, receiver.url, ["address.executed"]);
@@ -95,7 +95,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("delays only events about the same address after a failure", async () => {
+    test("delays only later events of the same address after a failed delivery", async () => {
       const failing = new Set<string>();
       const receiver = await receive(({ headers }) =>
         failing.has(String(headers["webhook-id"])) ? { status: 500 } : { status: 200 },
@@ -128,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("sends the events of one commit in order", async () => {
+    test("sends an address's events from one commit in order", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const all = await addHook(store, account, `${receiver.url}/all`);
@@ -149,7 +149,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(arrivedAt("/some"), ["evt_2"]);
     });
 
-    test("sends an event up to ten times within 75 hours, with the same ID", async () => {
+    test("sends a failing event ten times within 75 hours, with the same ID", async () => {
       const receiver = await receive(() => ({ status: 500, body: "x".repeat(5000) }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -178,7 +178,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("disables an endpoint that has failed for 3 days", async () => {
+    test("disables an endpoint after all deliveries have failed for 3 days", async () => {
       const receiver = await receive(() => ({ status: 503 }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -193,7 +193,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(endpoint!.reason!, /3 days/);
     });
 
-    test("disables an endpoint after 410, and respects `Retry-After`", async () => {
+    test("disables an endpoint after 410, and waits for `Retry-After` after 429", async () => {
       const gone = await receive(() => ({ status: 410 }));
       const busy = await receive(() => ({ status: 429, headers: { "retry-after": "4000" } }));
       const account = await newAccount(store);
@@ -238,7 +238,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(other.taken.length, 0);
     });
 
-    test("continues after a response that cannot be stored and after an invalid URL", async () => {
+    test("delivers to other endpoints despite an unstorable response or invalid URL", async () => {
       const unkept = Buffer.from("a\0b\u001b[2J\xff", "latin1");
       const bad = await receive(() => ({ status: 500, body: unkept }));
       const good = await receive();
@@ -266,7 +266,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       else await kept;
     });
 
-    test("needs as few statements for 64 deliveries as for one", async () => {
+    test("uses the same number of SQL statements for 64 deliveries as for one", async () => {
       let statements = 0;
       const counted = store.db.withPlugin({
         transformQuery: ({ node }) => node,
@@ -302,7 +302,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     const done = (replayed: number) => ({ replayed, nextMs: null });
 
-    test("returns from which time to continue a replay of more than 1,000 events", async () => {
+    test("replays up to 1,000 events, and returns the time of the next event", async () => {
       const receiver = await startReceiver();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url, ["address.surplus"]);
@@ -317,7 +317,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await receiver.close();
     });
 
-    test("sends tests and replays immediately, and keeps the ID of a replayed event", async () => {
+    test("sends tests and replays, and keeps the ID of a replayed event", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
@@ -335,7 +335,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(ids.filter((each) => each === id).length, 3);
     });
 
-    test("sends each event once and in order, even if two instances run", async () => {
+    test("sends each address's events in order even if two instances run", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);

@@ -1,5 +1,5 @@
-// Runs the loops that send deliveries. Each lane has its own loop (lanes.ts). The endpoints get
-// their turns one after another, regardless of how many deliveries are waiting for them.
+// Runs the loops that send deliveries. Each lane has its own loop (lanes.ts). The endpoints of a
+// lane take turns, regardless of how many deliveries are waiting for each endpoint.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -42,21 +42,19 @@ type DeliverParts = {
 const faultMs = 2_000;
 const pruneMs = 60_000;
 /**
- * The maximum number of due endpoints to read from the database. 100 accounts can have this number
- * of endpoints.
+ * The maximum number of due endpoints to read from the database: 100 accounts with ten endpoints
+ * each.
  */
 const dueMax = 1_000;
 /**
- * The maximum number of deliveries to claim in one commit. A delivery to an endpoint that responds
- * well waits for at most two of these commits.
+ * The maximum number of deliveries to claim in one commit. The limit keeps commits short, because a
+ * new delivery may have to wait for such a commit.
  */
 const claimedMax = 16;
 /** The maximum number of results to store in one commit. Other statements wait for the commit. */
 const resultsPerCommitMax = 64;
 
-/**
- * @returns the function `stop`, which resolves when the results of all pending requests are stored
- */
+/** Starts the loops. `stop` resolves when the results of all pending requests are stored. */
 export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const logLimited = limitLogs();
@@ -88,9 +86,9 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   const { parts, rule, logFault, signal } = shared;
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
-  // Results that arrive at the same time are stored in one commit. There are separate commits for
-  // successful and for failed deliveries. Otherwise, results of successful deliveries would have to
-  // wait when hundreds of hanging requests fail in the same second.
+  // Results that arrive at the same time are stored in one commit. Successful and failed deliveries
+  // have separate commits, so that a success does not wait when hundreds of hanging requests fail
+  // in the same second.
   const openSaver = () =>
     together((finished: Finished[]) => finish(db, finished, parts.random, rule), {
       sizeMax: resultsPerCommitMax,
@@ -121,12 +119,12 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
 
 type Save = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 
-/** A claimed delivery, and the service's keys to sign it with. */
+/** A claimed delivery, with the service's keys that sign the delivery. */
 type Signed = Claim & { keys: SigningKey[] };
 
 /**
- * Claims the next deliveries in a lane. Skips accounts that may not have more requests in this lane
- * now.
+ * Claims the next deliveries in a lane. Skips accounts that may not occupy another slot of this
+ * lane.
  */
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
@@ -146,8 +144,8 @@ async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promi
 }
 
 /**
- * Sends a delivery. It occupies a slot of the lane until the result is stored. A request that
- * started in the fast lane can move to the slow lane.
+ * Sends a delivery. The delivery occupies a slot of its lane until the result is stored. A request
+ * that started in the fast lane can move to the slow lane.
  */
 async function occupy(
   { parts, rule, lanes, use, logFault }: Shared,

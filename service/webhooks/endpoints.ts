@@ -73,8 +73,8 @@ export async function addEndpoint(
   const values = { url: parseUrl(url, targets), types: parseTypes(types), secret: newSecret() };
   const id = `whe_${randomBytes(12).toString("hex")}`;
   await db.transaction().execute(async (transaction) => {
-    // This statement locks the rows of the account's endpoints. If two requests try to add the
-    // tenth endpoint simultaneously, only one of them succeeds.
+    // This statement locks the rows of the account's endpoints. So if two requests add the tenth
+    // endpoint simultaneously, one of the two fails.
     await startUpdate(transaction)
       .set((eb) => ({ version: eb("version", "+", 1) }))
       .where("account_id", "=", accountId)
@@ -170,9 +170,9 @@ export async function rotateSecret(
 }
 
 /**
- * A paused endpoint receives nothing. When it is resumed, it receives the events that were waiting
- * before the pause, and new events. Events that occur during the pause are delivered only by a
- * replay.
+ * Pauses or resumes an endpoint. A paused endpoint receives nothing. A resumed endpoint receives
+ * the events that were waiting before the pause, and new events. Events that occurred during the
+ * pause are delivered only by a replay.
  *
  * @returns undefined if there is no such endpoint
  */
@@ -196,8 +196,8 @@ export function setPaused(
 }
 
 /**
- * Removes the endpoint. No new requests are sent to it. Its deliveries are deleted later, at the
- * same age as other deliveries, because there may be a million.
+ * Removes the endpoint. No new requests are sent to this endpoint. Its deliveries are deleted
+ * later, at the same age as other deliveries, because there may be a million deliveries.
  *
  * @returns false if there is no such endpoint
  */
@@ -239,9 +239,9 @@ function change(
 }
 
 /**
- * Makes an endpoint's waiting deliveries due after a pause. If there are too many for one
- * statement, marks the endpoint as if it had an outage. Its next success then makes more deliveries
- * due.
+ * Makes an endpoint's waiting deliveries due after a pause. If there are too many deliveries for
+ * one statement, sets the endpoint's state as after an outage, so that the next successful delivery
+ * makes more deliveries due.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);

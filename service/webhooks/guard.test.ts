@@ -12,8 +12,8 @@ import { isPublic, parseTarget, publicNames, resolveTarget } from "./guard.ts";
 import { sender } from "./send.ts";
 
 /**
- * Hosts that are not public: private, loopback, link-local, and metadata addresses. Some are in
- * unusual notations, or are IPv4 addresses within IPv6 addresses.
+ * Hosts that are not public: private, loopback, link-local, and metadata addresses. Some addresses
+ * have unusual notations or contain an IPv4 address within an IPv6 address.
  */
 const hosts = `
   127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.1 017700000001 0177.0.0.1
@@ -40,7 +40,7 @@ const names: Record<string, string[]> = {
 };
 
 /**
- * Starts a name server. For names that contain `quick`, it returns an IPv4 address. It ignores all
+ * Starts a name server that returns an IPv4 address for names that contain `quick`, and ignores all
  * other queries.
  */
 async function startNameServer() {
@@ -61,7 +61,7 @@ async function startNameServer() {
   };
 }
 
-describe("the target of a webhook", () => {
+describe("the target URL of a webhook", () => {
   let server: Server;
   let port: number;
   let connections = 0;
@@ -75,7 +75,7 @@ describe("the target of a webhook", () => {
   });
   after(() => server.close());
 
-  test(`is never one of ${hosts.length} internal hosts, on any port`, async () => {
+  test(`is refused without a connection for ${hosts.length} internal hosts`, async () => {
     assert.ok(hosts.length >= 60);
     const send = sender("public", 1_000);
     for (const host of hosts) {
@@ -92,7 +92,7 @@ describe("the target of a webhook", () => {
     assert.equal(connections, 0);
   });
 
-  test("is refused if its name has a public and an internal address", async () => {
+  test("is refused if its host name has a public and an internal address", async () => {
     const resolve = async (host: string) =>
       names[host]!.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
     for (const [host, addresses] of Object.entries(names)) {
@@ -105,7 +105,7 @@ describe("the target of a webhook", () => {
     }
   });
 
-  test("is resolved once, and the checked address is used", async () => {
+  test("is resolved once, so that the checked address is the used address", async () => {
     let asked = 0;
     const rebinding = async () => [
       { address: asked++ === 0 ? "93.184.216.34" : "127.0.0.1", family: 4 },
@@ -114,7 +114,7 @@ describe("the target of a webhook", () => {
     assert.deepEqual([asked, target.address], [1, "93.184.216.34"]);
   });
 
-  test("fails after the timeout if it does not answer", async () => {
+  test("fails after the timeout if the server does not respond", async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as AddressInfo;
@@ -123,7 +123,7 @@ describe("the target of a webhook", () => {
     silent.close();
   });
 
-  test("is not delayed by another name whose DNS server does not answer", async () => {
+  test("is resolved quickly even if the name servers of other hosts do not respond", async () => {
     const names = await startNameServer();
     const resolve = publicNames([names.at]);
     const silent = Array.from({ length: 16 }, (_, i) =>
@@ -138,7 +138,7 @@ describe("the target of a webhook", () => {
     await names.stop();
   });
 
-  test("is refused if it has a wrong scheme, a password, or an internal name", () => {
+  test("is refused with a reason if it is invalid or has an internal host name", () => {
     const noUrl = /^expected a URL such as/;
     for (const [url, message] of [
       ["http://example.com/", "expected https:, found http:"],
@@ -156,7 +156,7 @@ describe("the target of a webhook", () => {
     }
   });
 
-  test("is accepted if it is public, or during development", () => {
+  test("is accepted if its address is public or private targets are allowed", () => {
     for (const address of [
       "93.184.216.34",
       "1.1.1.1",

@@ -1,6 +1,6 @@
 // Prevents requests to private networks (SSRF). Accounts choose the URLs of webhooks, and this
-// server may reach hosts that they cannot. So the host name is resolved once, all of its addresses
-// must be public, and the request connects to one of these addresses.
+// server may reach hosts that the accounts cannot reach. So the host name is resolved once, all its
+// addresses must be public, and the request connects to one of these addresses.
 
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -8,7 +8,10 @@ import ipaddr from "ipaddr.js";
 
 type Target = { url: URL; address: string; family: 4 | 6 };
 
-/** `any` also allows private addresses and http. It is for development. */
+/**
+ * The URLs to which webhooks can be sent. `any` also allows private addresses and http, for
+ * development.
+ */
 export type Targets = "public" | "any";
 
 /**
@@ -22,8 +25,8 @@ export class TargetError extends Error {
 const urlMax = 500;
 
 /**
- * Public IPv6 addresses are assigned only from this range. It does not contain IPv4-mapped
- * addresses.
+ * The only range from which public IPv6 addresses are assigned. The range does not contain
+ * IPv4-mapped addresses.
  */
 const global6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
@@ -65,12 +68,15 @@ export function parseTarget(text: string, targets: Targets): URL {
 
 type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
 
-/** The limits of DNS queries. All attempts together take less time than a request may take. */
+/**
+ * The timeout (in milliseconds) and the number of attempts of a DNS query. All attempts together
+ * take less time than the timeout of a request.
+ */
 const resolving = { timeout: 1_000, tries: 2 };
 
 /**
- * Returns a function that resolves host names without using a thread. The system's lookup would use
- * one of the four threads of Node's thread pool. So four host names whose name servers do not
+ * Returns a function that resolves host names without Node's thread pool. The system's lookup uses
+ * one of the pool's four threads for each name. So four host names whose name servers do not
  * respond would block password hashing, file access, and calls to nodes. IPv4 addresses come first,
  * because not every machine has IPv6.
  *
@@ -92,8 +98,8 @@ export function publicNames(servers?: string[]): Resolve {
 }
 
 /**
- * With `any`, host names are resolved by the system's lookup, which also knows names of this
- * machine and of its local network.
+ * The functions that resolve host names. `any` uses the system's lookup, which also resolves the
+ * names of this machine and of its local network.
  */
 const resolvers: Record<Targets, Resolve> = {
   public: publicNames(),

@@ -1,7 +1,8 @@
-// Tests the lanes with a simulated clock. There are 100 hostile accounts with 1,000 endpoints in
-// total, or 1,000 hostile accounts with 2,000 endpoints. The tests simulate the loops of
-// deliver.ts, which assign the free slots of each lane in every iteration. With TESTS=long, the
-// tests simulate each kind of endpoint, and twelve random mixes, for 30 seconds each.
+// Tests how the lanes protect a good endpoint from the endpoints of hostile accounts. A simulated
+// clock drives the loops of deliver.ts, which assign the free slots of each lane in every
+// iteration. There are 100 hostile accounts with 1,000 endpoints in total, or 1,000 hostile
+// accounts with 2,000 endpoints. With TESTS=long, the tests simulate each kind of hostile endpoint,
+// and twelve random mixes, for 30 seconds each.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -21,7 +22,7 @@ import {
   threeLanes,
 } from "./lanes.ts";
 
-/** Options for control tests. They show that a test fails if the rule that it checks is missing. */
+/** Options for control tests, which show that endpoints wait too long if a rule is missing. */
 const control = { skip: !isLong && "npm run test:long" };
 
 /** A simulated response: its latency, and whether its status is 2xx. */
@@ -60,9 +61,9 @@ const claimedMax = 16;
 type Arrivals = { everyMs: number; count: number; fromMs?: number };
 
 /**
- * Simulates the deliveries to all endpoints.
+ * Simulates the deliveries to `mine` and the `others`.
  *
- * @returns how long each delivery of `mine` waited, in milliseconds: until its response, or until
+ * @returns the time that each delivery of `mine` took, in milliseconds, until its response or until
  *   the end of the simulation
  */
 function deliver(
@@ -73,8 +74,7 @@ function deliver(
 ): number[] {
   const { everyMs, fromMs = 0 } = arrivals;
   /**
-   * The endpoints in the order in which they get their turns. The endpoint that has waited longest
-   * for its turn comes first.
+   * The endpoints in the order of their turns. The endpoint that has waited longest comes first.
    */
   let turns = [mine, ...others];
   const use = recentUse();
@@ -147,7 +147,7 @@ const all = Object.values(behaviours);
 const anyOfThese = all.flatMap((behaviour, i) => [behaviour, all[(i * 3 + 1) % all.length]!]);
 const mixes: [string, readonly Behaviour[]][] = [
   ["earn the fast lane, then hang", [behaviours["earn the fast lane, then hang"]!]],
-  ["do any of these", anyOfThese],
+  ["behave in mixed ways", anyOfThese],
 ];
 if (isLong) {
   const { "earn the fast lane, then hang": _, ...others } = behaviours;
@@ -155,25 +155,25 @@ if (isLong) {
   for (let drawn = 1; drawn <= 12; drawn++) {
     const drawnAt = (i: number) => createHash("sha256").update(`${drawn} ${i}`).digest()[0]!;
     const mix = Array.from({ length: 37 }, (_, i) => all[drawnAt(i) % all.length]!);
-    mixes.push([`do what was drawn, ${drawn}`, mix]);
+    mixes.push([`are random mix ${drawn}`, mix]);
   }
 }
 const seconds = isLong ? 30 : 20;
 
-describe("1,000 webhook endpoints of 100 other accounts", () => {
+describe("the webhook lanes with 1,000 endpoints of 100 other accounts", () => {
   for (const [name, mix] of mixes) {
     for (const [kind, arrivals] of [
-      ["one in half a second", { everyMs: 500, count: 1 }],
-      ["20 in five seconds", { everyMs: 5_000, count: 20 }],
+      ["1 event per 0.5 s", { everyMs: 500, count: 1 }],
+      ["20 events per 5 s", { everyMs: 5_000, count: 20 }],
     ] as const)
-      test(`at most double the p99 of a good endpoint (they ${name}; ${kind})`, () => {
+      test(`at most double a good endpoint's p99 (${kind}) if the others ${name}`, () => {
         const alone = p99(deliver(earned(), arrivals, []));
         const beside = deliver(earned(), arrivals, crowd(mix));
         assert.ok(beside.length >= (seconds * 1_900 * arrivals.count) / arrivals.everyMs / 2);
         assert.ok(p99(beside) <= 2 * alone, `${p99(beside)} ms, alone ${alone} ms`);
       });
 
-    test(`let an endpoint with a latency of 1.2 s wait at most 3 s (they ${name})`, () => {
+    test(`serve an endpoint with 1.2 s latency within 3 s if the others ${name}`, () => {
       for (const fromMs of [0, 500, 1_000, 1_500]) {
         const mine = endpoint("mine", "me", () => slow);
         const waits = deliver(mine, { everyMs: 2_000, count: 1, fromMs }, crowd(mix));
@@ -182,7 +182,7 @@ describe("1,000 webhook endpoints of 100 other accounts", () => {
       }
     });
 
-    test(`let a new endpoint wait at most 3 s (they ${name})`, () => {
+    test(`serve a new endpoint within 3 s if the others ${name}`, () => {
       for (const fromMs of [700, 1_900, 3_100, 4_300]) {
         const mine = endpoint("mine", "me", () => good);
         const waits = deliver(mine, { everyMs: 10_000, count: 1, fromMs }, crowd(mix));
@@ -194,8 +194,8 @@ describe("1,000 webhook endpoints of 100 other accounts", () => {
 });
 
 /**
- * For each kind of hostile endpoint, a function that returns the longest time that a good endpoint
- * waits. The good endpoint starts in the fast lane.
+ * For each kind of tested endpoint, a function that returns the longest time that a delivery takes.
+ * The `good` endpoint starts in the fast lane.
  */
 const longest = {
   good: (others: Endpoint[], rule = threeLanes) =>
@@ -211,39 +211,39 @@ const longest = {
 };
 const kinds = ["good", "slow", "fresh"] as const;
 
-describe("the rules that share the slots of webhook deliveries", () => {
+describe("the rules that limit the slots of each account", () => {
   const isWithin = { good: (ms: number) => ms <= 2 * good.latencyMs, slow: isSoon, fresh: isSoon };
   function isSoon(ms: number) {
     return ms <= 3_000;
   }
 
   for (const kind of kinds)
-    test(`control: a ${kind} endpoint waits too long without these rules`, control, () => {
+    test(`control: without the rules, a ${kind} endpoint waits too long`, control, () => {
       const waitMs = longest[kind](crowd(anyOfThese), onePool);
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
   for (const kind of ["slow", "fresh"] as const)
-    test(`control: a ${kind} endpoint waits too long if all may change lanes`, control, () => {
+    test(`control: if all may change lanes, a ${kind} endpoint waits too long`, control, () => {
       const hanging = crowd([behaviours["earn the fast lane, then hang"]!]);
       const waitMs = longest[kind](hanging, { ...threeLanes, mayChangeLane: () => true });
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
   /**
-   * Returns the endpoints of a thousand accounts with two endpoints each. In total, they have more
-   * requests than the lane has slots.
+   * Returns the endpoints of a thousand accounts with two endpoints each. Their requests would need
+   * more slots than the lane has.
    */
   const thousand = () => crowd([behaviours.drip!], 1_000, 2_000);
 
   for (const kind of kinds)
-    test(`1,000 accounts with one slot each leave slots for a ${kind} endpoint`, () => {
+    test(`leave slots for a ${kind} endpoint if 1,000 accounts have one slot each`, () => {
       const waitMs = longest[kind](thousand());
       assert.ok(isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
   test(
-    "control: 1,000 accounts without fair shares leave no slot for a new endpoint",
+    "control: without fair shares, 1,000 accounts leave no slot for a new endpoint",
     control,
     () => {
       const share = inTurn(threeLanes.places[1]);

@@ -1,23 +1,24 @@
-// Decides when each delivery is sent. A pending request occupies a slot. There are three lanes, and
-// each of them has a limited number of slots. So an endpoint that hangs or fails, always or from
-// time to time, delays only similar endpoints.
+// Decides when each delivery is sent. There are three lanes, each with a limited number of slots,
+// and a pending request occupies a slot of its lane. So an endpoint that hangs or fails, always or
+// from time to time, delays only similar endpoints.
 //
 // An endpoint enters the fast lane after several consecutive good responses. A bad response
-// excludes it from the fast lane for some minutes. A request that takes more than one second moves
-// from the fast lane to the slow lane, and occupies a slot there. If its account may not occupy
-// another slot there, the request stays in the fast lane, and tries to move again each second.
+// excludes the endpoint from the fast lane for some minutes. A request that takes more than one
+// second moves from the fast lane to the slow lane, and then occupies a slot of the slow lane. If
+// the request's account may not occupy another slot of the slow lane, the request stays in the fast
+// lane, and tries to move again each second.
 //
 // The load of an account is the number of slots that it occupies now, plus the average number that
 // it occupied recently. The account may take another slot if its load is less than an eighth of the
-// free slots. So if more accounts occupy slots, each of them gets fewer slots, and the last slots
-// go to accounts that have none.
+// free slots. So if more accounts occupy slots, each account gets fewer slots, and the last slots
+// go to accounts that have no slots.
 //
-// The fast and the slow lane need many slots, because new accounts have no recent use. With 256
+// The fast and the slow lane need many slots, because new accounts have no recent load. With 256
 // slots, a hundred accounts with ten endpoints each could occupy all slots for seconds. With 1,024
 // slots, eight slots remain free even with a thousand accounts. Another design reserved a sixteenth
-// of the slots for accounts without recent use. This was not enough. While a thousand other
-// accounts were active, an endpoint with a latency of 1.2 s had to wait 4 s, because its own
-// account has some recent use. lanes.test.ts simulates both numbers of accounts.
+// of the slots for accounts without recent load. This design failed: with a thousand other
+// accounts, an endpoint with a latency of 1.2 s had to wait 4 s, because its own account has some
+// recent load. lanes.test.ts simulates both numbers of accounts.
 
 /**
  * 0 is the fast lane. 1 is the slow lane, for new endpoints and for slow endpoints. 2 is the lane
@@ -26,8 +27,8 @@
 export type Lane = 0 | 1 | 2;
 
 /**
- * The rules that deliver.ts applies. They have no side effects. Tests replace some of these rules,
- * to show their effects.
+ * The rules that deliver.ts applies. The rules are functions without side effects. Control tests
+ * replace some rules to show their effects.
  */
 export type Rule = {
   /**
@@ -52,7 +53,8 @@ const places: Rule["places"] = {
  */
 const shareOfFree = 1 / 8;
 /**
- * A 2xx response within this time is good. A request that takes longer can move to the slow lane.
+ * A 2xx response within this time is good. A request that takes more time can move to the slow
+ * lane.
  */
 export const goodMsMax = 1_000;
 /** An endpoint enters the fast lane after this number of consecutive good responses. */
@@ -100,8 +102,8 @@ export function count(inProgress: InProgress, { id, accountId }: Due, by: 1 | -1
 }
 
 /**
- * Tracks the average number of slots that each account occupied recently. Older values count less,
- * with a half-life of one minute.
+ * Tracks the average number of slots that each account occupied recently. The weight of older
+ * values has a half-life of one minute.
  */
 export function recentUse() {
   const halfLifeMs = 60_000;
@@ -140,17 +142,18 @@ const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
 
 /**
  * Returns whether a request may move from the fast lane to the slow lane. The rule matters if a
- * hundred accounts have endpoints that enter the fast lane and then hang. If all of their requests
+ * hundred accounts have endpoints that enter the fast lane and then hang. If all their requests
  * moved, the slow lane would have 3,800 requests for its 1,024 slots. A slow endpoint would then
  * wait 8 s, and a new endpoint would wait 5 s. If the moved requests did not occupy slots of the
- * slow lane, these accounts would have 4,000 open connections, and other endpoints would wait for
- * the same time.
+ * slow lane, these accounts would have 4,000 open connections, and other endpoints would wait
+ * equally long.
  */
 const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
   mayHaveMore(1, slow, accountId, used);
 
 /**
- * Moves a request from the fast lane to the slow lane, if the rule allows it. Called every second.
+ * Moves a request from the fast lane to the slow lane if the rule allows the move. Called every
+ * second.
  *
  * @returns the lane that the request is in now
  */
@@ -172,8 +175,8 @@ export function changeLane(
  * with the smallest load. Within an account, the endpoints take turns.
  *
  * @param due the due endpoints, in the order in which each account's endpoints take turns
- * @param most the maximum number of slots to distribute; the deliveries are claimed in one commit,
- *   for which other statements wait
+ * @param most the maximum number of slots to assign; limited because the deliveries are claimed in
+ *   one commit, and other statements wait for this commit
  * @returns the endpoints that got slots; `room` is their number of slots
  */
 function share<One extends Due>(
@@ -203,8 +206,8 @@ function share<One extends Due>(
 }
 
 /**
- * Returns the account with the smallest load, if any. Ignores accounts whose endpoints have all
- * been served.
+ * Returns the account with the smallest load, if any. Ignores accounts whose due endpoints all have
+ * their maximum number of slots.
  */
 function leastLoaded<Account extends { load: number; turns: unknown[] }>(
   accounts: readonly Account[],

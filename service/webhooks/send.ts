@@ -1,5 +1,5 @@
-// Sends requests to endpoints. A request does not follow redirects. It takes at most five seconds,
-// and reads at most 64 kB of the response.
+// Sends requests to endpoints. A request does not follow redirects, takes at most five seconds, and
+// reads at most 64 kB of the response.
 
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -63,7 +63,7 @@ async function post(
       agent: false,
       signal,
       headers: { ...headers, "content-length": Buffer.byteLength(body) },
-      // Connects to the address that was checked, regardless of later DNS responses.
+      // Connects to the checked address, regardless of later DNS responses.
       lookup: (_host, { all }, done) =>
         all ? done(null, [{ address, family }]) : done(null, address, family),
     });

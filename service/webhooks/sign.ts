@@ -27,8 +27,8 @@ export type SigningKey = {
   /** `whpk_` and the 32 bytes of the public key in base64. */
   publicKey: string;
   /**
-   * Deliveries are signed with this key until this time, in Unix milliseconds. Null for the newest
-   * key.
+   * The time, in Unix milliseconds, until which deliveries are signed with this key. Null for the
+   * newest key.
    */
   untilMs: number | null;
   sign(content: string): string;
@@ -54,9 +54,9 @@ export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promis
 }
 
 /**
- * Generates a new key. Deliveries are also signed with the previous key for a day. In this time,
- * receivers can fetch the list of public keys again. Keys that are older than the previous key
- * become invalid immediately.
+ * Generates a new key. Deliveries are also signed with the previous key for a day, so that
+ * receivers have time to fetch the list of public keys again. Keys that are older than the previous
+ * key become invalid immediately.
  *
  * @returns the valid signing keys, newest first
  */
@@ -103,8 +103,8 @@ function signingKey(privateKey: string, untilMs: number | null): SigningKey {
 
 /**
  * Returns the headers of a delivery, with a signature for each of the given `secrets` and `keys`.
- * The caller passes the valid secrets of the endpoint and the valid keys of the service. There are
- * at most two of each. `atMs` is in Unix milliseconds.
+ * The caller passes the valid secrets of the endpoint (at most two) and the valid keys of the
+ * service (at most two). `atMs` is in Unix milliseconds.
  */
 export function signedHeaders(
   id: string,

@@ -50,8 +50,8 @@ beforeEach(() => {
 });
 
 /**
- * Starts a receiver, and adds an endpoint for it. The returned `deliver` creates an event and waits
- * for the request that delivers it.
+ * Starts a receiver, and adds an endpoint with the receiver's URL. The returned `deliver` creates
+ * an event and waits for the request that delivers this event.
  */
 async function openHook() {
   const receiver = await startReceiver();
@@ -69,7 +69,7 @@ async function openHook() {
   return { account, hook, deliver };
 }
 
-test("changed webhooks are rejected by two libraries and by `verifyWebhook`", async () => {
+test("two libraries and `verifyWebhook` reject a webhook after any change", async () => {
   const { hook, deliver } = await openHook();
   const delivery = await deliver();
   const id = String(delivery.headers["webhook-id"]);
@@ -100,8 +100,8 @@ test("changed webhooks are rejected by two libraries and by `verifyWebhook`", as
     ),
   ];
   for (const mutant of mutants) {
-    // The header contains two kinds of signatures. A receiver verifies only one of them, so it does
-    // not notice a change to the other one.
+    // The header contains two kinds of signatures. A receiver verifies only one kind, so the
+    // receiver does not notice a change to the other kind.
     const kept = String(mutant.headers["webhook-signature"]);
     const [v1, v1a] = signature.split(" ") as [string, string];
     const isSame =
@@ -122,7 +122,7 @@ test("changed webhooks are rejected by two libraries and by `verifyWebhook`", as
   await assert.rejects(verifyWebhook(delivery.body, delivery.headers, { secret: wrong }));
 });
 
-test("both signing keys are used for a day after a rotation, then only the new key", async () => {
+test("for a day after a rotation, deliveries are signed with both signing keys", async () => {
   const { hook, deliver } = await openHook();
   const [old] = await readSigningKeys(store.db, now());
   const takes = ({ body, headers }: Delivery, publicKey: string | string[]) =>
@@ -150,7 +150,7 @@ test("both signing keys are used for a day after a rotation, then only the new k
   );
 });
 
-test("a second rotation of the signing key within a day ends the oldest key", async () => {
+test("a second rotation of the signing key within a day invalidates the oldest key", async () => {
   const [first] = await readSigningKeys(store.db, now());
   const [second] = await rotateSigningKey(store.db, now());
   const keys = await rotateSigningKey(store.db, now());
@@ -159,7 +159,7 @@ test("a second rotation of the signing key within a day ends the oldest key", as
   assert.ok(keys.every(({ publicKey }) => publicKey !== first!.publicKey));
 });
 
-test("both secrets are used for 24 hours after a rotation, then only the new secret", async () => {
+test("for 24 hours after a rotation, deliveries are signed with both secrets", async () => {
   const { account, hook, deliver } = await openHook();
   const rotated = await rotateSecret(store.db, account, hook.id, { atMs: now() });
   const during = await deliver();

@@ -17,9 +17,9 @@ import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
 const replaysMax = 1_000;
 
 /**
- * Adds deliveries for new events. Runs in the transaction that stores the events, so either both
- * are stored or nothing is stored. This transaction delays other deliveries, so each of its
- * statements handles many endpoints.
+ * Adds deliveries for new events. Runs in the transaction that stores the events, so the events and
+ * their deliveries are stored together or not at all. Other deliveries wait for this transaction,
+ * so each statement handles many endpoints.
  */
 export async function enqueue(
   transaction: Transaction<Tables>,
@@ -94,8 +94,8 @@ async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[])
 }
 
 /**
- * Adds deliveries that send events again, with the same event IDs, oldest first. They do not wait
- * for other deliveries of the same address.
+ * Adds deliveries that send events again, with the same event IDs, oldest first. A replayed event
+ * does not wait for other deliveries of the same address.
  *
  * @returns the number of replayed events, and the time of the first omitted event, or null if no
  *   event was omitted
@@ -123,8 +123,8 @@ export async function replay(
 }
 
 /**
- * Adds a delivery of a test event, with which an account can check whether its endpoint accepts
- * events. A test event has no address.
+ * Adds a delivery of a test event, which shows an account whether its endpoint accepts events. A
+ * test event has no address.
  *
  * @returns the ID of the delivery
  */

@@ -5,7 +5,10 @@ import { eventRetentionMs, otherChainOf } from "../../events/list.ts";
 import { prune } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 
-/** Accounts and operators can see this number of the newest deliveries of each endpoint. */
+/**
+ * The number of deliveries that accounts and operators can see for each endpoint. The newest
+ * deliveries are shown.
+ */
 export const deliveriesShown = 50;
 
 /** Lists an endpoint's deliveries, newest first, each with its attempts. */

@@ -5,10 +5,10 @@ import { PostgresAdapter, sql, type Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * Locks the rows of endpoints until the commit, and returns them. The lock prevents two
+ * Locks the rows of endpoints until the commit, and returns the rows. The lock prevents two
  * transactions from releasing the same held delivery. The rows are locked in the order of their
- * IDs, so that transactions cannot deadlock. On SQLite, no lock is needed, because a transaction
- * locks the whole database when it begins.
+ * IDs, so that transactions cannot deadlock. SQLite needs no row locks, because a transaction locks
+ * the whole database when it begins.
  */
 export async function lockEndpoints(transaction: Transaction<Tables>, ids: readonly string[]) {
   const rows = transaction
@@ -22,10 +22,10 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 }
 
 /**
- * Returns SQL for the time at which an endpoint is due after its turn: now, or later if its
- * earliest waiting delivery is due later. The time is never in the past, because endpoints are
- * served in the order of these times. Otherwise, an endpoint with many overdue deliveries would
- * come before endpoints that have waited longer for their turn.
+ * Returns SQL for the time at which an endpoint is due after its turn: the due time of its earliest
+ * waiting delivery, or now if this time has passed. Endpoints are served in the order of these
+ * times. If a time could be in the past, an endpoint with many overdue deliveries would come before
+ * endpoints that have waited longer for their turn.
  */
 export const nextTurn = (nowMs: number) =>
   sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end
@@ -33,8 +33,8 @@ export const nextTurn = (nowMs: number) =>
     where endpoint_id = webhook_endpoints.id and webhook_deliveries.state = 'waiting')`;
 
 /**
- * Makes endpoints due now. Called when one of their deliveries has become due. An endpoint that is
- * already due does not lose its place in the order.
+ * Makes endpoints due now. Called when a delivery of each endpoint has become due. An endpoint that
+ * is already due keeps its place in the order.
  */
 export async function awaitTurn(
   transaction: Transaction<Tables>,

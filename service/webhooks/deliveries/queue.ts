@@ -1,5 +1,6 @@
-// Claims due deliveries, and stores the results of their requests. A claim delays the due time of a
-// delivery, so that no other process sends it before its result is stored or the claim expires.
+// Claims due deliveries, and stores the results of their requests. A claim postpones the due time
+// of a delivery, so that no other process sends the delivery before the result is stored or the
+// claim expires.
 
 import { type Kysely, sql, type Transaction } from "kysely";
 import { bodyOf } from "../../events/list.ts";
@@ -10,7 +11,7 @@ import { isTaken, type Sent } from "../send.ts";
 import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 import { attemptsMax, drawWaitMs, outageFailures, releaseBacklog } from "./retries.ts";
 
-/** A claim expires after this time. Then, any process can claim the delivery again. */
+/** A claim expires after this time. Any process can then claim the delivery again. */
 const leaseMs = 60_000;
 
 export type DueEndpoint = { id: string; accountId: string };
@@ -19,7 +20,7 @@ export type DueEndpoint = { id: string; accountId: string };
  * Finds the active endpoints of a lane that are due. The endpoint that has waited longest for its
  * turn comes first.
  *
- * @param busy the IDs of accounts to omit, because they cannot have more requests now
+ * @param busy the IDs of accounts that may not start another request now
  */
 export async function findDueEndpoints(
   db: Kysely<Tables>,
@@ -40,7 +41,10 @@ export async function findDueEndpoints(
     .execute();
 }
 
-/** A claimed delivery, which must be sent now. `secrets` are the endpoint's valid secrets. */
+/**
+ * A delivery that this process has claimed and must send now. `secrets` are the endpoint's valid
+ * secrets.
+ */
 export type Claim = {
   id: string;
   endpointId: string;
@@ -53,8 +57,8 @@ export type Claim = {
 };
 
 /**
- * Claims up to `room` due deliveries of each endpoint in one transaction. The number of SQL
- * statements does not depend on the number of endpoints.
+ * Claims up to `room` due deliveries of each endpoint in one transaction, with the same number of
+ * SQL statements for any number of endpoints.
  */
 export async function claim(
   db: Kysely<Tables>,
@@ -134,9 +138,10 @@ export type AttemptOutcome = "delivered" | "retried" | "failed" | "disabled";
 export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 
 /**
- * Stores the results of requests, and their consequences, in one transaction. Stores each attempt
- * only once, so the call is idempotent. The number of SQL statements does not depend on the number
- * of results, except after an outage. So many results do not delay later results for long.
+ * Stores the results of requests in one transaction, and updates the deliveries and endpoints. The
+ * call is idempotent, because each attempt is stored only once. The number of SQL statements does
+ * not depend on the number of results, except when an outage of an endpoint ends. So a transaction
+ * with many results remains short.
  *
  * @returns the outcomes, in the order of `finished`
  */
@@ -183,7 +188,7 @@ type Attempt = {
   address: Uint8Array | null;
 };
 
-/** Returns the attempts whose results have not been stored yet, at most one for each delivery. */
+/** Returns the attempts whose results are not stored yet, at most one for each delivery. */
 async function findNew(
   transaction: Transaction<Tables>,
   finished: readonly Finished[],
@@ -234,8 +239,8 @@ async function keepAttempts(
 }
 
 /**
- * Computes the endpoint's row after an attempt. If this ends an outage, also makes the endpoint's
- * waiting deliveries due.
+ * Computes the endpoint's row after an attempt. If the attempt ends an outage of the endpoint, also
+ * makes the endpoint's waiting deliveries due.
  */
 async function judge(
   transaction: Transaction<Tables>,

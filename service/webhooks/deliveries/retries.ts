@@ -16,8 +16,8 @@ export const attemptsMax = waitsMs.length + 1;
 const retryAfterMsMax = dayMs;
 
 /**
- * Returns the delay before the next attempt. It is random within limits (jitter), so that
- * deliveries that failed together are not retried together. It is at least the response's
+ * Returns the delay before the next attempt. The delay is random within limits (jitter), so that
+ * deliveries that failed together are not retried together. The delay is at least the response's
  * `Retry-After`, which is limited to a day.
  *
  * @param number the number of the failed attempt, starting at 1
@@ -36,11 +36,12 @@ export function drawWaitMs(
 export const outageFailures = 2;
 
 /**
- * After an outage, makes up to `statementRows.short` waiting deliveries due now. Starts with the
- * delivery that is due next. Skips deliveries that are being sent. Also skips deliveries that have
- * only one attempt left, so that repeated outages do not use up all attempts.
+ * Makes up to `statementRows.short` waiting deliveries due now, because the endpoint's outage has
+ * ended. Starts with the delivery that is due next. Skips deliveries that are being sent. Also
+ * skips deliveries that have only one attempt left, so that repeated outages do not use up all
+ * attempts.
  *
- * @returns true if there may be more of these deliveries
+ * @returns true if more such deliveries may be waiting
  */
 export async function releaseBacklog(
   transaction: Transaction<Tables>,

@@ -1,6 +1,6 @@
-// Tests 24 accounts with 240 endpoints. They respond well at first. Then all of their requests
-// hang. The test decides when each request is answered. It has its own clock, which advances with
-// each iteration of the loops that send deliveries.
+// Tests deliveries while the 240 endpoints of 24 accounts respond well at first, and then stop
+// answering. The test decides when each request is answered. The test's clock advances with each
+// iteration of the loops that send deliveries.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -22,15 +22,15 @@ import type { Sent } from "../send.ts";
 const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
 const accountsCount = 24;
 /**
- * The time limit for 20 events, in milliseconds of the test's clock. They normally take 100 ms.
- * They take longer on a busy machine, because the clock also advances while the database is
- * working. A real request times out after 5,000 ms.
+ * The time limit for 20 events, in milliseconds of the test's clock. The events normally take 100
+ * ms. On a busy machine, the events take more time, because the clock also advances while the
+ * database is working. A real request times out after 5,000 ms.
  */
 const boundMs = 2500;
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   const options = dialect === "postgres" ? {} : onlyLong;
-  describe(`many webhook endpoints that stop answering, on ${dialect}`, options, () => {
+  describe(`240 webhook endpoints that stop answering, on ${dialect}`, options, () => {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
@@ -96,12 +96,16 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await flood(threeLanes.places[0].all / 2), 20);
     });
 
-    test("control: delay the events if all endpoints share a single pool", onlyLong, async () => {
-      await store.db
-        .updateTable("webhook_endpoints")
-        .set({ lane: 1, streak: 0, barred_until: 0 })
-        .execute();
-      assert.ok((await flood(onePool.places[1].all, onePool)) < 20);
-    });
+    test(
+      "control: delay these events if all endpoints share one pool of slots",
+      onlyLong,
+      async () => {
+        await store.db
+          .updateTable("webhook_endpoints")
+          .set({ lane: 1, streak: 0, barred_until: 0 })
+          .execute();
+        assert.ok((await flood(onePool.places[1].all, onePool)) < 20);
+      },
+    );
   });
 }

@@ -1,6 +1,6 @@
-// Runs two processes that send deliveries, and kills both with SIGKILL. Tests that all events are
-// delivered, that a repeated delivery has the same webhook-id, and that the events of an address
-// stay in order. With TESTS=long, there are 200 rounds.
+// Runs two processes that send deliveries, and kills both with SIGKILL in each round. Tests that
+// all events are delivered, that a repeated delivery has the same webhook-id, and that the events
+// of an address stay in order. With TESTS=long, there are 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -27,9 +27,9 @@ async function startDeliverer(where: string, aheadMs: number): Promise<ChildProc
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`processes that deliver webhooks, on ${dialect}`, () => {
+  describe(`two processes that deliver webhooks on ${dialect}`, () => {
     const options = dialect === "postgres" ? {} : onlyLong;
-    test(`lose no event if they are killed in each of ${rounds} rounds`, options, async () => {
+    test(`lose no event if both are killed in each of ${rounds} rounds`, options, async () => {
       const directory = mkdtempSync(join(tmpdir(), "kill-"));
       const postgres = dialect === "postgres" ? await startPostgres() : undefined;
       const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
@@ -66,7 +66,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           .map(({ body }) => JSON.parse(body).data as { address: string; sequence: number })
           .filter((data) => data.address === `0x${address.toString("hex")}`)
           .map(({ sequence }) => sequence);
-        // The same sequence number can be delivered several times, but sequence numbers never
+        // An event can be delivered several times, but the sequence numbers of the deliveries never
         // decrease.
         assert.ok(mine.every((sequence, index) => index === 0 || sequence >= mine[index - 1]!));
       }

@@ -1,5 +1,5 @@
-// Tests that an endpoint waits for at most one turn of each other endpoint, and never for another
-// endpoint's backlog. The test decides when each request is answered.
+// Tests that an endpoint waits for at most one turn of each other endpoint, and does not wait for
+// another endpoint's backlog. The test decides when each request is answered.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ import type { Sent } from "../send.ts";
 type Sending = { host: string; answer(latencyMs: number, status?: number): void };
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`the order of webhook deliveries, on ${dialect}`, () => {
+  describe(`the sender of webhooks on ${dialect}`, () => {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
@@ -92,7 +92,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return (await rows.executeTakeFirst())?.lane;
     };
 
-    test("serves all waiting endpoints before it serves one again", async () => {
+    test("serves every waiting endpoint before it serves an endpoint again", async () => {
       await pileUpGreedy(10, 4, 40);
       await start();
       let answered = 0;
@@ -101,7 +101,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         await until(() => sendings.length > answered);
         sendings[answered++]!.answer(1);
       };
-      // After 200 answers, each endpoint has had its turn. Then another account gets one event.
+      // After 200 answers, each endpoint has had its turn. Then an event for another account is
+      // created.
       while (answered < 200) await answerOne();
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
@@ -131,7 +132,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(sendings.filter(({ host }) => host !== "modest.example").length, 8);
     });
 
-    test("gives the fast lane to an endpoint after three fast responses", async () => {
+    test("moves an endpoint to the fast lane after three fast responses", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -175,7 +176,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     };
 
-    test("sends delayed events, in order, after the first success", async () => {
+    test("sends an endpoint's delayed events in order after the first success", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -184,15 +185,15 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await allTaken(6, id);
       const found = await listDeliveries(store.db, id, 10);
       const taken = found.map(({ attempts }) => attempts.at(-1)!.atMs);
-      // The list starts with the newest delivery. Its success ended the outage. Then the other
-      // deliveries were sent, oldest first.
+      // The list starts with the newest delivery, whose success ended the outage. The other
+      // deliveries were then sent, oldest first.
       assert.deepEqual(
         taken.slice(1).toSorted((a, b) => b - a),
         taken.slice(1),
       );
     });
 
-    test("sends delayed events immediately after `resume`", async () => {
+    test("sends delayed events immediately after an endpoint is resumed", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
@@ -202,7 +203,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await allTaken(3, id);
     });
 
-    test("keeps the retry time of a single failed event", async () => {
+    test("does not retry a single failed event early", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
