@@ -1,6 +1,6 @@
 // Derives a record's columns for lists, totals, and searches from its terms (the encoded intent).
-// No other file relies on the position of a field in the terms. These columns are never used to
-// verify a record.
+// No other file relies on the position of a field in the terms. Records are verified from their
+// terms, not from these columns.
 
 import { collectorAddress, decodeTerms, InvalidError, requestedAmount } from "executable-address";
 
@@ -31,10 +31,10 @@ export function deriveColumns(terms: Uint8Array): RecordColumns {
 const collector = Buffer.from(collectorAddress.slice(2), "hex");
 
 /**
- * Returns the amount that a payer is asked to pay, in base units. The result differs from `amount`
- * only if the intent accepts a range of amounts (a tolerance), which is rare. Such an intent calls
- * the Collector, so terms are decoded only if they contain the Collector's address. If the terms
- * are corrupt, returns `amount`.
+ * Returns the amount that a payer is asked to pay, in base units. The requested amount differs from
+ * `amount` only if the intent accepts a range of amounts (a tolerance). Few intents have a
+ * tolerance. Such an intent calls the Collector contract, so terms are decoded only if they contain
+ * the Collector's address. If the terms are corrupt, returns `amount`.
  */
 export function deriveRequested({ terms, amount }: { terms: Uint8Array; amount: string }): string {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);
@@ -48,7 +48,7 @@ export function deriveRequested({ terms, amount }: { terms: Uint8Array; amount: 
 }
 
 /**
- * Converts a reference to lower case for searches. SQLite and PostgreSQL convert some letters
- * differently, so the databases do not do this.
+ * Converts a reference to lower case for searches. The databases do not convert references, because
+ * SQLite and PostgreSQL convert some letters differently.
  */
 export const foldReference = (reference: string): string => reference.toLowerCase();

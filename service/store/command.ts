@@ -1,5 +1,5 @@
-// Defines what an operator's command is. Each folder defines its commands in admin.ts.
-// service/admin.ts runs a command on the server's database, even while the server runs.
+// Defines the type of an operator's command. Each folder defines its commands in admin.ts.
+// service/admin.ts runs the commands.
 
 import { parseArgs } from "node:util";
 import type { Store } from "./store.ts";
@@ -26,16 +26,16 @@ type Words = {
    */
   rest?: string;
   /**
-   * Whether the command creates a missing SQLite database. By default, it fails if there is no
-   * database.
+   * Whether the command creates the SQLite database if the database is missing. By default, the
+   * command fails if there is no database.
    */
   makesDatabase?: true;
 };
 
 /**
- * A command that uses the database. `run` returns the output, which is printed as JSON, or as text
- * if it is an async iterable. If the command fails, `run` throws an error whose message is written
- * for the operator.
+ * A command that uses the database. `run` returns the output. An async iterable is printed as text,
+ * and any other output is printed as JSON. If the command fails, `run` throws an error whose
+ * message is written for the operator.
  */
 type OnStore = {
   opensNoStore?: never;
@@ -57,8 +57,8 @@ export type CommandContext = {
 };
 
 /**
- * The parsed arguments of a command. `options` contains at least the required ones. `lists`
- * contains the values of repeatable options.
+ * The parsed arguments of a command. `options` contains all required options and the given optional
+ * options. `lists` contains the values of repeatable options.
  */
 export type Given = {
   options: Record<string, string>;

@@ -1,5 +1,6 @@
 // Copies a server's SQLite file to an empty PostgreSQL database, which several servers can share.
-// Verifies every record before and after the copy. All tables are copied in one transaction.
+// Verifies that the terms of each record derive its address, before and after the copy. All tables
+// are copied in one transaction.
 
 import type Database from "better-sqlite3";
 import { type Kysely, sql } from "kysely";
@@ -12,8 +13,8 @@ const parametersMax = 30_000;
 const batchSize = 1000;
 
 /**
- * `rows` are the numbers of copied rows by table. `recordsProved` is the number of records that
- * were verified in the copy.
+ * `rows` contains the number of copied rows for each table. `recordsProved` is the number of
+ * records that were verified after the copy.
  */
 export type Copied = { rows: Record<string, number>; recordsProved: number };
 
@@ -67,8 +68,8 @@ async function requireSameVersion(source: Database.Database, { db }: Store): Pro
 }
 
 /**
- * Returns the tables to copy. A table comes after the tables to which its foreign keys refer.
- * `migrations` is omitted, because the target has its own rows there.
+ * Returns the tables to copy. A table comes after the tables to which its foreign keys refer. The
+ * table `migrations` is omitted, because the target has already recorded its own migrations.
  */
 function tablesOf(source: Database.Database): string[] {
   const left = source

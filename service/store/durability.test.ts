@@ -1,5 +1,5 @@
-// Tests that acknowledged records survive if the process is killed, if the disk is full, or if
-// PostgreSQL stops waiting for its standby.
+// Tests that acknowledged records survive a killed process, a full disk, and a PostgreSQL server
+// that stops waiting for its standby.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -76,7 +76,7 @@ async function killWhileWriting(config: object, first: number): Promise<number[]
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  test(`every confirmed record survives \`kill -9\`, on ${dialect}`, async () => {
+  test(`a confirmed record survives \`kill -9\` on ${dialect}`, async () => {
     const databaseUrl = dialect === "postgres" ? postgres.url : undefined;
     const config = { dataDirectory: directory, databaseUrl };
     let first = 0;
@@ -113,7 +113,7 @@ test("only the owner can read the SQLite directory and its files", async () => {
   await store.close();
 });
 
-test("the backup in docs/self-hosting.md works during create requests", async () => {
+test("the backup command in docs/self-hosting.md works while records are saved", async () => {
   const docs = readFileSync(new URL("../../docs/self-hosting.md", import.meta.url), "utf8");
   assert.ok(docs.includes("npm run --silent admin -- backup --to backup.db"));
   const dataDirectory = mkdtempSync(join(directory, "backed-up-"));
@@ -137,7 +137,7 @@ test("the backup in docs/self-hosting.md works during create requests", async ()
   await restored.close();
 });
 
-describe("a database that cannot write", () => {
+describe("a store whose database fails", () => {
   test("rejects all writes after a failed write, until a restart", async () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "full-")) };
     const script = `
@@ -169,7 +169,8 @@ describe("a database that cannot write", () => {
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) lines.push(line);
     const failures = JSON.parse(lines.pop()!) as string[];
-    // The failed commit rejects all of its saves. Then all queued and later saves are rejected.
+    // The failed commit rejects all saves of its group. All queued and later saves are also
+    // rejected.
     assert.ok(failures.length >= 4);
     for (const failure of failures) assert.match(failure, /^UnavailableError: /);
     const [first, last] = [failures[0]!, failures.at(-1)!];
@@ -186,7 +187,7 @@ describe("a database that cannot write", () => {
     await store.close();
   });
 
-  test("is not ready if the SQLite file is missing", async () => {
+  test("rejects `check` if the SQLite file is missing", async () => {
     const dataDirectory = mkdtempSync(join(directory, "gone-"));
     const store = await openStore({ dataDirectory });
     await store.check();
@@ -233,7 +234,7 @@ describe("a database that cannot write", () => {
     await store.close();
   });
 
-  test("confirms no write if PostgreSQL's wait for a standby is canceled", async () => {
+  test("does not confirm a write if PostgreSQL stops waiting for its standby", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -265,7 +266,7 @@ describe("a database that cannot write", () => {
     await store.close();
   });
 
-  test("throws `UnavailableError` if its connections break, and then recovers", async () => {
+  test("throws `UnavailableError` if its connections break, and then reconnects", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -286,7 +287,7 @@ describe("a database that cannot write", () => {
     await store.close();
   });
 
-  test("throws if a connection breaks between two statements", async () => {
+  test("rejects a transaction if its connection breaks between two statements", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const broken = store.db.transaction().execute(async (transaction) => {
@@ -303,7 +304,7 @@ describe("a database that cannot write", () => {
     await store.close();
   });
 
-  test("is refused at startup if PostgreSQL does not commit synchronously", async () => {
+  test("is refused at startup if PostgreSQL confirms commits before they are on disk", async () => {
     const databaseUrl = await postgres.newDatabase();
     const operator = new pg.Client(databaseUrl);
     await operator.connect();

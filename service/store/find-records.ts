@@ -1,5 +1,5 @@
-// Finds records by address, or in the order in which they became visible. For folders whose own
-// tables refer to addresses.
+// Finds records by address, or in the order in which they became visible. Other folders use these
+// functions, because their own tables refer to addresses.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -8,13 +8,13 @@ import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * The maximum number of addresses per statement. On SQLite, other statements have to wait for this
- * one. On PostgreSQL, a statement with 10,000 addresses would scan all records.
+ * The maximum number of addresses per statement. On SQLite, other statements must wait until this
+ * statement has finished. On PostgreSQL, a statement with 10,000 addresses would scan all records.
  */
 const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, number>;
 /**
- * Addresses are sorted in groups of at most this size, so that other work can run in between. A
- * block of a busy chain can have tens of thousands of recipients.
+ * The maximum number of addresses that are sorted without a pause, so that other work can run in
+ * between. A block of a busy chain can have tens of thousands of recipients.
  */
 const sortedMax = 4_000;
 
@@ -86,8 +86,8 @@ export async function findRecords(
 }
 
 /**
- * Finds the first account that created each of the `addresses` (lowercase). Returns a map by
- * address.
+ * Finds the first account that created each of the `addresses` (lowercase). Returns a map whose
+ * keys are the addresses.
  */
 export async function findCreators(
   db: Kysely<Tables>,
@@ -160,7 +160,7 @@ export type Created = { seq: number; address: Hex; chainId: number; createdAt: n
 /**
  * Returns up to `limit` records after `seq`, in the order in which they became visible. If `seq` is
  * 0, starts with the first record. A reader that continues from the last `seq` reads each record
- * exactly once. This is true on PostgreSQL because inserts get their `seq` under a lock
+ * exactly once. PostgreSQL needs a lock for this guarantee, under which inserts get their `seq`
  * (save-functions.ts). Without the lock, a record could be committed after a record with a higher
  * `seq` was read.
  */
@@ -227,14 +227,18 @@ export async function findRequestedTokens(
 }
 
 /**
- * Returns when the first record was created, in Unix seconds, or undefined if there are no records.
+ * Returns the creation time of the first record, in Unix seconds, or undefined if there are no
+ * records.
  */
 export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
   const [first] = await findCreated(db, 0, 1);
   return first && Math.floor(first.createdAt / 1000);
 }
 
-/** Returns the time of the database's clock, which all servers share, in Unix milliseconds. */
+/**
+ * Returns the time of the database's clock, in Unix milliseconds. All servers that use the database
+ * share this clock.
+ */
 export async function readClock(db: Kysely<Tables>, dialect: Dialect): Promise<number> {
   const now =
     dialect === "postgres"

@@ -1,8 +1,8 @@
-// Creates the tables that this version needs. Several servers can do this simultaneously.
+// Creates the tables that this version needs. Several servers can create the tables simultaneously.
 //
-// Each folder with tables declares them in its tables.ts. The statements there never change,
-// because existing databases were created with them. To change a table, add a migration. The
-// service refuses to start on a database that was created with other statements.
+// Each folder declares its tables in its tables.ts. Do not edit the statements in a tables.ts,
+// because existing databases were created with these statements. To change a table, add a
+// migration. The service refuses to start on a database that was created with other statements.
 
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,8 +17,8 @@ export type Rooms = Record<string, { statements(dialect: Dialect): TableStatemen
 /**
  * Runs each migration that has not run yet, in its own transaction. Creates the store's own tables
  * before the tables of `rooms`. Each transaction first inserts the migration's name. If two servers
- * start, the second waits there until the first has committed, and then sees that the migration has
- * run.
+ * start simultaneously, the insert of the second server waits until the first server has committed.
+ * The second server then skips the migration.
  *
  * @throws if another version of the service created the tables
  */
@@ -52,8 +52,9 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
 }
 
 /**
- * How long a migration waits for a lock before it pauses and tries again. While it waits, all later
- * statements on the same table wait too, and the statements of a running service fail after 3 s.
+ * How long a migration waits for the lock of a table before it pauses and tries again. While the
+ * migration waits, all later statements on this table wait too, and the statements of a running
+ * service fail after 3 s.
  */
 const lockMsMax = 1_000;
 const pauseMs = 2_000;
@@ -71,8 +72,8 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
     dialect === "postgres" ? sql`set local lock_timeout = ${sql.lit(ms)}`.execute(db) : undefined;
   try {
     await db.transaction().execute(async (transaction) => {
-      // Another server may be running this migration, which can take long. So the insert waits
-      // without a limit.
+      // The insert waits without a limit, because another server may be running this migration, and
+      // a migration can take an hour.
       await limitLockWait(transaction, 0);
       const inserted = await transaction
         .insertInto("migrations")
@@ -95,7 +96,7 @@ const lockNotAvailable = "55P03";
 
 /**
  * Returns a digest of a migration's statements in both dialects. The digest is part of the
- * migration's name, so an edited migration gets another name.
+ * migration's name, so a migration with edited statements gets another name.
  */
 function digestStatements(
   db: Kysely<Tables>,
@@ -109,7 +110,7 @@ function digestStatements(
 async function createMigrationsTable(db: Kysely<Tables>): Promise<void> {
   const create = sql`create table if not exists migrations
     (name text primary key not null, applied_at bigint not null)`;
-  // On PostgreSQL, one statement can fail if two servers create the table simultaneously. The
-  // second attempt then succeeds.
+  // If two servers create the table simultaneously, PostgreSQL can reject one of the two
+  // statements. A second attempt then succeeds.
   await create.execute(db).catch(() => create.execute(db));
 }

@@ -1,12 +1,13 @@
-// Finds the accounts that created an address (its owners), and their references for it. The first
-// owner is a column of the address's record. Later owners are in a separate table. Only this folder
-// uses these tables directly. Other folders use the SQL from this file to join their own tables.
+// Finds the accounts that created an address (the owners of the address), and the references that
+// the owners gave the address. The first owner is a column of the address's record. Later owners
+// are in a separate table. Only this folder uses these tables directly. Other folders join their
+// own tables with the SQL from this file.
 //
 // A reference, such as an order number, is visible only to the account that set it. References that
 // a page set with a client ID are separate from references that a server set with an API key. A
-// client ID is public, so a visitor's reference must not be mistaken for one from the account's
-// server. A reference is saved together with its record (save-functions.ts,
-// sqlite/write-worker.ts).
+// client ID is public, so a reference from a visitor of the page must not be mistaken for a
+// reference from the account's server. A reference is saved together with its record
+// (save-functions.ts, sqlite/write-worker.ts).
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -15,8 +16,8 @@ import type { Tables } from "./tables.ts";
 type Sql = RawBuilder<unknown>;
 
 /**
- * Returns SQL that joins an address's record as `r`. If the account is a later owner, its row in
- * `later_owners` is joined as `l`.
+ * Returns SQL that joins an address's record as `r`. If the account is a later owner, the SQL also
+ * joins the account's row in `later_owners` as `l`.
  *
  * @param account SQL for the ID of an account that created the address
  */
@@ -24,7 +25,7 @@ export const joinRecord = (account: Sql, address: Sql) =>
   sql`join records r on r.address = ${address}
     left join later_owners l on l.account_id = ${account} and l.address = ${address}`;
 
-/** Returns SQL for all records as `r`. The account's rows in `later_owners` are joined as `l`. */
+/** Returns SQL for all records as `r`, with the account's rows in `later_owners` joined as `l`. */
 export const recordsFor = (account: Sql) => sql`records r
     left join later_owners l on l.account_id = ${account} and l.address = r.address`;
 
@@ -48,7 +49,10 @@ const madeByClientId = (account: Sql) =>
  */
 export const owners = sql`owners`;
 
-/** Whether the intent of an address is for the given chain or for another chain. */
+/**
+ * `this` means that the intent of an address is for the given chain. `other` means that the intent
+ * is for another chain.
+ */
 export type IntentChain = "this" | "other";
 
 const isAmong = (chainId: number, addresses: readonly Hex[], intentChain: IntentChain) =>
@@ -103,7 +107,7 @@ export type Named = {
   createdBy: CreatedBy;
 };
 
-/** The query must contain {@link joinReference} and {@link byClientId}. */
+/** Converts a row of a query that contains {@link joinReference} and {@link byClientId}. */
 export function readNamed(row: { reference: string | null; by_client_id: number | null }): Named {
   return row.by_client_id === 1
     ? { reference: null, claimedReference: row.reference, createdBy: "client_id" }
@@ -118,8 +122,8 @@ export const joinReference = (account: Sql, address: Sql) =>
   sql`left join address_references n on n.account_id = ${account} and n.address = ${address}`;
 
 /**
- * Returns SQL that is 1 if a client ID set the account's reference for the address, or, if there is
- * no reference, created the address.
+ * Returns SQL that is 1 if a client ID set the account's reference for the address. If there is no
+ * reference, the SQL is 1 if a client ID created the address.
  *
  * @param account SQL for the account's ID; the query must contain {@link joinRecord} and
  *   {@link joinReference}

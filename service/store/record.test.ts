@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { intents } from "../../address/test/intents.ts";
 import { recordJson } from "./record.ts";
 
-test("a stored record becomes the same JSON text as the library's record", () => {
+test("`storedRecordJson` returns the same JSON text as the library", () => {
   fc.assert(
     fc.property(intents, ({ intent }) => {
       const record = makeRecord(intent);

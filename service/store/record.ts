@@ -1,6 +1,5 @@
-// Decodes, verifies, and serializes records. All reads of records use this file. A record is used
-// only if its terms are canonical and derive its address. A create request and a lookup return the
-// same JSON text, byte for byte.
+// Decodes, verifies, and serializes records. A record is valid only if its terms are canonical and
+// derive its address. A create request and a lookup return the same JSON text, byte for byte.
 
 import {
   decodeTerms,
@@ -46,12 +45,16 @@ export class OtherFactoryError extends Error {
   override name = "OtherFactoryError";
 }
 
-/** The number of records to check. One is not enough, because it can be corrupt. */
+/**
+ * The number of records to check. A single record would not be enough, because this record could be
+ * corrupt.
+ */
 const samples = 8;
 
 /**
- * Rejects a database whose addresses were derived with another factory. All lookups would fail,
- * because the records do not derive their addresses with this version's factory.
+ * Rejects a database whose addresses were derived with another factory. All lookups in such a
+ * database would fail, because the terms do not derive the stored addresses with this version's
+ * factory.
  *
  * @throws {OtherFactoryError} if there are records, and none of the first few matches this factory
  */
@@ -65,7 +68,7 @@ export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Prom
   );
 }
 
-/** Returns why a record is corrupt, as one line without the address. */
+/** Returns the reason why a record is corrupt, as one line without the address. */
 export const causeOf = ({ cause, message }: CorruptError): string =>
   cause instanceof Error ? cause.message : message;
 
@@ -117,5 +120,8 @@ export function storedRecordJson(
 
 const hasher = await createKeccak(256);
 
-/** All callers share one hasher. This is safe because each call is synchronous and resets it. */
+/**
+ * Computes Keccak-256 with a hasher that all callers share. Sharing is safe because each call is
+ * synchronous and resets the hasher.
+ */
 export const keccak: Keccak = (bytes) => hasher.init().update(bytes).digest("binary");

@@ -1,10 +1,11 @@
-// Saves records on PostgreSQL, each with its owner and its reference. sqlite/write-worker.ts does
-// the same on SQLite, and store.test.ts tests both.
+// Saves records on PostgreSQL, each with its owner and its reference. sqlite/write-worker.ts saves
+// records on SQLite, and store.test.ts tests both.
 //
-// The code is in functions that PostgreSQL runs. The statements of a function see rows that other
-// servers committed while the function waited for its lock. A plain SQL statement sees only rows
-// that were committed before it started. A transaction with several round trips would block all
-// servers if its own server stopped in between.
+// PostgreSQL runs the code as functions for two reasons. The statements of a function see rows that
+// other servers committed while the function waited for its lock, but a plain SQL statement sees
+// only rows that were committed before the statement started. And a function needs a single round
+// trip: a transaction with several round trips would block all servers if its own server stopped
+// between two round trips.
 
 import { sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
@@ -13,15 +14,16 @@ import type { Dialect, TableStatement } from "./dialect.ts";
 const turnLock = 1;
 
 /**
- * Creates the functions `save_records`, for records without a reference, and `save_named_records`.
- * Each takes the columns of a group of records, and returns a row for each record that was not
- * saved. The row contains the record's position in the group, starting at 1, and the outcome:
- * `exists`, `other_terms`, or `held` with the address that has the reference.
+ * Creates the functions `save_records`, for records without a reference, and `save_named_records`,
+ * for records with a reference. Each function takes the columns of a group of records, and returns
+ * a row for each record that was not saved. The row contains the record's position in the group
+ * (starting at 1) and the outcome: `exists`, `other_terms`, or `held` with the address that has the
+ * reference.
  *
  * Both functions hold the same lock until the end of their transaction, so all servers together
  * save only one group at a time. When the lock is released, the group's rows are visible. So a
- * reader that has seen a record never misses a record with a lower `seq`. And if two records have
- * the same reference, the second one finds the first.
+ * reader that has seen a record never misses a record with a lower `seq`. If two records have the
+ * same reference, the function that saves the second record finds the first record.
  */
 export function saveFunctions(dialect: Dialect): TableStatement[] {
   return dialect === "sqlite" ? [] : [sql.raw(saveRecords), sql.raw(saveNamedRecords)];
@@ -29,8 +31,8 @@ export function saveFunctions(dialect: Dialect): TableStatement[] {
 
 /**
  * Inserts the whole group with one statement. If some addresses already exist, two more statements
- * handle later owners and other terms. One statement per record would reduce the throughput by a
- * sixth (bench/http.ts).
+ * save later owners and find different terms. One statement per record would reduce the create
+ * requests per second by a sixth (bench/http.ts).
  */
 const saveRecords = `
   create function save_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],
@@ -66,8 +68,8 @@ const saveRecords = `
 
 /**
  * Saves one record after another, because two records of a group can have the same reference. Locks
- * the table of references before the advisory lock, so that `save_records` does not have to wait
- * for this table.
+ * the table of references before the advisory lock. Otherwise, `save_records` would also wait while
+ * another transaction locks this table.
  */
 const saveNamedRecords = `
   create function save_named_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],

@@ -1,4 +1,5 @@
-// Tests every store. If you add a guarantee to store.ts, test it here.
+// Tests the guarantees of store.ts for both databases. If you add a guarantee, test it in this
+// file.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -73,7 +74,7 @@ async function waiting({ db }: Store, count: number, isOver = () => false): Prom
 
 for (const name of ["sqlite", "postgres"] as const) {
   const open = stores[name];
-  describe(`the database functions of the service, on ${name}`, () => {
+  describe(`the store on ${name}`, () => {
     let store: Store;
     before(async () => {
       store = await open();
@@ -88,7 +89,7 @@ for (const name of ["sqlite", "postgres"] as const) {
         .orderBy("account_id")
         .execute();
 
-    test("throw `CorruptError` if an address is saved with other terms", async () => {
+    test("throws `CorruptError` if an address is saved again with different terms", async () => {
       const first = row();
       const forged = { ...row("acc_2"), address: first.address };
       const beside = row();
@@ -106,7 +107,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("throw `CorruptError` for a record whose terms belong to another address", async () => {
+    test("throws `CorruptError` for a record whose terms belong to another address", async () => {
       const records = [1, 2, 3].map((number) => makeRecord(intentOf(number, 2_000_000_000)));
       const [first, forged, last] = records.map((record) => ({
         ...row(),
@@ -128,12 +129,12 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("return undefined for an unknown address", async () => {
+    test("returns undefined for an unknown address", async () => {
       assert.equal(await store.findTerms(randomBytes(20)), undefined);
       assert.equal(await store.findRecord(randomBytes(20)), undefined);
     });
 
-    test("save whether the first create request used a client ID", async () => {
+    test("saves whether the first create request used a client ID", async () => {
       const [byKey, byClient] = [row(), row()];
       await store.saveRecord(byKey);
       await store.saveRecord({ ...byClient, isClientId: true });
@@ -146,7 +147,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kindOf(byClient.address), [1]);
     });
 
-    test("find a saved record with its account", async () => {
+    test("finds a saved record with its account", async () => {
       const saved = row();
       await store.saveRecord(saved);
       assert.deepEqual(Buffer.from((await store.findTerms(saved.address))!), saved.terms);
@@ -155,7 +156,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("change nothing if a record is saved again", async () => {
+    test("changes nothing if a record is saved again", async () => {
       const saved = row();
       await store.saveRecord(saved);
       await store.saveRecord({ ...saved, createdAtMs: saved.createdAtMs + 1000 });
@@ -164,7 +165,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("save two accounts that own an address, each with its own time", async () => {
+    test("saves the creation time of each account that creates an address", async () => {
       const saved = row();
       await Promise.all([
         store.saveRecord(saved),
@@ -177,7 +178,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("change nothing if the second owner saves the record again", async () => {
+    test("changes nothing if the second owner saves the record again", async () => {
       const saved = row();
       const later = { ...saved, accountId: "acc_2", createdAtMs: saved.createdAtMs + 1000 };
       await store.saveRecord(saved);
@@ -199,7 +200,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       return rows.map((each) => Object.values(each));
     };
 
-    test("save a reference together with its record", async () => {
+    test("saves a reference together with its record", async () => {
       const saved = { ...row(), reference: "Order 1" };
       for (let time = 0; time < 2; time++) assert.equal(await store.saveRecord(saved), "saved");
       const name = ["acc_1", "Order 1", saved.createdAtMs, 0, 0];
@@ -210,7 +211,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(both, [name, ["acc_2", "Order 1", 7, 1, 0]]);
     });
 
-    test("return `usedBy` if another address has the reference", async () => {
+    test("returns `usedBy` if a new record's reference belongs to another address", async () => {
       for (const isClientId of [false, true]) {
         const first = { ...row(), reference: "order-2", isClientId };
         const second = { ...row(), reference: "order-2", isClientId };
@@ -225,7 +226,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("return `usedBy` if a saved record gets another address's reference", async () => {
+    test("returns `usedBy` if a saved record gets the reference of another address", async () => {
       const [first, second] = [row(), row()];
       await store.saveRecord({ ...first, reference: "order-3" });
       await store.saveRecord({ ...second, reference: "order-4" });
@@ -235,7 +236,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal((await namesOf(second.address))[0]![1], "order-5");
     });
 
-    test("return `exists` if a client ID saves an address of the account", async () => {
+    test("returns `exists` if a client ID sets the reference of an existing address", async () => {
       for (const reference of [undefined, "order-6"]) {
         const saved = row();
         await store.saveRecord({ ...saved, reference });
@@ -246,7 +247,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("replace the reference of a client ID with the reference of an API key", async () => {
+    test("replaces a client ID's reference with an API key's reference", async () => {
       const saved = row();
       await store.saveRecord({ ...saved, isClientId: true, reference: "claim-7" });
       assert.equal(await store.saveRecord({ ...saved, reference: "order-7" }), "saved");
@@ -254,7 +255,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await namesOf(saved.address), [name]);
     });
 
-    test("save 3,000 simultaneous records", async () => {
+    test("saves 3,000 simultaneous records", async () => {
       const rows = Array.from({ length: 3000 }, () => row());
       await Promise.all(rows.map((each) => store.saveRecord(each)));
       const found = await Promise.all(rows.map((each) => store.findTerms(each.address)));
@@ -263,7 +264,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       });
     });
 
-    test("find a record immediately after it was saved", async () => {
+    test("finds a record immediately after it was saved", async () => {
       for (let round = 0; round < 100; round++) {
         const saved = row();
         await store.saveRecord(saved);
@@ -271,7 +272,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("save a record while another transaction is open", async () => {
+    test("saves a record while another transaction is open", async () => {
       const saved = row();
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
@@ -286,7 +287,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.ok(await store.findTerms(saved.address));
     });
 
-    test("let a transaction write that began with a read before another save", async () => {
+    test("commits a transaction that read before another save and wrote afterwards", async () => {
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
         const accounts = await transaction.selectFrom("accounts").select("id").execute();
@@ -300,7 +301,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await isSaved;
     });
 
-    test("read the rows of several keys in the order of the keys", async () => {
+    test("returns to each reader the rows of its own key", async () => {
       const rowsOf = store.readerOf<{ account_id: string; created_at: number }>({
         name: "test-owners",
         sqlite: `select account_id, created_at from owners where address = ?
@@ -319,7 +320,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal(Number(first?.created_at), two.createdAtMs);
     });
 
-    test("see what a second server has saved", async () => {
+    test("finds a record that a second server has saved", async () => {
       const other = await open();
       const saved = row();
       await store.saveRecord(saved);
@@ -327,7 +328,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await other.close();
     });
 
-    test("create the tables once if four processes start simultaneously", async () => {
+    test("creates the tables once if four processes start simultaneously", async () => {
       const config = JSON.stringify(await emptyDatabase[name]());
       const script = `import { openStore } from "${import.meta.resolve("../roles/open-store.ts")}";
         const store = await openStore(${config}, false);
@@ -344,7 +345,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("keep the migrations of earlier versions", async () => {
+    test("keeps the names of earlier versions' migrations", async () => {
       const names = (await store.db.selectFrom("migrations").select("name").execute()).map(
         ({ name }) => name,
       );
@@ -354,7 +355,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("refuse a database of another version, and name the version", async () => {
+    test("refuses a database with a migration of another version", async () => {
       await store.db
         .insertInto("migrations")
         .values({ name: "999-later", applied_at: 1 })
@@ -366,7 +367,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("migrations").where("name", "=", "999-later").execute();
     });
 
-    test("derive a record's columns from its terms, even after a repair", async () => {
+    test("derives a record's columns from its terms, even after a repair", async () => {
       const saved = row();
       const word = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex");
       const words = [32n, 0xabcdn, 2n ** 255n + 1n, 7n, 1_900_000_000n, 8n, 9n, 8453n, 5n];
@@ -393,7 +394,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual({ ...(await readColumns()) }, expected);
     });
 
-    test("complete pending calls before the database closes", async () => {
+    test("completes pending calls before the database closes", async () => {
       const other = await open();
       const saved = row();
       const isSaved = other.saveRecord(saved);
@@ -404,7 +405,7 @@ for (const name of ["sqlite", "postgres"] as const) {
   });
 }
 
-test("a reader with a cursor misses no record that PostgreSQL commits later", async () => {
+test("`findCreated` does not skip a record that PostgreSQL commits late", async () => {
   const [one, other] = [
     await openPostgres(postgres.url, rooms),
     await openPostgres(postgres.url, rooms),
@@ -412,8 +413,8 @@ test("a reader with a cursor misses no record that PostgreSQL commits later", as
   const from = await findNewestSeq(one.db);
   const rows = [row(), row(), row()].sort((a, b) => Buffer.compare(a.address, b.address));
   const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];
-  // The save of `first` and `held` first takes a `seq` for `first`. Then it waits until this
-  // transaction releases the address of `held`.
+  // The save of `first` and `held` takes a `seq` for `first`, and then waits until this transaction
+  // releases the address of `held`.
   const blocker = await one.db.startTransaction().execute();
   const { chainId, expiresAt, ...columns } = deriveColumns(held.terms);
   const more = { account_id: "acc_1", chain_id: chainId, created_at: 1, expires_at: expiresAt };

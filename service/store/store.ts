@@ -1,12 +1,12 @@
-// The interface of the two databases (stores), and what every store guarantees. store.test.ts tests
-// these guarantees.
+// Defines the interface of the two databases (the stores), with the guarantees of every store.
+// store.test.ts tests these guarantees.
 
 import type { Kysely } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * A record to save for an account. `address` has 20 bytes, the library has encoded `terms`, and
+ * A record to save for an account. `address` has 20 bytes, `terms` is the encoded intent, and
  * `createdAtMs` is in Unix milliseconds.
  */
 export type NewRecord = {
@@ -26,16 +26,17 @@ export type NewRecord = {
 };
 
 /**
- * The outcome of a save. If it is not `saved`, nothing was stored.
+ * The outcome of a save. If the outcome is not `saved`, nothing was stored.
  *
- * - `usedBy`: the account already uses the reference for this other address (20 bytes), where the
- *   same kind of credential set it
+ * - `usedBy`: the same kind of credential of the account already set the reference for another
+ *   address, which `usedBy` contains (20 bytes)
  * - `exists`: a client ID tried to set a reference, but the account had already created the address
- *   without it. A client ID is public, so it can set a reference only when it creates the address.
+ *   without this reference. A client ID is public, so a client ID can set a reference only when it
+ *   creates the address.
  */
 export type SaveOutcome = "saved" | "exists" | { usedBy: Uint8Array };
 
-/** Every store can save this number of simultaneous records with one commit. */
+/** The number of simultaneous records that every store can save with one commit. */
 export const savesPerCommit = 16;
 
 export type Store = {
@@ -52,15 +53,15 @@ export type Store = {
   saveRecord(row: NewRecord): Promise<SaveOutcome>;
 
   /**
-   * Returns the terms of an address (20 bytes). The terms are not verified: the caller must check
-   * that they derive the address.
+   * Returns the unverified terms of an address (20 bytes). The caller must check that the terms
+   * derive the address.
    * @throws {UnavailableError} if the database does not answer
    */
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
 
   /**
-   * Verifies the record of an address (20 bytes), and returns it as the JSON text that the create
-   * request returned.
+   * Verifies the record of an address (20 bytes), and returns the record as the JSON text that the
+   * create request returned.
    * @throws {UnavailableError} if the database does not answer
    * @throws {CorruptError} if the stored terms do not derive the address
    */
@@ -75,12 +76,12 @@ export type Store = {
 
   /**
    * Runs a prepared statement and returns its rows. A connection prepares each statement only once,
-   * by its name. Only on PostgreSQL.
+   * by its name. Only PostgreSQL has this function.
    * @throws {UnavailableError}
    */
   prepared?: (statement: Prepared) => Promise<unknown[]>;
 
-  /** For all other statements. */
+  /** Kysely, for all other statements. */
   db: Kysely<Tables>;
 
   /**
@@ -97,9 +98,9 @@ export type Store = {
 type Prepared = { name: string; text: string; values: unknown[] };
 
 /**
- * A query for rows with a key, in both dialects. The parameter of `sqlite` is one key. The
- * parameter of `postgres` is an array of keys, as in `any($1::bytea[])`, and each row must contain
- * its key as the column `key`.
+ * A query for rows with a key, as SQL for both dialects. The parameter of `sqlite` is one key. The
+ * parameter of `postgres` is an array of keys, as in `any($1::bytea[])`, and each returned row must
+ * contain its key in the column `key`.
  */
 export type KeyedQuery = { name: string; sqlite: string; postgres: string };
 
@@ -107,14 +108,14 @@ export type KeyedQuery = { name: string; sqlite: string; postgres: string };
 export type KeyedReader<Row> = (key: Uint8Array) => Promise<Row[]>;
 
 /**
- * Thrown if the database failed or did not respond. The outcome is unknown. The caller can try
- * again later.
+ * Thrown if the database failed or did not respond. The outcome of the call is unknown. The caller
+ * can repeat the call later.
  */
 export class UnavailableError extends Error {
   override name = "UnavailableError";
 }
 
-/** Thrown if stored data is inconsistent. Trying again does not help. */
+/** Thrown if stored data is inconsistent. A repeated call fails too. */
 export class CorruptError extends Error {
   override name = "CorruptError";
 }

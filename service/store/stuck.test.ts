@@ -1,5 +1,5 @@
-// Tests what happens while PostgreSQL is stuck: while a table is locked, or while the server
-// accepts statements but does not respond.
+// Tests calls to the store while PostgreSQL is stuck, because a table is locked or because the
+// server accepts statements but does not respond.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -41,7 +41,8 @@ async function assertRefused(act: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Asserts that saves and lookups fail within 7 s, even if they first wait for the previous group.
+ * Asserts that saves and lookups fail within 7 s, even if a call first waits for the previous group
+ * of calls.
  */
 async function assertAllRefused(store: Store): Promise<void> {
   const reads = Array.from({ length: 3 }, () => assertRefused(store.findTerms(newRow(1).address)));
@@ -52,8 +53,8 @@ async function assertAllRefused(store: Store): Promise<void> {
   await Promise.all([...reads, first, second, third]);
 }
 
-describe("calls throw `UnavailableError` within seconds if", { concurrency: true }, () => {
-  test("a table is locked, and a canceled save leaves nothing", async (t) => {
+describe("PostgreSQL calls throw `UnavailableError` in seconds if", { concurrency: true }, () => {
+  test("another transaction has locked the table of records", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: "", databaseUrl });
     const operator = new pg.Client(databaseUrl);
@@ -69,7 +70,7 @@ describe("calls throw `UnavailableError` within seconds if", { concurrency: true
     assert.deepEqual(await store.findTerms(newRow(1).address), newRow(1).terms);
   });
 
-  test("the server does not respond, and a repeated save is stored once", async (t) => {
+  test("the server does not respond", async (t) => {
     const line = await openLine(await postgres.newDatabase());
     t.after(line.close);
     const store = await openStore({ dataDirectory: "", databaseUrl: line.url });
@@ -108,7 +109,7 @@ describe("calls throw `UnavailableError` within seconds if", { concurrency: true
     await store.close();
   });
 
-  test("references are locked, but only for saves with a reference", async (t) => {
+  test("the table of references is locked and the record has a reference", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const config = { dataDirectory: "", databaseUrl };
     const [store, other] = await Promise.all([openStore(config), openStore(config)]);
@@ -136,8 +137,8 @@ describe("calls throw `UnavailableError` within seconds if", { concurrency: true
   });
 });
 
-describe("PostgreSQL calls while other work runs", { concurrency: true }, () => {
-  test("create requests and lookups do not wait for lists", async (t) => {
+describe("the store on PostgreSQL", { concurrency: true }, () => {
+  test("answers create requests and lookups while 30 slow lists are running", async (t) => {
     const store = await openStore({ dataDirectory: "", databaseUrl: await postgres.newDatabase() });
     t.after(() => store.close());
     await store.saveRecord(newRow(1));
@@ -155,7 +156,7 @@ describe("PostgreSQL calls while other work runs", { concurrency: true }, () => 
     await Promise.allSettled(lists);
   });
 
-  test("a transaction that stops between statements loses its locks", async (t) => {
+  test("ends a transaction that stops between statements, and releases its locks", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const config = { dataDirectory: "", databaseUrl };
     const [stopped, other] = await Promise.all([openStore(config), openStore(config)]);
@@ -182,7 +183,7 @@ describe("PostgreSQL calls while other work runs", { concurrency: true }, () => 
     assert.deepEqual(await stopped.findTerms(newRow(1).address), newRow(1).terms);
   });
 
-  test("a migration that waits for a lock does not block a running service", async (t) => {
+  test("saves records while the migration of another server waits for a lock", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const running = await openPostgres(databaseUrl, {});
     const isLocked = Promise.withResolvers<void>();
@@ -211,7 +212,7 @@ describe("PostgreSQL calls while other work runs", { concurrency: true }, () => 
     assert.equal(applied.filter(({ name }) => name.startsWith("more-")).length, 1);
   });
 
-  test("a migration can take longer than a statement, and a second server waits", async (t) => {
+  test("allows a migration to take longer than other statements", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     // This takes longer than 10 s, the limit for other statements.
     const rooms = { slow: { statements: () => [sql`select pg_sleep(12)`] } };
@@ -227,8 +228,8 @@ describe("PostgreSQL calls while other work runs", { concurrency: true }, () => 
 });
 
 /**
- * Opens a proxy to PostgreSQL. While the test stalls it, connections stay open, but no data is
- * forwarded.
+ * Opens a proxy to PostgreSQL. While the test stalls the proxy, connections stay open, but no data
+ * is forwarded.
  */
 async function openLine(databaseUrl: string) {
   const target = new URL(databaseUrl);

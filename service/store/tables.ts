@@ -11,8 +11,8 @@ export interface Tables {
   /**
    * `seq` numbers the records in the order in which they became visible. `address` has 20 bytes.
    * The columns from `chain_id` to `expires_at` are derived from `terms` (columns.ts). `account_id`
-   * is the first account that created the address, and `created_at` is when it did. `by_client_id`
-   * is 1 if it used its client ID, which is public.
+   * is the first account that created the address, and `created_at` is the time of this first
+   * creation. `by_client_id` is 1 if the account used its client ID, which is public.
    */
   records: {
     seq: Generated<number>;
@@ -28,12 +28,16 @@ export interface Tables {
   };
   /** Accounts that created an address after another account had created it. */
   later_owners: Owner & { by_client_id: number };
-  /** A view of all accounts that created an address, each with the time at which it first did. */
+  /**
+   * A view of all accounts that created an address, each with the time at which the account first
+   * created the address.
+   */
   owners: Owner;
   /**
-   * The references of accounts for addresses, at most one for each pair. `created_at` is when the
-   * account created the address. `is_again` is 1 if the account intentionally used the same
-   * reference for another address before. `folded` is the reference in lower case, for searches.
+   * The references of accounts for addresses, at most one for each pair of account and address.
+   * `created_at` is the time at which the account created the address. `is_again` is 1 if the
+   * request had `again=true`, so that the account may use the same reference for several addresses.
+   * `folded` is the reference in lower case, for searches.
    */
   address_references: {
     account_id: string;
@@ -55,10 +59,10 @@ export function statements(dialect: Dialect): TableStatement[] {
   );
   return [
     // Rows are appended, and no index contains the terms, so only index entries are written at
-    // random positions. Each index costs a page write for nearly every row. So the first owner is a
-    // column and not a separate table, which would need another index. There is no foreign key,
-    // because accounts are never deleted. The terms are the last column, because columns after a
-    // long value are slow to read.
+    // random positions. Each index costs a page write for nearly every row. The first owner is a
+    // column and not a separate table, because a table would need another index. There is no
+    // foreign key, because accounts are never deleted. The terms are the last column, because
+    // columns after a long value are slow to read.
     sql`create table records (seq ${seq} primary key not null, address ${bytes} not null unique,
         chain_id bigint not null, token ${bytes} not null, amount text not null,
         expires_at bigint not null, account_id text not null, created_at bigint not null,
@@ -76,9 +80,9 @@ export function statements(dialect: Dialect): TableStatement[] {
 }
 
 /**
- * Creates the table of references. These statements are part of the migration of the events folder.
- * The statements cannot move to another migration, because that would change the migrations' names,
- * which existing databases contain.
+ * Returns the statements that create the table of references. The statements are part of the
+ * migration of the events folder. The statements cannot move to another migration, because the move
+ * would change the migrations' names, which existing databases contain.
  */
 export function referenceStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");

@@ -1,8 +1,8 @@
-// Copies SQLite's write-ahead log into its file, in a separate thread. SQLite's own checkpoints run
-// in the thread that commits, and ignore a failed sync, so that commits could be lost. Here, a
-// failed sync ends the thread, and new records are no longer acknowledged. The thread does not
-// improve performance: on a disk that takes 4 ms to sync, the service makes 180 commits of 16
-// records per second with it, and 186 without it.
+// Copies SQLite's write-ahead log into the database file (a checkpoint), in a separate thread.
+// SQLite's own checkpoints run in the thread that commits, and ignore a failed sync, so commits
+// could be lost. If a sync fails in this file, the thread ends, and the service no longer
+// acknowledges new records. The thread does not improve performance: on a disk that takes 4 ms to
+// sync, the service makes 180 commits of 16 records per second with the thread, and 186 without it.
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
@@ -10,14 +10,14 @@ import { connect } from "./connect.ts";
 
 const intervalMs = 250;
 /**
- * The maximum size of the log, in pages of 4 KiB. A larger log is restarted from its beginning.
- * This blocks writers while the last few pages are copied.
+ * The size of the log, in pages of 4 KiB, above which the log is restarted from its beginning. The
+ * restart blocks writers while the last few pages are copied.
  */
 const logPagesMax = 16_384;
 /**
  * How long a restart of the log waits for connections that still read the old log. Writers are
- * blocked in the meantime, so the time is short. If a read takes longer, the restart is tried again
- * at the next interval.
+ * blocked during this wait, so the wait is short. If a read takes longer, the next interval tries
+ * the restart again.
  */
 const readersMsMax = 20;
 
@@ -26,8 +26,8 @@ const database = connect(file, { busyMsMax: readersMsMax });
 const descriptor = openSync(file, "r+"); // some systems cannot sync a read-only file
 
 /**
- * Runs the checkpoints. A full disk is not a failure, because the log keeps the commits until there
- * is space.
+ * Runs the checkpoints. A full disk does not end the thread, because the log contains the commits
+ * until there is space.
  */
 const timer = setInterval(() => {
   try {
@@ -40,16 +40,16 @@ const timer = setInterval(() => {
 function checkpoint(): void {
   const [done] = database.pragma("wal_checkpoint(passive)") as { log: number }[];
   if (!done || done.log <= logPagesMax) return;
-  // The restart below syncs the file while writers are blocked. Because of this sync, the second
-  // sync is short.
+  // Syncs the file before the restart below, which syncs the file again while writers are blocked.
+  // The second sync is then short.
   fdatasyncSync(descriptor);
   database.pragma("wal_checkpoint(passive)");
   // Not `truncate`, because `truncate` also frees the log's disk blocks while writers are blocked.
   database.pragma("wal_checkpoint(restart)");
 }
 
-// Must be sent after the process has closed all other connections, because `closeSync` releases all
-// locks that the process has on the file.
+// The process must close all other connections before it sends the message, because `closeSync`
+// releases all locks that the process has on the file.
 parentPort?.once("message", () => {
   clearInterval(timer);
   database.close();

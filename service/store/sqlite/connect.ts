@@ -1,5 +1,5 @@
-// Opens connections to the SQLite file, for every thread and command. Also waits for the file's
-// write lock.
+// Opens connections to the SQLite file, for all threads and operator's commands. Also waits for the
+// file's write lock.
 
 import { closeSync, openSync } from "node:fs";
 import Database from "better-sqlite3";
@@ -42,8 +42,8 @@ export function connect(
 /**
  * Creates an empty `file` that only its owner can read, because the database contains digests of
  * credentials and the session secret. SQLite gives the `-wal` and `-shm` files the same mode. Does
- * not open an existing file, because closing it would release all locks that this process has on
- * it.
+ * not open an existing file, because closing the file would release all locks that this process has
+ * on the file.
  */
 export function makePrivateFile(file: string): void {
   try {
@@ -62,9 +62,9 @@ export function sleep(ms: number): void {
 }
 
 /**
- * Returns the result of `act`. While another connection has the write lock, tries again each
+ * Returns the result of `act`. While another connection has the write lock, calls `act` again each
  * millisecond, for up to {@link lockWaitMsMax}. SQLite's own wait sleeps up to 100 ms, so it would
- * often still sleep when the lock is already free.
+ * often continue to sleep after the lock is free.
  */
 export function retryWhileLocked<Result>(act: () => Result): Result {
   for (let waitedMs = 0; ; waitedMs += retryMs) {

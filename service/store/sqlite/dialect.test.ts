@@ -31,7 +31,7 @@ const dialects: Record<string, (file: string) => Dialect> = {
     new SqliteDialect({ database: connect(file, { busyMsMax: 100 }) }),
 };
 
-/** Waits 20 ms, in which this thread can do other work. */
+/** Waits 20 ms, so that this thread can do other work. */
 const somethingElse = () => sleep(20);
 
 for (const [name, dialect] of Object.entries(dialects)) {
@@ -50,7 +50,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
     const row = (text: string, bytes = Buffer.from("b")): Row => ({ bytes, number: null, text });
     const insert = (...rows: Row[]) => db.insertInto("rows").values(rows);
 
-    test("throw `SqliteError` with SQLite's code if SQLite refuses them", async () => {
+    test("throw `SqliteError` with SQLite's error code if SQLite refuses a statement", async () => {
       await insert(row("once")).execute();
       const isUnique = (error: unknown) =>
         error instanceof Database.SqliteError &&
@@ -103,7 +103,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       assert.deepEqual(removed, [{ text: "a" }]);
     });
 
-    test("keep their order and do not interrupt a transaction", async () => {
+    test("run in order, and wait until an open transaction has ended", async () => {
       const texts = Array.from({ length: 20 }, (_, number) => `${number}`);
       const both = db.transaction().execute(async (transaction) => {
         await transaction.insertInto("rows").values(row("first of two")).execute();
@@ -154,7 +154,7 @@ describe("the thread that runs SQL statements", () => {
     Worker.prototype.postMessage = postMessage;
   });
 
-  test("throws `UnavailableError` for each statement after it has ended", async () => {
+  test("throws `UnavailableError` for each statement after the thread has ended", async () => {
     await store.check();
     const [worker] = workers;
     const waiting = ask(long);

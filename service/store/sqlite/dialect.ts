@@ -1,6 +1,6 @@
 // The Kysely dialect for SQLite. Its statements run in a separate thread (statement-worker.ts). In
-// the main thread, each commit would block all requests until it is on disk. On the disk that
-// checkpoint-worker.ts mentions, this takes 4 ms at the median, and up to 0.6 s.
+// the main thread, each commit would block all requests until the commit is on disk. On the disk
+// that checkpoint-worker.ts mentions, a commit takes 4 ms at the median, and up to 0.6 s.
 
 import Database from "better-sqlite3";
 import {
@@ -16,10 +16,10 @@ import type { BoundStatement, Row, StatementOutcome } from "./statement-worker.t
 import { startThread, type Thread } from "./thread.ts";
 
 /**
- * The dialect has a single connection, so other statements wait while a transaction is open. A
- * transaction takes the write lock when it begins. Otherwise, the writing thread could commit
- * between the transaction's first read and its first write, and the write would fail
- * (SQLITE_BUSY_SNAPSHOT).
+ * Returns a dialect with a single connection, so other statements wait while a transaction is open.
+ * A transaction takes the write lock when it begins. Without the lock, the thread that saves
+ * records could commit between the transaction's first read and its first write, and the write
+ * would fail (SQLITE_BUSY_SNAPSHOT).
  *
  * @param onEnd called once, when the thread ends or fails
  */
@@ -72,8 +72,8 @@ function connectionTo(thread: Thread<BoundStatement, StatementOutcome>): Databas
 }
 
 /**
- * Copies a Buffer that is part of a larger memory block. Otherwise, the whole block would be sent
- * to the thread.
+ * Copies a Buffer that is part of a larger memory block. Without the copy, the whole block would be
+ * sent to the thread.
  */
 function alone(value: unknown): unknown {
   const isPart = value instanceof Uint8Array && value.byteLength < value.buffer.byteLength;

@@ -1,5 +1,5 @@
 // Reads, verifies, and serializes records from SQLite, in a separate thread. With this thread, the
-// service handles 11 % more lookups that are not cached per second (bench/http.ts).
+// service handles 11 % more uncached lookups per second (bench/http.ts).
 
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -8,7 +8,7 @@ import { causeOf, keccak, storedRecordJson } from "../record.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 
-/** The JSON of a record, null if there is none, or why the record is corrupt. */
+/** The JSON of a record, null if there is no record, or the reason why the record is corrupt. */
 export type Found = string | null | { corrupt: string };
 
 /** `found` is in the order of the addresses. `failure` is SQLite's error code. */

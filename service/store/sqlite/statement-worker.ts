@@ -21,9 +21,9 @@ const database = connect(file, { busyMsMax: 0 });
 const port = parentPort as NonNullable<typeof parentPort>;
 
 /**
- * After a commit, this thread does not take the write lock again for this time. The writing thread
- * can then take it, because it tries each millisecond. SQLite does not give the lock to the
- * connection that has waited longest.
+ * The time after a commit in which this thread does not take the write lock again, so that the
+ * thread that saves records can take the lock. That thread tries to take the lock each millisecond.
+ * SQLite does not give the lock to the connection that has waited longest.
  */
 const pauseMs = 2;
 let freedAt = 0;

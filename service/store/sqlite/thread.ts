@@ -1,11 +1,11 @@
-// Starts a thread with its own connection to the SQLite file. The thread answers messages in order.
-// It can answer several messages together.
+// Starts a thread with its own connection to the SQLite file. The thread answers messages in order,
+// and can answer several messages together.
 
 import { type Transferable, Worker } from "node:worker_threads";
 import { UnavailableError } from "../store.ts";
 
 export type Thread<Message, Answer> = {
-  /** Starts the thread now. Otherwise, it starts with the first message. */
+  /** Starts the thread now. Without this call, the thread starts with the first message. */
   start(): void;
   /**
    * Sends a message and returns its answer.

@@ -1,8 +1,8 @@
-// Commits new records, with their owners and references, to SQLite in a separate thread. Meanwhile,
-// the main thread processes the next requests. In runs of bench/http.ts, the service handled 6 % to
-// 25 % more create requests per second. This thread can also block until it gets the write lock.
-// The main thread must not block, because the transaction that has the lock may need it to continue
-// (dialect.ts).
+// Commits new records, with their owners and references, to SQLite in a separate thread, while the
+// main thread processes the next requests. In runs of bench/http.ts, the service handled 6 % to 25
+// % more create requests per second with this thread. This thread can also block until it gets the
+// write lock. The main thread must not block, because the transaction that has the lock may need
+// the main thread to continue (dialect.ts).
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -19,7 +19,7 @@ export type WriteAnswer =
   | { failure: string; message: string };
 type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
-/** Groups of records are added to a transaction until it has this number of rows. */
+/** The number of rows after which no more groups of records are added to a transaction. */
 const rowsMax = 1024;
 
 const { file } = workerData as { file: string };
@@ -59,7 +59,7 @@ const insertReference = database.prepare(
        is_again = excluded.is_again`,
 );
 
-/** save-functions.ts does the same on PostgreSQL. */
+/** Saves one record, as save-functions.ts does on PostgreSQL. */
 function save(row: NewRecord): SaveOutcome | "other_terms" {
   const { address, accountId, reference } = row;
   const byClientId = row.isClientId ? 1 : 0;
@@ -81,7 +81,7 @@ function save(row: NewRecord): SaveOutcome | "other_terms" {
 /**
  * Saves the record and its owner.
  *
- * @returns "now" if the account is a new owner, "before" if it already was an owner, or
+ * @returns "now" if the account is a new owner, "before" if the account already was an owner, or
  *   "other_terms" if the stored terms differ
  */
 function saveOwned(row: NewRecord, byClientId: number): "now" | "before" | "other_terms" {
