@@ -126,9 +126,9 @@ export function openObservedChain(
   const rpc = chains.rpcOf(chainId);
   return {
     chainId,
-    head: () => chainLoop(chainId).readHead(),
+    head: chainLoop(chainId).readHead,
     blockAt: (number) => findBlockAt(rpc, number),
-    readAt: (subject, block) => statusReader(chainId).readAt(subject, block),
+    readAt: statusReader(chainId).readAt,
   };
 }
 

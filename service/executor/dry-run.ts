@@ -42,7 +42,7 @@ type Plan = {
  * @throws {ChainUnavailable} if no endpoint of a chain answers
  */
 export async function dryRunAll(
-  parts: Omit<ExecutorParts, "registry" | "log" | "onHead" | "onSwept">,
+  parts: Omit<ExecutorParts, "registry" | "log" | "listenersOf">,
 ): Promise<Plan[]> {
   const chains = parts.chains.map((chain) => ({ ...chain, wsUrls: [] }));
   const silent = { registry: new Registry(), log: pino({ level: "silent" }) };

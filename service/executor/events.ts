@@ -226,14 +226,29 @@ const kinds: Kinds = {
   },
 };
 
-type EventLog = (event: ExecutorEvent) => void;
+type Report = (event: ExecutorEvent) => void;
+
+/**
+ * Registers the metrics. Returns a function that returns, for a chain, the function that counts and
+ * logs its events.
+ */
+export function openReports(registry: Registry, log: Logger): (chainId: number) => Report {
+  const count = countEvents(registry);
+  return (chainId) => {
+    const write = openEventLog(log.child({ chainId }));
+    return (event) => {
+      count(chainId, event);
+      write(event);
+    };
+  };
+}
 
 /**
  * Returns a function that logs events. Similar events are rate-limited.
  *
  * @param nowMs returns milliseconds of a monotonic clock
  */
-export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
+export function openEventLog(log: Logger, nowMs?: () => number): Report {
   // A stranger can cause many events that name an address. These events have their own rate
   // limiter, so that they cannot suppress other events.
   const [logOurs, logTheirs] = [limitLogs(nowMs), limitLogs(nowMs)];

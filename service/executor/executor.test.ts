@@ -55,7 +55,7 @@ describe("the executor on a real chain", () => {
     registry = new Registry();
     return registry;
   };
-  const start = (config = testConfig, more: Pick<ExecutorParts, "onHead"> = {}) =>
+  const start = (config = testConfig, more: Pick<ExecutorParts, "listenersOf"> = {}) =>
     startExecutor({
       ...more,
       store,
@@ -116,7 +116,7 @@ describe("the executor on a real chain", () => {
   test("passes each new block to other parts of the service", async () => {
     await executor.stop();
     const nobody = openChainRpc(["http://127.0.0.1:9"]);
-    executor = start(testConfig, { onHead: (_, head) => nobody.heads.note(head) });
+    executor = start(testConfig, { listenersOf: () => ({ onHead: nobody.heads.note }) });
     const seen = new Set<number>();
     await until("three heads are reported", async () => {
       const head = await nobody.heads.read(60_000).catch(() => undefined);

@@ -112,17 +112,17 @@ export function openMemory(parts: Parts): Memory {
   };
 }
 
-/** Runs the loop until `isStopped` returns true, and then releases the lease. Never rejects. */
-export async function run(parts: Parts, isStopped: () => boolean): Promise<void> {
+/** Runs the loop until `stopping` is aborted, and then releases the lease. Never rejects. */
+export async function run(parts: Parts, stopping: { readonly aborted: boolean }): Promise<void> {
   const memory = openMemory(parts);
-  while (!isStopped()) {
+  while (!stopping.aborted) {
     try {
       await runPass(parts, memory);
     } catch (error) {
       const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       parts.report({ kind: "pass_failed", message });
     }
-    if (!isStopped()) await parts.sleep(parts.tuning.pollMs * (0.9 + parts.random() / 5));
+    if (!stopping.aborted) await parts.sleep(parts.tuning.pollMs * (0.9 + parts.random() / 5));
   }
   const { fence } = memory.lease;
   if (fence) await parts.ledger.releaseLease(fence).catch(() => {});

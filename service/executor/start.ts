@@ -8,12 +8,10 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
 import { openEndpoints, timer } from "../chain/rpc/endpoint.ts";
-import type { Block } from "../chain/rpc/json-rpc.ts";
 import { followHeads } from "../chain/rpc/new-heads.ts";
 import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
-import type { ExecutorEvent } from "./events.ts";
-import { countEvents, openEventLog } from "./events.ts";
+import { openReports } from "./events.ts";
 import { renewalMsMax } from "./ledger/lease.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { feePolicyOf } from "./money/fees.ts";
@@ -59,10 +57,8 @@ export type ExecutorParts = {
   config: ExecutorConfig;
   registry: Registry;
   log: Logger;
-  /** Called with a chain's newest block whenever it was read. */
-  onHead?: (chainId: number, head: Block) => void;
-  /** Called after a chain's payments were read. */
-  onSwept?: (chainId: number) => void;
+  /** Returns the functions to call when the executor has read a chain's blocks and payments. */
+  listenersOf?: (chainId: number) => Pick<Parts, "onHead" | "onSwept">;
 };
 
 /** @throws an error with a one-sentence message if there is no usable key */
@@ -71,7 +67,7 @@ export function startExecutor(parts: ExecutorParts): Executor {
   const stopping = new AbortController();
   const signers = openSigners(parts.config);
   const cores = openParts(parts, stopping.signal, signers);
-  const loops = cores.map((core) => run(core, () => stopping.signal.aborted));
+  const loops = cores.map((core) => run(core, stopping.signal));
   const addresses = signers.map(({ address }) => address);
   log.info({ addresses, chains: parts.chains.length }, "executor started");
   return {
@@ -90,14 +86,13 @@ export function openParts(
 ): Parts[] {
   const { store, config, log } = parts;
   const ledger = openLedger(store.db, store.dialect);
-  const count = countEvents(parts.registry);
+  const reportOf = openReports(parts.registry, log);
   const instance = randomUUID();
   const leaseMs = config.executorLeaseSeconds * 1000;
   // Polls renew the lease, so they are necessary even if a WebSocket announces no block.
   const quietMs = Math.min(renewalMsMax, leaseMs / 3);
   return parts.chains.map((chain) => {
     const heads = followHeads(chain.wsUrls, { stopping, quietMs });
-    const logEvent = openEventLog(log.child({ chainId: chain.chainId }));
     return {
       instance,
       chain: toSettings(chain, config),
@@ -108,18 +103,14 @@ export function openParts(
       endpoints: openEndpoints(chain, chain.rpcUrls, { timeoutMs: rpcTimeoutMs }),
       relays: openEndpoints(chain, chain.sendUrls, { timeoutMs: rpcTimeoutMs }, "relay "),
       signers,
-      clock: () => performance.now(),
+      clock: performance.now.bind(performance),
       random: Math.random,
       sleep: heads.wait,
       timer,
       yieldTurn: setImmediate,
       isNotified: chain.wsUrls.length > 0,
-      onHead: (head) => parts.onHead?.(chain.chainId, head),
-      onSwept: () => parts.onSwept?.(chain.chainId),
-      report(event: ExecutorEvent) {
-        count(chain.chainId, event);
-        logEvent(event);
-      },
+      ...parts.listenersOf?.(chain.chainId),
+      report: reportOf(chain.chainId),
       tuning: {
         ...defaultTuning,
         pollMs: config.executorPollMs,

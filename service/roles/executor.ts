@@ -26,8 +26,10 @@ export function startExecutorRole(config: Config, parts: RoleParts): void {
     config,
     registry,
     log,
-    onHead: (chainId, head) => chains.rpcOf(chainId).heads.note(head),
-    onSwept: (chainId) => chainLoop(chainId).startTurn(),
+    listenersOf: (chainId) => ({
+      onHead: chains.rpcOf(chainId).heads.note,
+      onSwept: chainLoop(chainId).startTurn,
+    }),
   });
   stops.push(() => executor.stop());
   const observer = startObserver({
@@ -40,7 +42,7 @@ export function startExecutorRole(config: Config, parts: RoleParts): void {
     publicUrl: config.publicUrl,
     now: Date.now,
     findReturns: returnsFinder(store.db, keccak),
-    onEvents: (transaction, events) => enqueue(transaction, events, Date.now()),
+    onEvents: enqueue,
     log,
   });
   stops.push(() => observer.stop());

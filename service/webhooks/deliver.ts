@@ -136,6 +136,7 @@ async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promi
     (id) => !rule.mayHaveMore(lane, inProgress, id, usedBy(id)),
   );
   const due = await findDueEndpoints(db, lane, busy, nowMs, dueMax);
+  if (due.length === 0) return [];
   const endpoints = rule.share(due, lane, inProgress, usedBy, claimedMax);
   if (endpoints.length === 0) return [];
   // Reads the keys each time, because an operator can rotate them in another process.

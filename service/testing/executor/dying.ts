@@ -51,4 +51,4 @@ function mortal(core: Parts): Parts {
 // Opens the database like an operator's command, because the test already has it open as a server.
 const store = await openStore(JSON.parse(place), false);
 const [core] = openParts(partsFor(store, readChains(chainsFile)), new AbortController().signal);
-await run(mortal(core as Parts), () => false);
+await run(mortal(core as Parts), { aborted: false });

@@ -72,7 +72,7 @@ export function startCore(
       events.push(event);
       core.report(event);
     };
-    return run(adapt({ ...core, report }), () => stopping.signal.aborted);
+    return run(adapt({ ...core, report }), stopping.signal);
   });
   return {
     events,

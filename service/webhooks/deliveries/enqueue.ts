@@ -24,7 +24,7 @@ const replaysMax = 1_000;
 export async function enqueue(
   transaction: Transaction<Tables>,
   events: readonly NewEvent[],
-  nowMs: number,
+  nowMs = Date.now(),
 ): Promise<void> {
   const accounts = [...new Set(events.map(({ accountId }) => accountId))];
   const endpoints = await transaction

@@ -80,7 +80,7 @@ export function keepRunning(
         ...tuning,
       },
     };
-    run(parts, () => false);
+    run(parts, { aborted: false });
   };
   start();
 }
