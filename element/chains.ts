@@ -1,5 +1,5 @@
-// Reads a server's list of chains and tokens: names, symbols, and decimals. Nothing proves these
-// names, so the page ignores entries that are not safe to show.
+// Reads a server's list of chains and tokens: names, symbols, and decimals. A page cannot verify a
+// name, so it ignores entries with names that are not safe to show.
 
 import type { Hex } from "executable-address";
 import { address, fits, integer } from "executable-address/client/parts";
@@ -8,11 +8,14 @@ import { isName } from "executable-address/payment";
 export type Token = { symbol: string; address: Hex; decimals: number };
 export type Chain = { chainId: number; name: string; tokens: readonly Token[] };
 
-/** 2^256 has 78 digits. */
+/** A token has at most 77 decimals, because 2^256 has 78 digits. */
 const decimals = integer(0, 77);
 const nameMax = 32;
 
-/** Never throws. Returns no chains if there is no server. Amounts are then shown in base units. */
+/**
+ * Never throws. Returns no chains if the server returns no valid list. The page then shows amounts
+ * in base units.
+ */
 export async function findChains(baseUrl: string, signal: AbortSignal): Promise<Chain[]> {
   const answer = await fetch(`${baseUrl}/chains`, { signal }).catch(() => undefined);
   return readChains(answer?.ok ? await answer.json().catch(() => undefined) : undefined);

@@ -26,7 +26,7 @@ export type AddressEventDetail = { readonly address: Hex; readonly status: Servi
 
 type RecordFound = Extract<LookedUp, { kind: "record" }>;
 
-/** Replaces the wallet flow if the wallet code could not be loaded. Offers no wallets. */
+/** A wallet flow without wallets, for the case that the wallet code could not be loaded. */
 const noWallets: WalletFlow = {
   wallets: () => [],
   view: () => ({ is: "offered", messages: [] }),
@@ -119,8 +119,8 @@ export class ExecutableAddressElement extends Base {
   }
 
   /**
-   * Loads the wallet code. Until the code is loaded, the element cannot know whether a payment is
-   * pending, so it shows no QR code.
+   * Loads the wallet code. Until the wallet code is loaded, the element cannot know whether a
+   * payment is pending, so it shows no QR code.
    */
   async #openWallets(baseUrl: string, signal: AbortSignal) {
     const loaded = await import("./drawing/draw-wallet.ts").catch(() => undefined);
@@ -147,7 +147,7 @@ export class ExecutableAddressElement extends Base {
     this.#draw();
   }
 
-  /** Dispatches each event once, and only for verified records. */
+  /** Dispatches each event at most once, and only if the record is verified. */
   #dispatchEvents() {
     const { status } = this.#news;
     if (!status || this.#lookedUp.kind !== "record") return;

@@ -1,5 +1,5 @@
-// Follows the status of an address for a page. Reports the same updates as the client's `watch`.
-// Also reports the chain's time, and how long the server has not responded.
+// Follows the status of an address for a page. Uses the same stream of messages as the client's
+// `watch`, and also reports the chain's time and the time since the last update.
 
 import type { Hex } from "executable-address";
 import {
@@ -26,8 +26,8 @@ const pollMs = 5_000;
 const timeoutMs = 5_000;
 const tickMs = 1_000;
 /**
- * If the device's two clocks differ by more than this, the device has slept. On many systems, the
- * page's clock stops during sleep.
+ * If the device's clock advances by this much more or less than the page's clock, the device has
+ * probably slept. On many systems, the page's clock stops during sleep.
  */
 const sleptMs = 5_000;
 
@@ -38,15 +38,16 @@ const sleptMs = 5_000;
 type Clocks = { wallMs: number; runMs: number };
 const clocks = (): Clocks => ({ wallMs: Date.now(), runMs: performance.now() });
 /**
- * Returns the time since `at` according to the clock that has advanced more. If the result is too
- * long, the page only sends an unnecessary request. If the result is too short, the page could show
- * an expired address as open.
+ * Returns the time since `at` by the clock that has advanced more. A result that is too long only
+ * causes an unnecessary request. A result that is too short could make the page show an expired
+ * address as open.
  */
 const msSince = (at: Clocks) => Math.max(Date.now() - at.wallMs, performance.now() - at.runMs);
 
 /**
  * Follows the status of an address until the returned function is called. Never throws. Calls
- * `report` after each update, when the server stops responding, and when it responds again.
+ * `report` after each update. Also calls `report` when the server stops responding, when the device
+ * wakes up, and when the server does not know the address.
  */
 export function followStatus({ address, baseUrl, report }: FollowOptions): () => void {
   const stopping = new AbortController();
@@ -67,7 +68,8 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   const take = (update: StreamMessage) => {
     if (update.kind === "unavailable") return hush();
     const timestamp = update.kind === "status" ? update.status.block.timestamp : update.timestamp;
-    // A status without a block is not an update, because the server could not read the chain.
+    // Without a block's time, the message is not an update, because the server could not read the
+    // chain.
     if (timestamp === undefined) return;
     updatedAt = clocks();
     if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, at: updatedAt };
@@ -120,10 +122,11 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
 }
 
 /**
- * Detects when the device has woken up or is online again, or when the page is unfrozen.
+ * Detects when the device wakes up or is online again, and when the page becomes visible or is
+ * resumed.
  *
- * @param wake called with true if messages were probably lost, and with false if they may only be
- *   late
+ * @param wake called with true if messages were probably lost, and with false if messages may only
+ *   be late
  * @param onTick called every second while the page runs
  * @returns a function that stops watching
  */

@@ -15,7 +15,7 @@ export function splitFunction(text: string): FunctionParts {
 
 /**
  * Returns the signature without parameter names, such as `transfer(address,uint256)`. The selector
- * is derived from this form.
+ * is derived from the signature without names.
  */
 export function writeSignature({ name, parameters }: FunctionParts): string {
   return `${name}(${parameters.map(({ type }) => type).join(",")})`;

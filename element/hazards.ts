@@ -20,8 +20,8 @@ export type Hazard = {
 };
 
 /**
- * Returns whether the page hides the payment options behind a button, so that the payer notices the
- * hazard first.
+ * Returns whether the page must hide the payment options behind a button, so that the payer sees
+ * the hazard first.
  */
 export const coversPayment = ({ tone, title }: Hazard): boolean =>
   tone === "bad" || title === "hazardToken";
@@ -36,7 +36,10 @@ export function findHazards(intent: Intent, isListed: boolean): Hazard[] {
   return [...found, ...misleadingNames(intent), ...ofCalls];
 }
 
-/** The service rejects misleading names, but anyone can derive an address without the service. */
+/**
+ * Finds misleading names. The service rejects them, but anyone can derive an address without the
+ * service.
+ */
 function misleadingNames(intent: Intent): Hazard[] {
   return findCautions(intent).map(({ path, code }) => {
     const call = Number(path[1]) + 1;
@@ -71,8 +74,8 @@ function hazardsOfCall(index: number, intent: Intent): Hazard[] {
 }
 
 const approvedAmount = (signature: string, args: readonly string[]): bigint | undefined => {
-  // The Collector moves only its caller's tokens, so nobody else can use an approval that the calls
-  // leave unused.
+  // The Collector moves only its caller's tokens, so no other account can use an allowance that the
+  // calls leave.
   if (isSame(args[0] ?? "", collectorAddress)) return undefined;
   const at = {
     "approve(address,uint256)": 1,

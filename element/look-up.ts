@@ -17,8 +17,8 @@ export type LookedUp =
     };
 
 /**
- * Never throws. Verifies the record against the factory address in this package, not the one in the
- * response.
+ * Never throws. Verifies the record with the factory address of this package, and not with the
+ * address in the response.
  * @param mirrors base URLs to try if the service returns no valid record
  */
 export async function lookUp(

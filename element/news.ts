@@ -2,14 +2,19 @@
 
 import type { ServiceStatus } from "executable-address/status";
 
-/** The server sends a ping every 15 s. A lost connection is therefore noticed within 30 s. */
+/**
+ * The time without an update after which the server counts as silent. The server sends a ping every
+ * 15 s, so a working connection is not silent for this long.
+ */
 export const silentAfterMs = 25_000;
 
-/** The last status, and when it arrived. */
+/** The last status of an address, and whether the status may be outdated. */
 export type News = {
   /** Undefined before the first status. */
   readonly status: ServiceStatus | undefined;
-  /** The time at which the last status arrived, in Unix milliseconds by this device's clock. */
+  /**
+   * The time of the last update (a status or a ping), in Unix milliseconds by this device's clock.
+   */
   readonly updatedAtMs: number | undefined;
   /**
    * True if no update has arrived for {@link silentAfterMs}, or if the server cannot read its
@@ -22,11 +27,13 @@ export type News = {
   readonly isStale: boolean;
   /** True if the server does not know this address and will send no status. */
   readonly isUnknown: boolean;
-  /** Seconds since the last update; 0 if no status can arrive. */
+  /**
+   * Seconds since the last update (a status or a ping). 0 if the server does not know the address.
+   */
   silentSeconds(): number;
   /**
-   * The estimated chain time in Unix seconds: the newest block's time plus the time since it
-   * arrived.
+   * The estimated time of the chain in Unix seconds: the newest block's time plus the time since
+   * the page received it.
    */
   chainSeconds(): number | undefined;
 };

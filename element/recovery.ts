@@ -10,7 +10,7 @@ import { connect } from "./wallet/send.ts";
 import { followWallets, sayWalletName, type Wallet } from "./wallet/wallets.ts";
 import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
 
-/** The element reports that it found no wallet if none announces itself within this time. */
+/** If no wallet is found within this time, the element says that it found none. */
 const patienceMs = 600;
 
 export class ExecutableRecoveryElement extends Base {
@@ -89,8 +89,8 @@ export class ExecutableRecoveryElement extends Base {
 }
 
 /**
- * Returns whether the account is a contract. An account that only delegates (EIP-7702) is not a
- * contract, because its key still controls it.
+ * Returns whether the account is a contract. An account that delegates to a contract (EIP-7702)
+ * does not count as a contract, because its key still controls it.
  */
 async function isContract(provider: WalletProvider, account: Hex): Promise<boolean> {
   const code = await ask<unknown>(provider, "eth_getCode", [account, "latest"]);

@@ -9,8 +9,8 @@ export type FoundSimulation =
   | { kind: "done"; simulation: Simulation };
 
 /**
- * A simulation with more changes is ignored, because nobody would read them and a hostile server
- * could flood the page.
+ * The page ignores a simulation with more balance changes, because a hostile server could fill the
+ * page with them.
  */
 const changesMax = 100;
 

@@ -31,48 +31,63 @@ const stand = ({ status, simulated, chain, device = now, silent = 0, isStale = f
   return decideStanding(intent, news, simulated, device);
 };
 
-describe("reasons to hide the payment options", () => {
+describe("the payment options of a page", () => {
   const cases: [string, Known, string, string[]][] = [
-    ["a silent server", { status: statusOf("unfunded"), silent: 60 }, "unfunded", ["silent"]],
-    ["no status yet", {}, "unknown", ["unknown"]],
     [
-      "a status that is older than the device's sleep",
+      "the server is silent for a minute",
+      { status: statusOf("unfunded"), silent: 60 },
+      "unfunded",
+      ["silent"],
+    ],
+    ["no status has arrived", {}, "unknown", ["unknown"]],
+    [
+      "the device has slept since the last status",
       { status: statusOf("unfunded"), isStale: true },
       "unfunded",
       ["unknown"],
     ],
-    ["executed", { status: statusOf("executed"), silent: 99 }, "executed", ["executed"]],
-    ["recovered", { status: statusOf("recovered") }, "recovered", ["expired"]],
-    ["expired", { status: statusOf("expired") }, "expired", ["expired"]],
-    ["a sufficient balance", { status: statusOf("funded", { balance: "25" }) }, "paid", ["enough"]],
     [
-      "a failing simulation",
+      "the calls were executed",
+      { status: statusOf("executed"), silent: 99 },
+      "executed",
+      ["executed"],
+    ],
+    ["a recovery closed the address", { status: statusOf("recovered") }, "recovered", ["expired"]],
+    ["the address has expired", { status: statusOf("expired") }, "expired", ["expired"]],
+    [
+      "the balance is sufficient",
+      { status: statusOf("funded", { balance: "25" }) },
+      "paid",
+      ["enough"],
+    ],
+    [
+      "the simulation fails",
       { status: statusOf("unfunded"), simulated: simulation("fails", "shut") },
       "unfunded",
       ["fails"],
     ],
     [
-      "less than ten minutes left",
+      "less than ten minutes are left",
       { status: statusOf("unfunded"), chain: now + 3001 },
       "unfunded",
       ["soon"],
     ],
     [
-      "a failing simulation and less than ten minutes left",
+      "the simulation fails shortly before the expiry",
       { status: statusOf("partially_funded"), chain: now + 3001, simulated: simulation("fails") },
       "partly",
       ["fails", "soon"],
     ],
   ];
   for (const [name, known, state, doubts] of cases) {
-    test(name, () => {
+    test(`a page hides the payment options if ${name}`, () => {
       const standing = stand(known);
       assert.equal(standing.state, state);
       assert.deepEqual(standing.doubts, doubts);
     });
   }
 
-  test("there is no reason if ten minutes are left", () => {
+  test("a page shows the payment options if ten minutes are left", () => {
     for (const simulated of [simulation("succeeds"), simulation("unknown"), undefined]) {
       const known = {
         status: statusOf("unfunded"),
@@ -84,7 +99,7 @@ describe("reasons to hide the payment options", () => {
   });
 });
 
-describe("the time until the expiry", () => {
+describe("decideStanding", () => {
   test("the time until the expiry depends on the chain's clock", () => {
     const status = statusOf("unfunded");
     const wrong = { device: now + 10 ** 6 };
@@ -93,13 +108,13 @@ describe("the time until the expiry", () => {
     assert.equal(stand({ status, chain: now + 3600, device: 0 }).secondsLeft, 0);
   });
 
-  test("the device's clock is used if the chain's clock is unknown", () => {
+  test("decideStanding uses the device's clock if the chain's time is unknown", () => {
     assert.equal(stand({ device: now + 3601 }).state, "expired");
   });
 });
 
 describe("a paid address that cannot execute", () => {
-  test("the failing call and its reason are shown", () => {
+  test("decideStanding returns the failing call and its reason", () => {
     const status = statusOf("funded", { balance: "25" });
     const standing = stand({ status, simulated: simulation("fails", "shut") });
     assert.equal(standing.state, "stuck");
@@ -107,7 +122,7 @@ describe("a paid address that cannot execute", () => {
     assert.equal(standing.failedCall, 1);
   });
 
-  test("the address is stuck if the executor gave up or failed", () => {
+  test("the state is stuck if the executor gave up or its last attempt failed", () => {
     assert.equal(stand({ status: executor("given_up", 3) }).state, "stuck");
     assert.equal(stand({ status: executor("given_up", 3) }).reason, "no gas");
     assert.equal(stand({ status: executor("waiting", 1) }).state, "stuck");
@@ -118,7 +133,7 @@ describe("a paid address that cannot execute", () => {
   });
 });
 
-test("the owed amount is the amount that is still missing", () => {
+test("decideStanding returns the missing amount for a partial payment", () => {
   const standing = stand({ status: statusOf("partially_funded", { balance: "10" }) });
   assert.equal(standing.state, "partly");
   assert.equal(standing.owed, "15");
@@ -132,7 +147,7 @@ const wrong: WrongToken = {
 const openStanding = { state: "unfunded", secondsLeft: 0 } as const;
 
 describe("a notice about look-alike tokens", () => {
-  test("there is no notice without a status", () => {
+  test("findWrongTokens returns no notice without a status", () => {
     assert.deepEqual(findWrongTokens(undefined, openStanding), []);
     assert.deepEqual(findWrongTokens({ wrongTokens: null }, openStanding), []);
   });
@@ -184,10 +199,12 @@ describe("a payment that requests 100 and accepts 99", () => {
     return decideStanding(tolerant, news, undefined, now).owed;
   };
 
-  test("the owed amount is the amount that is missing to 100", () => {
+  test("the payer owes the rest of 100 until 99 have arrived", () => {
     assert.equal(owedOf("unfunded", "0"), "100");
     assert.equal(owedOf("partially_funded", "98"), "2");
   });
 
-  test("nothing is owed after 99 arrived", () => assert.equal(owedOf("funded", "99"), "0"));
+  test("the payer owes nothing after 99 have arrived", () => {
+    assert.equal(owedOf("funded", "99"), "0");
+  });
 });

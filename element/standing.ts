@@ -1,5 +1,5 @@
-// Decides which payment state a page shows. A page offers no payment that cannot execute, and never
-// shows a received payment as successful if its execution fails.
+// Decides which payment state a page shows. A page must not offer a payment that cannot execute. A
+// page must not show a received payment as successful if its execution fails.
 
 import { type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -24,11 +24,14 @@ export type Standing = {
   doubts: Doubt[];
   /** The amount still due, in base units. */
   owed: string;
-  /** Why the calls fail, as text from a contract or the server. Null if unknown. */
+  /** The reason why the calls fail, as text from a contract or the server. Null if unknown. */
   reason: string | null;
   /** The index of the failing call, from 0. */
   failedCall: number | null;
-  /** Seconds until the expiry, negative after it. Based on the chain's clock if it is known. */
+  /**
+   * Seconds until the expiry, negative after the expiry. Uses the device's clock if the chain's
+   * time is unknown.
+   */
   secondsLeft: number;
 };
 
@@ -40,9 +43,9 @@ export const isOver = ({ state }: Standing): boolean =>
 export const findStateWord = ({ state }: Pick<Standing, "state">) =>
   `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
 
-/** With less time than this before the expiry, a payment may arrive too late. */
+/** If less time remains before the expiry, a payment may arrive too late. */
 const soonSeconds = 10 * 60;
-/** After this time without an update, the last status may be outdated. */
+/** If no update arrives for this time, the last status may be outdated. */
 const silentSecondsMax = 60;
 
 type Paid = Pick<Intent, "token" | "amount" | "calls">;
@@ -57,8 +60,8 @@ export function decideStanding(
   const secondsLeft = intent.expirationTimestamp - (chainSeconds() ?? deviceSeconds);
   const fails = simulation?.outcome === "fails" ? simulation : undefined;
   const executor = status?.executor;
-  // The last attempt failed, but the simulation now succeeds, so the execution waits for its next
-  // attempt.
+  // The executor's last attempt failed. If the simulation now succeeds, the next attempt can
+  // succeed too.
   const isTried = executor?.phase === "waiting" && executor.attempts > 0;
   const isGivenUp =
     executor?.phase === "given_up" || (isTried && simulation?.outcome !== "succeeds");
@@ -93,8 +96,8 @@ export function decideStanding(
 }
 
 /**
- * Returns the amount due. The amount due is zero if the balance is sufficient for the calls, which
- * may need less than the requested amount.
+ * Returns the amount due. The amount due is zero if the balance is sufficient for the calls,
+ * because the calls may need less than the requested amount.
  */
 const owedTo = (intent: Paid, balance: string): string =>
   owed(intent.amount, balance) === "0" ? "0" : owed(requestedAmount(intent), balance);
@@ -133,5 +136,5 @@ export function findWrongTokens(
   });
 }
 
-/** The service rejects longer symbols in its chains file. */
+/** The maximum length of a symbol in the service's chains file. */
 const symbolMax = 20;

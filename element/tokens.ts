@@ -1,6 +1,6 @@
 // The tokens in service/chains.json, with symbols, decimals, and addresses. Also the native coin of
-// each chain. Receipts use this list, because they must not trust a file or a server: wrong
-// decimals would show a wrong amount.
+// each chain. The receipt page prefers this list to the server's list, because wrong decimals would
+// show a wrong amount.
 
 import type { Hex } from "executable-address";
 import { isSame } from "executable-address/status";

@@ -7,7 +7,10 @@ import en from "./words/en.json" with { type: "json" };
 export type ElementWords = Readonly<Record<keyof typeof en, string>>;
 export const elementWords: ElementWords = en;
 
-/** Separate from the texts below, so that a page with its own texts does not bundle them. */
+/**
+ * Page code imports this constant separately, so that a page with its own texts does not bundle the
+ * texts below.
+ */
 const tags = ["en", "es", "fr", "de", "ar", "zh"] as const;
 export type LanguageTag = (typeof tags)[number];
 

@@ -76,7 +76,10 @@ export function drawRecord(drawing: Drawing): Node[] {
   return parts;
 }
 
-/** Names similar tokens that were sent to the address by mistake, and says where they go. */
+/**
+ * Draws a notice for each look-alike token that was sent to the address by mistake. The notice says
+ * where the token is returned.
+ */
 function drawWrongTokens({ wrongTokens, lookedUp, words }: Drawing): Node[] {
   const { intent } = lookedUp.record;
   const requested = lookedUp.token?.symbol ?? shortAddress(intent.token);
@@ -144,7 +147,10 @@ export function button(part: string, text: string, press: () => void): HTMLButto
   return made;
 }
 
-/** The squares are dark on white in every color scheme, because many scanners read nothing else. */
+/**
+ * The squares are dark on white in every color scheme, because many scanners cannot read other
+ * colors.
+ */
 function qr(address: Hex, label: string): SVGElement {
   const { size, path } = drawQr(address);
   return svg({ part: "qr", role: "img", "aria-label": label, viewBox: `0 0 ${size} ${size}` }, [

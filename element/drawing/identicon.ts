@@ -1,4 +1,4 @@
-// Draws the identicon of an address as wallets and block explorers do. This picture comes from
+// Draws the identicon of an address as wallets and block explorers do. The algorithm comes from
 // Ethereum's first wallet. An identicon has eight by eight squares in three colors, and its right
 // half mirrors the left. The random numbers come from a 128-bit xorshift generator whose seed is
 // the address.

@@ -1,6 +1,7 @@
-// Follows a payment through the wallet's own node until its outcome is final. After a reload, the
-// page knows only the stored payment. The page must then find a transaction that the wallet has
-// sent in the meantime, and must recognize slow, replaced, and dropped transactions.
+// Follows a payment through the wallet's own node until the payment's outcome is final. After a
+// reload, the page knows only the stored payment. The page then searches the chain for the
+// transaction that the wallet may have sent. The page also detects slow, replaced, and dropped
+// transactions.
 
 import { encodeTransfer, type Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";
@@ -11,7 +12,7 @@ export type Fate =
   /** The wallet has reported no transaction, and none was found on the chain. */
   | { kind: "asking" }
   /**
-   * The account has made the same transfer on the chain, but the wallet's request is still open.
+   * The chain contains the same transfer by the account, but the wallet's request is still open.
    */
   | { kind: "met" }
   | { kind: "pending"; isSped: boolean }
@@ -40,7 +41,7 @@ type Watched = {
   token: Hex;
   address: Hex;
   stored: StoredPayment;
-  /** Returns whether a tab of this browser waits for the wallet's response. */
+  /** Returns whether a tab of this browser is waiting for the wallet's response. */
   isOpen: () => boolean;
 };
 type Transaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; nonce: Hex };
@@ -99,8 +100,8 @@ export async function watchPayment(
       const isCancel = isSame(found.to ?? "", stored.from) && found.input === "0x";
       return { kind: isCancel ? "cancelled" : "replaced" };
     }
-    // The account may have paid by QR code while its wallet still shows the request. The next call
-    // searches this block again, because the tab with the request may be closed by then.
+    // The payer may have paid by QR code while the wallet still shows the request. The next call
+    // searches this block again, because the tab that sent the request may be closed by then.
     if (!stored.hash && isOpen()) return { kind: "met" };
     isSped ||= stored.hash !== undefined && found.hash !== stored.hash;
     const isFound = stored.hash === undefined || stored.isFound;
@@ -125,8 +126,8 @@ export async function watchPayment(
  *
  * @param progress the last block that was searched without success. The next call continues after
  *   this block, because a wallet may send the transaction late
- * @returns the transaction if it was found. Otherwise, `isEnd` says whether all `blocksMax` blocks
- *   were searched
+ * @returns the transaction if it was found. Otherwise, `isEnd` says whether all {@link blocksMax}
+ *   blocks were searched
  */
 async function searchBlocks(
   provider: WalletProvider,

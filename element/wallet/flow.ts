@@ -1,5 +1,5 @@
-// The state machine of a payment by a browser wallet, from the button to the outcome. The state
-// machine also handles reloads and other tabs. The payment page and the element share it.
+// Runs a payment with a browser wallet, from the button to the outcome, across reloads and tabs.
+// The payment page and the element share this state machine.
 
 import { isSame } from "executable-address/status";
 import { isOver } from "../standing.ts";
@@ -43,7 +43,7 @@ const lookMs = 1_000;
 
 export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlow {
   let wallets: readonly Wallet[] = [];
-  /** True while a tab of this browser waits for the wallet. */
+  /** True while a tab of this browser waits for the wallet's response. */
   let isOpen = false;
   const requests = openRequests(now, change);
   const watcher = watchStoredPayment({ now, change, isOpen: () => isOpen });
@@ -59,8 +59,8 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
       isOpen = requests.isOpen() || (await isOpenInATab(address));
       if (wasOpen !== isOpen) change();
     } else if (!stored.isArrived && (await arrivals.hasArrived(payment, stored, watcher.fate()))) {
-      // If the payment was found on the chain before the wallet responded, it stays stored, because
-      // the wallet's request may still be open.
+      // A payment that was found on the chain before the wallet responded stays stored, because the
+      // wallet's request may still be open.
       if (findStoredPayment(address)?.hash === stored.hash) {
         if (stored.isFound) storePayment(address, { ...stored, isArrived: true });
         else forgetStoredPayment(address);
@@ -105,14 +105,15 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
     stop() {
       clearInterval(timer);
       watcher.stop();
-      // An open wallet request continues after this, and the next page reads its stored response.
+      // A request that is open in the wallet is not canceled. The next page continues with the
+      // stored payment.
       if (!requests.isOpen()) requests.cancel();
       for (const stop of stops) stop();
     },
   };
 }
 
-/** Manages this tab's request, and remembers why the previous request failed. */
+/** Manages the payment request of this tab, and keeps the reason if the previous request failed. */
 function openRequests(now: FlowOptions["now"], change: () => void) {
   let request: { step: Step; amount: string; stopping: AbortController } | undefined;
   let refused: { refusal: Refusal; amount: string } | undefined;
@@ -162,7 +163,7 @@ function openRequests(now: FlowOptions["now"], change: () => void) {
   };
 }
 
-/** Follows the stored payment through its wallet until its fate is final. */
+/** Follows the stored payment with its wallet until the payment's outcome is final. */
 function watchStoredPayment({
   now,
   change,
@@ -180,7 +181,7 @@ function watchStoredPayment({
       const record = now()?.record;
       const stored = record && findStoredPayment(record.address);
       const provider = wallets.find(({ info }) => info.rdns === stored?.rdns)?.provider;
-      // A new hash of the same payment does not restart the search.
+      // The key omits the hash's value, so a replacement transaction does not restart the search.
       const isRequested = stored?.hash === undefined;
       const key =
         stored && provider ? `${stored.from} ${stored.nonce} ${stored.sinceMs} ${isRequested}` : "";
@@ -201,7 +202,7 @@ function watchStoredPayment({
       fate = isRequested ? { kind: "asking" } : { kind: "pending", isSped: false };
       const target = { token: intent.token, address, stored, isOpen };
       const write = (next: StoredPayment) => {
-        // The payer may have dismissed this payment before the wallet responded.
+        // The payer may have dismissed this payment, or replaced it with a new one.
         if (!signal.aborted && findStoredPayment(address)?.sinceMs === stored.sinceMs)
           storePayment(address, next);
       };
@@ -212,7 +213,7 @@ function watchStoredPayment({
 
 /**
  * The maximum number of proof requests after each change of the status. The page retries, because
- * the service may read a slightly older block than the block of the status.
+ * the service may build the proof at an older block than the status.
  */
 const proofsMax = 5;
 

@@ -1,4 +1,4 @@
-// A browser wallet (EIP-1193). Calls the wallet without a library, because a page needs only ten
+// Calls a browser wallet (EIP-1193) without a library, because a page needs only about ten of its
 // methods.
 
 import { fromQuantity } from "executable-address/status";
@@ -8,8 +8,7 @@ export type WalletProvider = {
 };
 
 /**
- * The reason why no payment was sent. For `failed`, it is unknown whether the wallet has sent a
- * payment.
+ * The reason why no payment was sent. If the kind is `failed`, the wallet may have sent a payment.
  */
 export type Refusal =
   | {
@@ -77,7 +76,7 @@ export async function ask<Answer>(
 }
 
 /**
- * Returns a quantity of JSON-RPC.
+ * Calls a method that returns a JSON-RPC quantity.
  * @throws {PaymentRefused} if the response is not a quantity
  */
 export async function askQuantity(
@@ -91,7 +90,7 @@ export async function askQuantity(
 }
 
 /**
- * Error codes of EIP-1193 and EIP-1474: the user rejected the request, and another request is
+ * The error codes of EIP-1193 and EIP-1474: the user rejected the request, or another request is
  * already open.
  */
 const rejectedCode = 4001;

@@ -1,4 +1,4 @@
-// Sends a payment with a browser wallet. The wallet signs and sends the transaction. Before the
+// Requests a payment from a browser wallet, which signs and sends the transaction. Before the
 // request, the page checks that the payment can succeed.
 
 import { type AddressRecord, encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
@@ -37,13 +37,13 @@ export type Order = {
   /** Returns the amount due. Called just before the wallet is asked to sign. */
   owedNow: () => string;
   report: (step: Step) => void;
-  /** Aborting it cancels the request, so that other tabs can request the payment. */
+  /** Aborting the signal cancels the request, so that other tabs can request the payment. */
   signal?: AbortSignal;
 };
 
 /**
- * Requests a payment from a wallet. During the request, the payment is stored for the address
- * ({@link findStoredPayment}), and no other tab of this browser can request it.
+ * Requests a payment from a wallet. During the request, the payment is stored ({@link
+ * findStoredPayment}), and no other tab of this browser can request a payment for the address.
  * @throws {PaymentRefused} if nothing was sent, or if the wallet does not report whether it sent
  *   something
  */
@@ -78,18 +78,18 @@ async function sendAlone(provider: WalletProvider, rdns: string, order: Order): 
   const stored: StoredPayment = { ...place, from, chainId, amount, rdns, sinceMs };
   storePayment(address, stored);
   report("sign");
-  // The wallet compares the chain ID with its current network.
+  // The chain ID makes the wallet refuse the transaction if the wallet is on another network.
   const transaction = { from, to: token, data, chainId: toQuantity(chainId) };
   try {
     const hash = await ask<Hex>(provider, "eth_sendTransaction", [transaction]);
     storePayment(address, { ...stored, hash });
-    // The user may have chosen another account or nonce in the wallet. If the node does not know
-    // the transaction yet, the request's account and nonce stay stored.
+    // The user may have changed the account or the nonce in the wallet. If the node does not know
+    // the transaction yet, the requested account and nonce stay stored.
     const sent = await findSent(provider, hash).catch(() => undefined);
     if (sent && isSame(findStoredPayment(address)?.hash ?? "", hash))
       storePayment(address, { ...stored, ...sent });
   } catch (error) {
-    // Unless the wallet declined, the payment stays stored, because the wallet may have sent it.
+    // After an unknown error, the payment stays stored, because the wallet may have sent it.
     const isDeclined = error instanceof PaymentRefused && error.refusal.kind !== "failed";
     if (isDeclined && findStoredPayment(address)?.sinceMs === sinceMs) forgetStoredPayment(address);
     throw error;
@@ -109,7 +109,7 @@ export async function connect(provider: WalletProvider): Promise<Hex> {
 const nameLock = (address: Hex) => `payment:${address}`;
 
 /**
- * Returns whether a tab of this browser waits for a wallet's response to a payment request for
+ * Returns whether a tab of this browser is waiting for a wallet's response to a payment request for
  * `address`.
  */
 export async function isOpenInATab(address: Hex): Promise<boolean> {
@@ -117,7 +117,10 @@ export async function isOpenInATab(address: Hex): Promise<boolean> {
   return held.some(({ name }) => name === nameLock(address));
 }
 
-/** Without the Web Locks API, only the stored payment prevents a second request. */
+/**
+ * Runs `act` under a lock, so that only one tab requests the payment. Without the Web Locks API,
+ * only the stored payment prevents a second request.
+ */
 async function alone(address: Hex, act: () => Promise<void>): Promise<void> {
   let hasBegun = false;
   const begin = (lock: unknown) => {
@@ -148,8 +151,8 @@ async function requireChain(provider: WalletProvider, chainId: number): Promise<
 }
 
 /**
- * Switches the wallet to a chain and verifies the switch. A wallet that only claims to have
- * switched would pay on the wrong chain.
+ * Switches the wallet to a chain, and then asks the wallet for its current chain. A wallet that
+ * only claims to have switched would pay on the wrong chain.
  */
 async function changeChain(
   provider: WalletProvider,
@@ -208,7 +211,7 @@ const rpcUrls: Readonly<Record<number, string>> = {
 /** The data with which a wallet can add a chain. */
 type WalletChain = { readonly rpcUrl: string; readonly coin: string };
 
-/** Returns this data for a chain in service/chains.json, and undefined for any other chain. */
+/** Returns the data of a chain in service/chains.json. Returns undefined for any other chain. */
 function findWalletChain(chainId: number): WalletChain | undefined {
   const [rpcUrl, coin] = [rpcUrls[chainId], coins[chainId]];
   return rpcUrl && coin ? { rpcUrl, coin } : undefined;

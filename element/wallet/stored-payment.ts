@@ -1,6 +1,6 @@
 // Stores the payment that this browser requests from a wallet, from just before the request until
-// the outcome is final. Without this record, a reloaded page or a second tab could offer to pay
-// again.
+// the outcome is final. Without the stored payment, a reloaded page or a second tab could offer to
+// pay again.
 
 import type { Hex } from "executable-address";
 import { forget, recall, remember } from "../storage.ts";
@@ -21,7 +21,7 @@ export type StoredPayment = {
   fromBlock: number;
   /** True if the wallet returned no hash, but the account made the same transfer on the chain. */
   isFound?: boolean;
-  /** True if this transaction has reached the address. */
+  /** True if the payment's transaction has reached the address. */
   isArrived?: boolean;
 };
 

@@ -10,7 +10,7 @@ import type { Refusal } from "./provider.ts";
 import type { Order, Step } from "./send.ts";
 import type { StoredPayment } from "./stored-payment.ts";
 
-/** The data about the address that the flow needs. */
+/** The data about the address that a wallet payment needs. */
 export type PaymentNow = {
   readonly record: AddressRecord;
   readonly standing: Standing;
@@ -60,13 +60,13 @@ type PendingRequest = {
   isOpenHere: boolean;
   /** Any tab of this browser has an open request. */
   isOpen: boolean;
-  /** The account has made the same transfer on the chain, but the wallet has not responded. */
+  /** The chain contains the same transfer by the account, but the wallet has not responded. */
   isMet: boolean;
   notes: Message[];
   forget: () => void;
 };
 
-/** Returns whether the last status says that the address needs no more money. */
+/** Returns whether the address needs no more money, according to its last status. */
 const isPaid = (standing: Standing) => isOver(standing) || standing.owed === "0";
 
 /**

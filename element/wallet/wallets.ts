@@ -19,8 +19,8 @@ const injectedRdns = "window.ethereum";
 const patienceMs = 300;
 
 /**
- * Calls `report` with all known wallets each time a wallet is found, until the returned function is
- * called.
+ * Calls `report` with all known wallets whenever a new wallet is found. The returned function stops
+ * the search.
  */
 export function followWallets(report: (wallets: readonly Wallet[]) => void): () => void {
   let known: readonly Wallet[] = [];
