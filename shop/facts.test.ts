@@ -1,5 +1,5 @@
-// Tests that a fact is rejected if its order changes during the proof. For facts from a real chain,
-// see shop.test.ts.
+// Tests that a fact is rejected if its order changed while the fact was proved. shop.test.ts tests
+// facts from a real chain.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";

@@ -1,15 +1,18 @@
 // Applies a proved fact to its order. Goods are delivered once, and refunds are recorded once. An
 // old fact never replaces a newer fact: the order is loaded before the fact is proved, and the new
-// state is stored only if the order has not changed since. After that, a delivery or refund is
-// recorded in the newest version of the order.
+// state is stored only if the order has not changed since. After `deliver` or `refund` has
+// succeeded, the newest version of the order records the success.
 
 import type { ProvedEvent } from "executable-address/webhook";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
 
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
-/** `held` is money whose transfer emitted no log, so only the balance is known. */
+/**
+ * A payment, or the balance of the address (`held`) for a payment without a log, which cannot be
+ * proved.
+ */
 export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
-/** Money on another chain than the order's. Such money does not affect the order. */
+/** A payment or a return on a chain other than the order's chain. It does not affect the order. */
 export type Elsewhere = Extract<ProvedEvent, { fact: "paidElsewhere" | "returnedElsewhere" }>;
 export type Recovered = Extract<ProvedEvent, { fact: "recovered" }>;
 
@@ -23,11 +26,11 @@ export type FactParts = {
 };
 
 /**
- * Applies a fact. The function is idempotent, because it does not repeat recorded deliveries and
- * refunds.
+ * Applies a proved fact to an order. Does not repeat a delivery or a refund that is recorded, so
+ * the call can be repeated.
  *
  * @param order the order as read before the fact was proved
- * @throws {Error} if the order has changed since then. Prove the event again.
+ * @throws {Error} if the stored order has changed since `order` was read. Prove the event again.
  */
 export async function applyFact(
   order: ShopOrder,
@@ -77,8 +80,8 @@ async function recordDone(
 }
 
 /**
- * Returns the state of an order after a fact. If an order was executed, a later return of money
- * does not change its state.
+ * Returns the state of an order after a fact. An executed order stays executed if money is returned
+ * later.
  */
 function nextState(state: OrderState, fact: ProvedEvent): OrderState {
   switch (fact.fact) {

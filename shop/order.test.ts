@@ -1,5 +1,5 @@
-// Tests that an order is rejected if the database has lost it, or if its reference has other
-// payment terms.
+// Tests the checks of a stored order: the order must exist, and must have the requested payment
+// terms.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";

@@ -1,6 +1,7 @@
-// Creates the address of an order. The order is stored first, and the salt binds the order's intent
-// to its reference. The address therefore stays the same after a crash, a double click, or a loss
-// of the database. A stranger cannot create another address that is accepted for the order.
+// Creates the address of an order. The order is stored before the address is created, and the salt
+// is derived from the order's intent and reference. The address therefore stays the same after a
+// crash or a double click. Only the owner of the reference key can create an address that the shop
+// accepts for the order.
 
 import {
   type AddressRecord,
@@ -19,7 +20,9 @@ import type { ShopOrder, ShopStore } from "./store.ts";
 
 const noSalt: Hex = `0x${"00".repeat(32)}`;
 
-/** An order's intent without the salt. The salt depends on this intent and the reference. */
+/**
+ * An order's intent without the salt, which is derived from the intent and the order's reference.
+ */
 export type OrderIntent = Omit<NewIntent, "salt">;
 
 type CheckoutParts = Pick<ProveEventOptions, "factory"> & {
@@ -91,17 +94,17 @@ export function newOrder(
   return { reference, record, state, ...nothingYet };
 }
 
-/** Returns the order that another server has stored in the meantime. */
+/**
+ * Returns the stored order of a reference. Called after a save that failed because another server
+ * had saved the order.
+ */
 export async function requireStored(store: ShopStore, reference: string): Promise<ShopOrder> {
   const stored = await store.findByReference(reference);
   if (stored) return stored;
   throw new Error(`${reference}: expected an order in the store, found none`);
 }
 
-/**
- * Returns whether two intents are for the same order. The expiration times of two such intents may
- * differ.
- */
+/** Returns whether two intents are for the same order. Ignores the salt and the expiration time. */
 export function sameOrder(a: Intent, b: Intent): boolean {
   const texts = [a, b].map(({ expirationTimestamp: _, salt: __, ...rest }) =>
     JSON.stringify(Object.entries(rest).sort()),

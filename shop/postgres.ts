@@ -1,13 +1,13 @@
-// A shop's store in PostgreSQL. Any number of servers can store and process events. A server
-// inserts a row to claim an address, so only one server at a time processes events for the address.
-// All times come from the database, because the servers' clocks may differ by more than a claim
-// lasts.
+// A shop's store in PostgreSQL. Any number of servers can store and process events. A server claims
+// an address by inserting a row, so only one server at a time processes events of the address. All
+// times come from the database, because the clocks of two servers can differ by more than the
+// duration of a claim.
 
 import { addressKey, type ShopOrder, type ShopStore, type StoredEvent } from "./store.ts";
 
 /**
- * The methods of a pool that the store uses, as in `new Pool(…)` of `pg`. Every query runs in its
- * own transaction.
+ * The methods of a connection pool that the store uses. A `Pool` of `pg` has these methods. Every
+ * query runs in its own transaction.
  */
 export type PostgresPool = {
   // biome-ignore lint/suspicious/noExplicitAny: the query determines the columns of a row
@@ -71,8 +71,8 @@ const claimEvent = `
   select body, attempts, exists (select from claimed) as "isMine" from due`;
 
 /**
- * Ends a claim. If another server has taken over the address, this claim no longer exists, and the
- * statement changes nothing.
+ * Ends a claim. Changes nothing if the claim does not exist, because another server has claimed the
+ * address since then.
  */
 const settle = (fields: string) => `
   with settled as (delete from shop_claims where claim = $1 returning id)

@@ -1,8 +1,8 @@
-// Restores, from the service, orders that the store has lost. The service is not trusted. An order
-// is accepted only if its salt proves that the owner of the reference key requested this intent
-// under this reference. A stranger can create a cheap address with the reference and salt of an
-// expensive order. Only the owner of the key can compute the salt that makes the cheap intent
-// valid.
+// Restores orders that the store has lost from the service's records. The shop does not trust the
+// service. The shop accepts a record only if its salt proves that the owner of the reference key
+// requested this intent for this reference. An attacker can create an address with a lower amount
+// and with the reference and the salt of an order. The salt does not match the lower amount, so the
+// shop rejects the record.
 
 import { factoryAddress, type Hex, InvalidError } from "executable-address";
 import type { Client, ListedAddress } from "executable-address/client";
@@ -29,8 +29,8 @@ export function openRestore(parts: RestoreParts) {
   let newest: Promise<unknown> | undefined;
 
   /**
-   * @param isNewestOnly whether to stop at the first page that contains a known order and no lost
-   *   order
+   * @param isNewestOnly whether to stop at the first page of addresses that contains a stored order
+   *   and no lost order
    */
   async function readBack(isNewestOnly: boolean): Promise<ShopOrder[]> {
     const found: ShopOrder[] = [];
@@ -51,9 +51,9 @@ export function openRestore(parts: RestoreParts) {
   }
 
   /**
-   * Restores orders that are newer than the newest stored order. The function runs only once, and
-   * usually finds nothing. If the store is empty, it restores all orders. If the store is an old
-   * backup, it restores the orders since the backup.
+   * Restores the lost orders that are newer than the newest stored order. Usually there are none.
+   * If the store is empty, restores all orders. If the store is an old backup, restores the orders
+   * since the backup. After a success, later calls do nothing.
    */
   function restoreNewest(): Promise<unknown> {
     newest ??= readBack(true).catch((error) => {
@@ -67,9 +67,9 @@ export function openRestore(parts: RestoreParts) {
     adopt,
     restoreNewest,
     /**
-     * Returns the order of an event's address, and restores the order if the store does not have
-     * it. Restores the newest orders first, so that a forged event cannot choose the address of an
-     * order.
+     * Returns the order of an event's address. Restores the order if the store does not have it.
+     * Before that, restores the newest orders from the service's list, so that a false event cannot
+     * choose the address of a lost order.
      */
     async restoreOne(named: NamedAddress): Promise<ShopOrder | undefined> {
       await restoreNewest();
@@ -91,10 +91,10 @@ function openAdoption(parts: RestoreParts) {
 
   /**
    * Stores the order of an address if the salt proves that the shop requested the address. Replaces
-   * a stored order only if it has no address yet.
+   * a stored order only in the state `made`.
    *
    * @returns the stored order of the reference, which may have a different address
-   * @throws {InvalidError} if the record is not this order's
+   * @throws {InvalidError} if the record's salt does not prove this reference and intent
    */
   async function adopt(reference: string, address: Hex): Promise<ShopOrder> {
     const found = await service.lookup(address);
@@ -133,7 +133,8 @@ async function* ownAddresses(service: Client) {
   let cursor: string | undefined;
   do {
     const query = cursor === undefined ? {} : { cursor };
-    // Skips addresses created with the client ID, because strangers can create many.
+    // Skips addresses that were created with the client ID. The client ID is public, so anyone can
+    // create many of these addresses.
     const ours = { createdBy: "api_key", order: "newest", limit: 100 } as const;
     const page = await service.addresses({ ...ours, ...query });
     yield page.items;

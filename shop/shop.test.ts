@@ -1,5 +1,5 @@
-// Tests how a shop reacts to strangers and crashes, with each store of the kit, on a real chain
-// with the real service.
+// Tests how a shop reacts to forged orders, forged events, and crashes. Each test runs with every
+// store of the kit, on a real chain with the real service.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ import {
   wallet,
 } from "./test/kit.ts";
 
-test("`openShop` throws `TypeError` for an unknown option", () => {
+test("openShop throws `TypeError` for an unknown option", () => {
   const wrong = { referenceKeys: [referenceKey], rpcs: [], confirmations: 0, onPayments() {} };
   assert.throws(() => openShop(wrong as never), {
     name: "TypeError",
@@ -117,7 +117,7 @@ describeOnEach("receive", () => {
     assert.equal(await store.claimEvent(0), undefined);
   });
 
-  test("a shop uses the proved amount of a payment, not the reported one", async () => {
+  test("a shop uses the amount that its nodes prove, not the event's amount", async () => {
     const booked: Paid[] = [];
     const world = await newShop({ onPayment: (_, fact) => booked.push(fact) });
     const plain = await newShop();
@@ -189,7 +189,7 @@ describeOnEach("receive", () => {
     assert.deepEqual([stored?.state, Object.values(stored!.returned)], ["executed", ["7"]]);
   });
 
-  test("`receive` returns before the event is processed", async () => {
+  test("`receive` resolves before the event is processed", async () => {
     let open = () => {};
     const isOpen = new Promise<void>((resolve) => {
       open = resolve;
@@ -226,8 +226,8 @@ describeOnEach("receive", () => {
 });
 
 /**
- * Creates, pays, and executes a cheap address with the reference and the public salt of an
- * expensive order.
+ * Creates, pays, and executes an address with a low amount, and with the reference and the salt of
+ * an expensive order. Salts are public.
  */
 async function forgeOrder({ record, reference }: ShopOrder) {
   const { chainId, salt } = record.intent;
@@ -241,8 +241,8 @@ async function forgeOrder({ record, reference }: ShopOrder) {
 
 describeOnEach("a shop without its newest orders", () => {
   /**
-   * Opens shops whose databases lack today's orders. One shop has yesterday's backup, which
-   * contains an order and a cursor.
+   * Opens two shops whose databases lack today's orders. One database is empty. The other is
+   * yesterday's backup, which contains an order and a cursor.
    */
   const backups = {
     "an empty database": newShop,

@@ -33,46 +33,48 @@ export type ShopOptions = ProveEventOptions & {
    */
   readonly secrets?: readonly string[];
   /**
-   * Delivers the goods of an order. Called only after the payment is proved. The shop repeats the
-   * call until `deliver` succeeds. The shop may call `deliver` more than once for an order, for
-   * example after a crash or if a call takes longer than `patienceMs`. Use the order's address as
-   * an idempotency key.
+   * Delivers the goods of an order. Called only after the payment is proved. If `deliver` fails,
+   * the shop calls it again later. The shop may also call `deliver` again after a crash, or if a
+   * call takes longer than `patienceMs`. Use the order's address as an idempotency key.
    */
   deliver(order: ShopOrder, fact: Executed): unknown;
   /**
-   * Records a refund: the amounts that one transaction returned to the customer. The shop repeats
-   * the call until `refund` succeeds. Use the address and the transaction hash as an idempotency
-   * key.
+   * Records a refund: the amounts that one transaction returned to the customer. If `refund` fails,
+   * the shop calls it again later. Use the address and the transaction hash as an idempotency key.
    */
   refund(order: ShopOrder, fact: Recovered): unknown;
   /**
    * Records a payment: the total amount that one transaction paid in one token. The payment can be
-   * in any token, so check `fact.token`. Do not deliver goods here. `deliver` does this. Use the
-   * transaction hash and the token as an idempotency key, because the shop may call `onPayment`
-   * more than once. If a transaction contains two payments, both events report the same total.
+   * in any token, so check `fact.token`. Do not deliver goods in this function, but in `deliver`.
+   * The shop may call `onPayment` more than once for a payment, so use the transaction hash and the
+   * token as an idempotency key. If a transaction contains two payments in a token, the shop calls
+   * `onPayment` for both, with the same total.
    */
   onPayment?(order: ShopOrder, fact: Paid): unknown;
   /**
-   * Called if money for the order arrives on another chain or is returned there, so that you can
-   * inform the customer. The order is not affected. The shop can prove such events only if `rpcs`
-   * contains nodes of the other chain. The function may be called again for the same transaction.
+   * Called if money arrives at the order's address on another chain, or is returned on that chain,
+   * so that you can inform the customer. The order is not affected. The shop can prove such events
+   * only if `rpcs` contains nodes of the other chain. The function may be called again for the same
+   * transaction.
    */
   onElsewhere?(order: ShopOrder, fact: Elsewhere): unknown;
   /** Receives messages for the shop's operators. Default `console.error`. */
   warn?(message: string): void;
   /**
-   * If several programs share the account, returns whether an order that the store lacks belongs to
-   * this shop. By default, all orders with a salt from the reference keys belong to this shop.
+   * Returns whether an order that the store lacks belongs to this shop. Use this option if several
+   * programs share the account. By default, all orders with a salt from the reference keys belong
+   * to this shop.
    */
   isOurs?(reference: string): boolean;
   /**
-   * Called for each order that was restored from the service after a loss of the database. Use it
-   * to restore your own tables. The function may be called again for the same order after a crash.
+   * Called for each order that was restored from the service after a loss of the database. Use this
+   * function to restore your own tables. The function may be called again for the same order after
+   * a crash.
    */
   onRestored?(order: ShopOrder): unknown;
   /**
-   * The time limit for processing one event. If an event takes longer, the shop continues with
-   * other events and retries it later. Default 60,000.
+   * The time limit for processing one event. If processing takes longer, the shop continues with
+   * other events and retries the event later. Default 60,000.
    */
   readonly patienceMs?: number;
   /** The interval at which the shop polls for events, in addition to webhooks. Default 10,000. */
@@ -124,13 +126,13 @@ export function openShop(options: ShopOptions) {
     /** Creates an order and its address: {@link openCheckout}. */
     order: checkout.order,
     /**
-     * Restores, from the service, all orders that the store has lost. `start` restores only the
-     * newest orders.
+     * Restores all orders that the store has lost, from the service's records. `start` restores
+     * only the newest orders.
      */
     restore,
     /**
-     * Stores the event of a webhook. The event is processed later. Answer 2xx as soon as the
-     * promise resolves.
+     * Verifies the signature of a webhook and stores its event. The event is processed later.
+     * Answer 2xx as soon as the promise resolves.
      *
      * @param body the unchanged bytes or text of the request
      * @throws {WebhookError} if the signature is invalid. If another error is thrown, answer 5xx,
@@ -144,8 +146,8 @@ export function openShop(options: ShopOptions) {
       setTimeout(() => void work.run().catch(warnAbout("work")), 0);
     },
     /**
-     * Restores lost orders and continues interrupted ones. Then fetches and processes events until
-     * the shop is stopped.
+     * Restores lost orders, and creates the missing addresses of stored orders. Then fetches and
+     * processes events until the shop is stopped.
      */
     start,
     stop(): Promise<void> {

@@ -1,12 +1,13 @@
 // A shop's store in SQLite: `new DatabaseSync(file)` of Node, or `new Database(file)` of
 // better-sqlite3 or Bun. The database can also contain the shop's own tables. Only one server can
-// use the database, because claims exist only in the server's memory. A crash therefore ends all
-// claims.
+// use the database, because claims of events exist only in the server's memory. A crash therefore
+// ends all claims.
 
 import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 
 /**
- * The database methods that the store uses. Databases of Node, better-sqlite3, and Bun have them.
+ * The database methods that the store uses. The databases of Node, better-sqlite3, and Bun have
+ * these methods.
  */
 export type SqliteDatabase = {
   exec(sql: string): unknown;
@@ -37,7 +38,10 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
   db.exec("pragma journal_mode = wal; pragma synchronous = full;");
   db.exec(tables);
   const statement = prepareIn(db);
-  /** By claimed address: the event's ID, the claim's ID, and the end of the claim. */
+  /**
+   * The claims by address. `id` is the event's ID, `claim` is the claim's ID, and `untilMs` is the
+   * end of the claim.
+   */
   const claims = new Map<string, { id: string; claim: string; untilMs: number }>();
   /** @returns the claim's event, unless the address has a newer claim */
   const unclaim = (claim: string): string | undefined => {

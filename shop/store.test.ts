@@ -67,7 +67,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await store.findByAddress(newAddress()), undefined);
     });
 
-    test("saving an order again replaces it", async () => {
+    test("saving an order again replaces the stored order", async () => {
       const order = (await store.saveOrder(orderAt(newAddress())))!;
       assert.equal(order.version, 1);
       assert.deepEqual(await store.findMade(), [order]);
@@ -81,7 +81,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await store.findByAddress(order.record.address), open);
     });
 
-    test("saving an outdated order returns undefined", async () => {
+    test("saving an outdated version of an order returns undefined", async () => {
       const read = (await store.saveOrder(orderAt(newAddress())))!;
       const { reference } = read;
       const paid = await store.saveOrder({ ...read, state: "executed", deliveredFor: "0x01" });
@@ -107,7 +107,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(stored, [await store.findByReference(reference)]);
     });
 
-    test("an event is stored only once", async () => {
+    test("the store ignores an event that is already stored", async () => {
       const event = eventAt(newAddress());
       await store.saveEvents([event, event]);
       await store.saveEvents([event]);
@@ -119,7 +119,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(0), undefined);
     });
 
-    test("events and their cursor are saved in one transaction", async () => {
+    test("the store saves events and their cursor in one transaction", async () => {
       assert.equal(await store.cursor(), undefined);
       const [first, second] = [eventAt(newAddress()), eventAt(newAddress())];
       await store.saveEvents([first], "5");
@@ -162,7 +162,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await claimedId(hourMs), other.id);
     });
 
-    test("an event is claimed only once", async () => {
+    test("two servers cannot claim the same event", async () => {
       const events = Array.from({ length: 20 }, () => eventAt(newAddress()));
       await store.saveEvents(events);
       const servers = dialect === "postgres" ? [store, await open(), await open()] : [store, store];
@@ -208,7 +208,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     if (dialect === "postgres")
-      test("claims do not depend on the servers' clocks", async (t) => {
+      test("the end of a claim does not depend on the servers' clocks", async (t) => {
         const [event, delayed] = [eventAt(newAddress()), eventAt(newAddress())];
         await store.saveEvents([event]);
         assert.equal(await claimedId(60_000), event.id);

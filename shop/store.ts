@@ -5,7 +5,8 @@ import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceEvent } from "executable-address/webhook";
 
 /**
- * `made`: stored, but the address may not exist in the service yet. `open`: the payment is pending.
+ * `made`: the order is stored, but the service may not have its address yet. `open`: the order
+ * waits for its payment.
  */
 export type OrderState = "made" | "open" | "funded" | "executed" | "expired" | "recovered";
 
@@ -22,8 +23,8 @@ export type ShopOrder = {
   /** The transaction that paid for the delivered goods. Null until `deliver` has succeeded. */
   readonly deliveredFor: Hex | null;
   /**
-   * True if the order was restored from the service after a loss of the database. The goods may
-   * already have been delivered.
+   * True if the order was restored from the service after a loss of the database. The shop may have
+   * delivered the goods before the loss.
    */
   readonly isRestored: boolean;
   /** The number of times that this order has been saved. 0 for a new order. */
@@ -61,9 +62,9 @@ export type ShopStore = {
   saveEvents(events: readonly ServiceEvent[], cursor?: string): MaybePromise<void>;
   cursor(): MaybePromise<string | undefined>;
   /**
-   * Claims the event that has waited longest since it became due. Skips an address that already has
-   * a claimed event. A claim ends after `forMs`, or when its event is delayed or completed. All
-   * servers must use the same clock.
+   * Claims the event that has been due for the longest time. Skips addresses that have a claimed
+   * event. A claim ends after `forMs`, or when its event is delayed or completed. All servers must
+   * use the same clock.
    */
   claimEvent(forMs: number): MaybePromise<StoredEvent | undefined>;
   /**
@@ -78,5 +79,5 @@ export type ShopStore = {
   endEvent(claim: string): MaybePromise<void>;
 };
 
-/** Returns the address in lower case. Stores compare addresses in this form. */
+/** Returns the address in lower case. Stores compare lowercase addresses. */
 export const addressKey = (address: Hex): string => address.toLowerCase();

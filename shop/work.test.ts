@@ -1,5 +1,5 @@
-// Tests events that fail, and a shop with two servers. No event may block another event, and goods
-// are delivered once.
+// Tests events that fail, and a shop with two servers. A failing event must not block another
+// event, and goods must be delivered once.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -43,7 +43,7 @@ describeOnEach(
         delivered.push(reference);
       };
 
-    /** Each function returns an event that can never be processed, or not yet. */
+    /** Each function returns an event that the shop cannot process, or cannot process yet. */
     const poisons: Record<string, (shop: ReturnType<typeof openShop>) => Promise<ServiceEvent>> = {
       async "whose goods cannot be delivered"(shop) {
         const order = await paidOrder(shop);
@@ -73,10 +73,10 @@ describeOnEach(
 
     /**
      * A simple loop that a shop might write without the kit. The loop processes events in order and
-     * stops at an event that cannot be processed yet. The second and third attempts continue from
-     * that event.
+     * stops at an event that cannot be processed yet. The loop runs three times, and each time
+     * continues from the event at which it stopped.
      *
-     * @returns the number of events processed after three attempts, and the goods delivered
+     * @returns the number of processed events, and the references of the delivered orders
      */
     async function takeInOrder(store: ShopStore, events: readonly ServiceEvent[]) {
       const delivered: string[] = [];

@@ -19,14 +19,17 @@ type WorkParts = ProveEventOptions &
   };
 
 /**
- * The maximum number of events that are processed simultaneously. Each event belongs to a different
- * address. If one event waits for a slow node, the others continue.
+ * The maximum number of events that a server processes simultaneously. Each event is about a
+ * different address. If one event waits for a slow node, the other events continue.
  */
 const eventsAtOnce = 8;
-/** A claim lasts this many milliseconds longer than the time limit for its event. */
+/** The time from an event's time limit (`patienceMs`) to the end of the event's claim. */
 const claimMsMore = 5_000;
 
-/** The delay doubles from 1 s up to ten minutes, so fifty attempts take about seven hours. */
+/**
+ * The maximum number of retries of an event. The delay before a retry doubles from 1 s up to ten
+ * minutes, so fifty retries take about seven hours.
+ */
 const attemptsMax = 50;
 const delayMs = (attempts: number) => Math.min(1000 * 2 ** attempts, 600_000);
 
@@ -100,13 +103,14 @@ export function openWork(parts: WorkParts) {
 }
 
 /**
- * Proves an event and applies its fact.
- * @returns whether the event is done
+ * Proves an event and applies the proved fact to the event's order.
+ * @returns false if the event must be retried, because the chain does not show its fact at the
+ * required depth yet
  */
 async function processEvent(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
   const { address } = event.data;
   const order = (await parts.store.findByAddress(address)) ?? (await parts.restoreOne(event.data));
-  // If there is no order, another program of the same account created the address.
+  // An address without an order was not requested by this shop.
   if (!order) return true;
   const { rpcs, quorum, confirmations, factory, keccak } = parts;
   const fact = await proveEvent(event, order.record, {

@@ -1,5 +1,4 @@
-// A shop for tests that uses the kit, with each of its stores, on a real chain with the real
-// service.
+// Opens a shop for tests with any store of the kit, on a real chain with the real service.
 
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
@@ -31,7 +30,7 @@ const secret = `whsec_${randomBytes(32).toString("base64")}`;
 export let served: Awaited<ReturnType<typeof serveWorld>>;
 export let service: { baseUrl: string; apiKey: string };
 export let referenceKey: string;
-/** Creates an address as a stranger who has found the client ID in the shop's page. */
+/** Creates an address with the client ID from the shop's page, as anyone can. */
 export let createAsPage: (intent: object, reference: string) => Promise<number>;
 export let postgres: TestPostgres;
 /** Opens an empty store of the tested kind. */

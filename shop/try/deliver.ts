@@ -11,7 +11,7 @@ export type Spoiled = {
   readonly signature?: (right: string) => string;
   /** Returns the body that is signed and sent for the event. Default: `JSON.stringify`. */
   readonly write?: (event: ServiceEvent) => string;
-  /** The `webhook-id` to send instead of the event's ID. */
+  /** The value of the `webhook-id` header to send instead of the event's ID. */
   readonly id?: string;
   /** A body to send that differs from the signed body. */
   readonly body?: string;

@@ -20,7 +20,7 @@ export type TryAnswer = { readonly status: number; readonly body: unknown };
 export type Made = {
   readonly record: AddressRecord;
   readonly reference: string | null;
-  /** True if a stranger created the address with the client ID from the shop's page. */
+  /** True if the address was created with the client ID from the shop's page, which is public. */
   readonly isStrange?: boolean;
 };
 

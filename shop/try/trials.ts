@@ -12,8 +12,9 @@ export type Hands = {
   /** Makes the shop create an order. */
   order(): Promise<Made>;
   /**
-   * Creates an address as a stranger would. If `reference` is not null, the address has the
-   * reference of one of the shop's orders. The service stores it like any other address.
+   * Creates an address that the shop did not request. If `reference` is not null, the address has
+   * this reference of one of the shop's orders. The service stores the address like any other
+   * address.
    */
   strange(reference: string | null): Made;
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
@@ -54,8 +55,8 @@ async function borrowed({ eventOf }: Hands, made: Made, other: Made): Promise<Se
 }
 
 /**
- * Returns a genuine event about an address that a stranger created, paid, and executed. The address
- * has the reference of `made`.
+ * Returns a genuine event about an address that an attacker created, paid, and executed. The
+ * address has the reference of `made`.
  */
 async function strangeEvent({ chain, strange, eventOf }: Hands, made: Made): Promise<ServiceEvent> {
   const other = strange(made.reference);
@@ -182,7 +183,10 @@ const ofTruths: readonly Trial[] = [
   }),
 ];
 
-/** These events contradict the chain or themselves. */
+/**
+ * A receiver must not deliver because of these events. Some events are false, and some are true but
+ * report no execution of the order.
+ */
 const ofLies: readonly Trial[] = [
   withGoods("delivers nothing for an order that is only funded", async (hands) => {
     const made = await hands.order();
@@ -196,7 +200,7 @@ const ofLies: readonly Trial[] = [
     hands.chain.recover(made.record);
     await hands.deliver(await hands.eventOf(made, "address.recovered"));
     const isRight = await hands.goodsAre(made, 0);
-    // The chain's time stays before the expiry, because orders created later would otherwise
+    // Removes the block after the expiry, because orders that are created later would otherwise
     // already be expired.
     hands.chain.takeBack(1);
     return isRight;
@@ -288,7 +292,7 @@ const ofLies: readonly Trial[] = [
   }),
 ];
 
-/** In these trials, the chain removes blocks or its node does not respond. */
+/** In these trials, a reorganization removes blocks, or the node does not respond. */
 const ofChains: readonly Trial[] = [
   withGoods("delivers nothing for a payment that a reorganization removed", async (hands) => {
     const made = await paid(hands);

@@ -1,5 +1,5 @@
-// Tests the command as a user runs it. See mutants.test.ts for the flaws that the command finds,
-// and e2e/shop.test.ts for a run with the example shop.
+// Tests the command as a user runs it. mutants.test.ts tests which flaws the command finds, and
+// e2e/shop.test.ts runs the command with the example shop.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

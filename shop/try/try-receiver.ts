@@ -30,7 +30,7 @@ const token = formatAddress(fromHex(`0x${"70".repeat(20)}`));
 const given = { chainId: 31_337, token, symbol: "DUSD" };
 const wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 const patienceMs = 10_000;
-/** How long a trial waits before it concludes that the receiver makes no mistake. */
+/** The time that a trial waits for a wrong delivery before the trial passes. */
 const settleMs = 1500;
 
 /** The settings for the receiver. The settings are not secret. */
@@ -147,7 +147,7 @@ async function eventOf(
   const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
   const settled = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
   const transactionHash = (payment ?? settled)?.transactionHash ?? null;
-  // A stranger needs only the client ID from the shop's page to use any reference.
+  // Anyone who has the client ID from the shop's page can create an address with any reference.
   const names = isStrange
     ? { reference: null, claimedReference: reference, createdBy: "client_id" as const }
     : { reference, claimedReference: null, createdBy: "api_key" as const };
@@ -166,8 +166,8 @@ async function eventOf(
 }
 
 /**
- * Returns an address that pays its own creator. Anyone can create such an address with the
- * reference of a shop's order.
+ * Returns an address whose calls pay the address's creator. Anyone can create such an address with
+ * the reference of a shop's order.
  */
 function strangeOrder(reference: string | null): Made {
   const stranger = formatAddress(fromHex(`0x${"66".repeat(20)}`));
@@ -209,7 +209,10 @@ async function awaitReceiver(url: string): Promise<void> {
   if (!(await until(60_000, isThere))) throw new Error(`no response from ${url}`);
 }
 
-/** Waits until the condition is true. Returns false if it does not become true within `limitMs`. */
+/**
+ * Waits until the condition is true. Returns false if the condition does not become true within
+ * `limitMs`.
+ */
 async function until(limitMs: number, isTrue: () => boolean | Promise<boolean>): Promise<boolean> {
   for (const endMs = Date.now() + limitMs; Date.now() < endMs; await wait(100))
     if (await isTrue()) return true;
