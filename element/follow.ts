@@ -68,8 +68,7 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   const take = (update: StreamMessage) => {
     if (update.kind === "unavailable") return hush();
     const timestamp = update.kind === "status" ? update.status.block.timestamp : update.timestamp;
-    // Without a block's time, the message is not an update, because the server could not read the
-    // chain.
+    // A message without a block's time is not an update: the server could not read the chain.
     if (timestamp === undefined) return;
     updatedAt = clocks();
     if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, at: updatedAt };

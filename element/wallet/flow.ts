@@ -105,8 +105,7 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
     stop() {
       clearInterval(timer);
       watcher.stop();
-      // A request that is open in the wallet is not canceled. The next page continues with the
-      // stored payment.
+      // Keeps a request that is open in the wallet. The next page continues this payment.
       if (!requests.isOpen()) requests.cancel();
       for (const stop of stops) stop();
     },
