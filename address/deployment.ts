@@ -18,15 +18,15 @@ export const guardsAddress: Hex = "0xAf1A55A18f41d798DC8C9965469901948F492C95";
 export const collectorAddress: Hex = "0x3B013CA3158c6Bb23fB7e8B5c332561ec9410B21";
 
 /**
- * The first bytes of a vault's init code, which the terms follow. They delegate the construction of
- * the vault to the factory.
+ * The first bytes of a vault's init code, which the terms follow. These bytes delegate the
+ * construction of the vault to the factory.
  */
 export const initCodePrefix: Hex =
   "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0";
 
 /**
- * The length in bytes of a vault's code if the calls were executed, and if a recovery closed the
- * vault without an execution.
+ * The length of a vault's code in bytes. `executed`: the calls were executed. `closed`: a recovery
+ * closed the vault without an execution.
  */
 export const vaultCodeBytes = { executed: 41, closed: 42 } as const;
 

@@ -75,8 +75,8 @@ const letters = digits.text.subarray(2);
 
 /**
  * Parses `text`, writes the address to the word at `at`, which must be zero, and returns the
- * address with its EIP-55 checksum. If `text` is invalid, adds a fault and returns undefined. Part
- * of the word may have been overwritten in this case.
+ * address with its EIP-55 checksum. If `text` is invalid, adds a fault, may overwrite part of the
+ * word, and returns undefined.
  */
 export function writeAddress(
   faults: Faults,

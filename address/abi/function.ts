@@ -27,7 +27,8 @@ import {
 export function readFunction(faults: Faults, text: string, cache: Cache): AbiFunction | undefined {
   const known = cache.functions.get(text);
   if (known) return known;
-  // The encoded terms contain all of this text except the space before each name.
+  // A longer text cannot fit in the terms, which contain the whole text except the space before
+  // each name.
   if (text.length > termsBytesMax) {
     addFault(
       faults,
@@ -138,7 +139,7 @@ type Cursor = { signature: string; at: number; names: string; nameAt: number; te
  * Combines a signature and names: `f((address,bool)[])` and `(to,now)payments` become
  * `f((address to, bool now)[] payments)`.
  *
- * @returns undefined if the two have different shapes
+ * @returns undefined if the names do not have the same parentheses and commas as the signature
  */
 function weave(signature: string, names: string): string | undefined {
   const open = signature.indexOf("(") + 1;
@@ -150,7 +151,10 @@ function weave(signature: string, names: string): string | undefined {
   return whole ? cursor.text : undefined;
 }
 
-/** Combines parameters. The cursor starts after "(" and ends after ")". */
+/**
+ * Combines the types and names of one parameter list. The cursor starts after "(" and ends after
+ * ")".
+ */
 function weaveList(cursor: Cursor, depth: number): boolean {
   if (depth > typeDepthMax) return false;
   for (;;) {
@@ -174,7 +178,9 @@ function weaveList(cursor: Cursor, depth: number): boolean {
   }
 }
 
-/** Reads from `at` to the next comma or closing parenthesis, or to the end. */
+/**
+ * Returns the text from `at` to the next comma or closing parenthesis, or to the end of the text.
+ */
 function readPart(text: string, at: number): string {
   const part = /[^,)]*/y;
   part.lastIndex = at;

@@ -15,7 +15,9 @@ for (let value = 0; value < 16; value++) {
   nibbles["0123456789ABCDEF".charCodeAt(value)] = value;
 }
 
-/** The two digits of each byte, as the first or the last two characters of a 4-byte word. */
+/**
+ * For each byte, a 4-byte word whose first (or last) two characters are the byte's two hex digits.
+ */
 const firstPairs = new Uint32Array(256);
 const lastPairs = new Uint32Array(256);
 for (let byte = 0; byte < 256; byte++) {
@@ -46,7 +48,7 @@ export function writeDigits(into: Digits, bytes: Uint8Array): void {
   if (bytes.length % 2 === 1) words[whole] = firstPairs[bytes[2 * whole]!]!;
 }
 
-/** The buffer is reused for every text that fits. */
+/** The shared buffer for the hex of at most {@link termsBytesMax} bytes. */
 const scratch = newDigits(termsBytesMax);
 const ascii = new TextDecoder();
 

@@ -80,8 +80,8 @@ function addSpellingFault(faults: Faults, text: string): void {
 }
 
 /**
- * Shown instead of a suggestion for `25.0`, because the author may mean 25 whole tokens, and the
- * token's decimals are unknown here.
+ * The hint for an amount such as `25.0`. The message suggests no number, because the author may
+ * mean 25 whole tokens, and the parser does not know the token's decimals.
  */
 const baseUnits = "amounts are in base units (one token is 10^decimals base units)";
 

@@ -24,8 +24,8 @@ type RequiredRecord = Pick<AddressRecord, "address" | "intent">;
  * Returns a call that succeeds only after the calls of `record` ran.
  *
  * @param chainId the chain of the intent that gets the call
- * @throws {InvalidError} if `record` belongs to a different chain: its calls never run on
- *   `chainId`, so the money would wait until the expiry
+ * @throws {InvalidError} if `record` belongs to a different chain. Its calls never run on
+ *   `chainId`, so the requirement would never be met
  */
 export const requireExecuted = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,
@@ -34,12 +34,12 @@ export const requireExecuted = (record: RequiredRecord, chainId: number): Call =
 });
 
 /**
- * Returns a call that succeeds only after `record` was closed without an execution. To close it,
- * anyone can send a `recover` after the expiry.
+ * Returns a call that succeeds only after `record` was closed without an execution. After the
+ * expiry, anyone can close an address by calling `recover`.
  *
  * @param chainId the chain of the intent that gets the call
- * @throws {InvalidError} if `record` belongs to a different chain: anyone can close it on `chainId`
- *   at any time, so the call would succeed regardless of the events on the record's chain
+ * @throws {InvalidError} if `record` belongs to a different chain. Anyone can close its address on
+ *   `chainId` at any time, so the requirement would prove nothing about the record's chain
  */
 export const requireClosed = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,

@@ -241,8 +241,8 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
     );
     if (at >= 0) return answers[at] as Receipt;
     isKnown ||= (await askAll("eth_getTransactionByHash")).filter(Boolean).length >= quorum;
-    // The transaction must not be sent through another node, because the first node may still
-    // propagate it.
+    // The command does not send the transaction through another node, because the first node may
+    // still propagate it.
     if (!isKnown && waited >= knownSecondsMax * 1_000)
       throw new ProofError(
         "no_quorum",

@@ -108,7 +108,7 @@ type Surroundings = {
   readonly complain: (text: string) => void;
 };
 
-/** `input` is parsed JSON, or the text itself if it is not JSON. */
+/** `input` is the parsed JSON of the input, or the input's text if it is not JSON. */
 type Given = OnChain & {
   readonly actor: Actor;
   readonly address: Hex | undefined;
@@ -117,7 +117,7 @@ type Given = OnChain & {
   readonly outside: Surroundings;
 };
 
-/** The output of a command, and the intents that are checked for common mistakes. */
+/** The output of a command, and the intents for which the program prints cautions. */
 type Answer = {
   readonly value: unknown;
   readonly intents?: readonly Intent[];

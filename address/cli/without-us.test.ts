@@ -274,7 +274,7 @@ describe("commands without the service, with one of three nodes lying", () => {
     assert.equal(status.balance, "30");
   });
 
-  describe("each wrong response from each node", () => {
+  describe("signing commands", () => {
     const all = Object.keys(lies);
     // With TESTS=long, each kind of wrong value is tested separately. Otherwise the lying node uses
     // all kinds together.

@@ -1,6 +1,6 @@
-// The methods that need an API key: the account's addresses, events, and webhook endpoints. Pages
-// do not load the code that checks these answers, because only servers have API keys. The first
-// call of a method loads this code.
+// The methods that need an API key: the account's addresses, events, and webhook endpoints. The
+// first call of a method loads the code that checks the answers. Pages do not need this code,
+// because only servers have API keys.
 
 import { parseAddress } from "../abi/checksum.ts";
 import type { Hex } from "../intent/intent.ts";
@@ -93,8 +93,8 @@ export function openAccount(settings: Settings): Account {
 const methods = "list create get pause resume rotate test replay deliveries remove".split(" ");
 
 /**
- * Returns the functions that endpoints.ts uses to send requests. endpoints.ts must not import the
- * client's code.
+ * Returns the functions that endpoints.ts uses to send requests. endpoints.ts is loaded on demand,
+ * so it receives these functions instead of importing them.
  */
 function openSending({ credential, transport }: Settings): Sending {
   return {

@@ -1,5 +1,6 @@
-// Checks the service's answers. Each answer is proved if possible. All other answers are checked
-// against their shape, so every field has its documented type. Unknown fields are accepted.
+// Checks the service's answers. An answer that has a proof is proved. Any other answer is checked
+// against its schema (a "shape"), so every field has its documented type. Unknown fields are
+// accepted.
 
 import { isSame } from "../abi/hex.ts";
 import { describeValue, formatIssue, InvalidError } from "../errors.ts";
@@ -56,7 +57,7 @@ export const chainList = immutable(
 export type ChainList = TypeOf<typeof chainList>;
 
 /**
- * Checks an answer against a shape.
+ * Checks an answer against its schema.
  * @throws {UnprovenError} whose message contains `what`
  */
 export function shaped<S extends Shape>(shape: S, answer: unknown, what: string): TypeOf<S> {

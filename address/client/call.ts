@@ -20,7 +20,7 @@ export type CallOptions = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** The options of calls that are not repeated automatically. */
+/** The options of calls that the client does not retry. */
 export const optionsOfOneAttempt = "signal, timeoutMs, deadlineMs, headers";
 export const callOptions = `${optionsOfOneAttempt}, retries`;
 
@@ -91,7 +91,8 @@ async function runBounded<Answer>(
 }
 
 /**
- * Reads each page when it is needed, so only one page is in memory.
+ * Starts to read a list. An iteration requests the next page only after the items of the previous
+ * page, so only one page is in memory.
  *
  * @param cursor the cursor of the first page
  */

@@ -140,7 +140,7 @@ describe("client.create", () => {
     await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
-  test("every `ClientError` contains the intent, so you can send it again", async () => {
+  test("every `ClientError` contains the intent with its salt", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 0 });
     for (const answer of [refusal(500, "internal_error"), { body: {} }, { body: hangUp }]) {
@@ -240,7 +240,7 @@ describe("client.lookup", () => {
   });
 });
 
-describe("the client's lists and single entries", () => {
+describe("a client with an API key", () => {
   const { apiKey } = credentials;
 
   test("`addresses` throws `UnprovenError` if the response is not a valid page", async () => {
@@ -295,7 +295,7 @@ describe("the client's lists and single entries", () => {
     assert.equal(`${(await client.events()).items[0]?.data.payment?.kind}`, "later_kind");
   });
 
-  test("a response about another endpoint or address throws `UnprovenError`", async () => {
+  test("a method throws `UnprovenError` for a response about another endpoint", async () => {
     const client = createClient({ baseUrl, apiKey });
     const createdAt = "2026-11-01T10:00:00.000Z";
     const endpoint: Endpoint = {
@@ -398,8 +398,8 @@ describe("client.check", () => {
   });
 });
 
-describe("client.chains, client.status, and client.simulation", () => {
-  test("a response with a wrong factory or address throws `UnprovenError`", async () => {
+describe("a client without credentials", () => {
+  test("a method throws `UnprovenError` for a wrong factory or address", async () => {
     const client = createClient({ baseUrl });
     const list = chainListOf(factoryAddress);
     const lists: [unknown, RegExp][] = [

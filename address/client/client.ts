@@ -1,5 +1,5 @@
-// `executable-address/client`: a client of the service that verifies everything that can be
-// verified. If the trusted factory does not derive the requested address from a record, the call
+// `executable-address/client`: a client of the service that verifies each answer for which there is
+// a proof. A record must derive the requested address with the trusted factory. Otherwise the call
 // throws an error.
 
 import { parseAddress } from "../abi/checksum.ts";
@@ -55,8 +55,9 @@ export type ClaimedStatus = ServiceStatus;
  */
 export type Client = Account & {
   /**
-   * Creates the address of `intent`. The call is idempotent: an error contains the intent that was
-   * sent, with its salt, and creating that intent again returns the same address.
+   * Creates the address of `intent`. The call is idempotent for an intent with a salt. If the call
+   * fails, the error contains the sent intent with its salt. Create this intent again to get the
+   * same address.
    *
    * @throws {InvalidError} before anything is sent, if the intent is invalid; the error lists every
    *   fault
@@ -168,8 +169,8 @@ export function createClient(options: ClientOptions): Client {
     waitForState(transport, parse(address), states, options);
 
   return {
-    // This code is loaded only when it is needed, because most pages only look up and follow
-    // addresses.
+    // The code to create, check, and report is loaded on demand, because most pages only look up
+    // and watch addresses.
     create: (intent, options) =>
       call(
         options,

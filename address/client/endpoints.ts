@@ -1,6 +1,6 @@
-// Manages the account's webhook endpoints with an API key. A request that creates something is not
-// retried automatically: if a rotation ran twice, the secret that the receiver uses would stop
-// working immediately.
+// Manages the account's webhook endpoints with an API key. The client does not retry a request that
+// changes something. For example, a second rotation would immediately invalidate the secret that
+// the receiver uses.
 
 import {
   among,
@@ -188,15 +188,13 @@ export type Endpoints = {
 
 /** The functions that this file uses to send requests. account.ts provides them. */
 export type Sending = {
-  /**
-   * @param read calls `ask` to request the JSON, checks it, and converts it to the result
-   */
+  /** @param read calls `ask` to request the JSON, checks the JSON, and returns the result */
   read<Answer>(
     path: string,
     options: CallOptions | undefined,
     read: (ask: () => Promise<unknown>) => Promise<Answer>,
   ): Answered<Answer>;
-  /** @param read checks the response's JSON, and converts it to the result */
+  /** @param read checks the response's JSON, and returns the result */
   write<Answer>(
     method: "POST" | "DELETE",
     path: string,
@@ -207,7 +205,7 @@ export type Sending = {
   orUndefined<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined>;
 };
 
-/** The methods as this file returns them: account.ts adds the async iterator of `deliveries`. */
+/** The methods without the async iterator of `deliveries`, which account.ts adds. */
 type WithoutIterator = Omit<Endpoints, "deliveries"> & {
   deliveries(id: string, options?: CallOptions): Answered<Delivery[]>;
 };

@@ -42,7 +42,10 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
   },
 };
 
-/** The number of bytes sent in endless responses. It shows how much the client has read. */
+/**
+ * The number of bytes that endless responses have sent. This number bounds the bytes that the
+ * client has read.
+ */
 let writtenBytes = 0;
 
 function flood(response: ServerResponse, chunk: Buffer): void {
@@ -209,7 +212,8 @@ describe("every method throws a ClientError for", () => {
     test(name, async () => {
       writtenBytes = 0;
       await expectTyped(kind);
-      // This is enough for each method to read 4 MB twice and for the network buffers.
+      // The limit of 256 MiB allows each method to read 4 MiB twice, and leaves room for network
+      // buffers.
       assert.ok(writtenBytes < 256 << 20, `${writtenBytes} bytes were taken`);
     });
   for (const [name, text] of Object.entries(bodies)) test(name, () => expectTyped(body(text)));

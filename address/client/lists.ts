@@ -35,8 +35,8 @@ import { UnprovenError } from "./errors.ts";
 import { writeQuery } from "./request.ts";
 
 /**
- * A field that an earlier version of the service omits. This field is not in `shape.ts`, because
- * pages load that file, and only servers need this field.
+ * The schema of a field that earlier versions of the service omit. This function is not in
+ * `shape.ts`, because pages load that file, and only servers need this function.
  */
 export const optional = <S extends Shape>(shape: S): Shape<TypeOf<S> | undefined> =>
   either(shape, { type: "undefined" } as Shape<undefined>);
@@ -55,7 +55,7 @@ export type AddressQuery = {
   readonly reference?: string;
   readonly claimedReference?: string;
   readonly createdBy?: CreatedBy;
-  /** Any part of either kind of reference, in any letter case. */
+  /** A part of the reference, which an API key or a client ID set, in any letter case. */
   readonly referenceContains?: string;
   readonly createdFrom?: string | Date;
   readonly createdUntil?: string | Date;
@@ -148,10 +148,10 @@ export type EventQuery = {
 const eventFields = { cursor: 1, limit: 1, types: 1 } satisfies Record<keyof EventQuery, 1>;
 
 /**
- * A payment to the address, as recorded in a log of the token. Native coin causes no log, and the
- * service does not read logs from before the address was created. For such money, `amount` is the
- * growth of the balance up to the block, and the payer, the transaction, and the log index are
- * null.
+ * A payment to the address, as recorded in a log of the token. A payment in native coin has no log,
+ * and the service does not read logs from before the address was created. For a payment without
+ * such a log, `amount` is the growth of the balance up to the block, and the payer, the
+ * transaction, and the log index are null.
  */
 export const payment = object({
   transactionHash: orNull(hash),

@@ -86,7 +86,7 @@ type Get = (baseUrl: string, path: string, signal: Signal) => Promise<unknown>;
 function openRecords(baseUrls: readonly string[], trust: Parameters<typeof proveRecord>[2]) {
   const fromSources = openSources(baseUrls);
   return (address: Hex, get: Get, signal?: Signal): Promise<AddressRecord> => {
-    // The file names of a mirror are lowercase.
+    // The URLs of a mirror contain addresses in lowercase, because a mirror serves files.
     const path = `/address/${baseUrls.length > 1 ? address.toLowerCase() : address}`;
     return fromSources(
       async (baseUrl, signal) => proveRecord(await get(baseUrl, path, signal), address, trust),
@@ -102,7 +102,7 @@ function openRecords(baseUrls: readonly string[], trust: Parameters<typeof prove
 export function lookupIn({ transport, mirrors, trust }: Settings) {
   const find = openRecords([transport.baseUrl, ...mirrors], trust);
   return (address: Hex, { transport, signal }: Call) => {
-    // If there are mirrors, requesting another source is better than a retry.
+    // With mirrors, the client does not retry a request, but requests the other sources.
     const { retriesMax } = mirrors.length > 0 ? { retriesMax: 0 } : transport;
     const get: Get = (baseUrl, path, signal) =>
       send({ ...transport, baseUrl, retriesMax }, { method: "GET", path, signal });

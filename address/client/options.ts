@@ -160,7 +160,9 @@ function parseBaseUrl({ baseUrl, apiKey }: ClientOptions, name = "baseUrl"): str
   return url.href.replace(/\/+$/, "");
 }
 
-/** Mirrors receive no secrets, so `http` is allowed. */
+/**
+ * Parses the URLs of mirrors. `http` is allowed, because the client sends no secrets to mirrors.
+ */
 function parseMirrors({ mirrors = [] }: ClientOptions): string[] {
   if (!Array.isArray(mirrors))
     throw new TypeError(`mirrors: expected a list, found ${describeType(mirrors)}`);

@@ -1,7 +1,7 @@
 // `executable-address/reference`: derives salts from references. Two parties with the account's
 // reference key derive the same address for an order. Without the key, nobody can create another
-// address that seems to belong to the order. The key also signs the addresses that a page may
-// create with a client ID that requires signatures.
+// address that seems to belong to the order. If a client ID requires signatures, the key also signs
+// the addresses that a page may create.
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -55,7 +55,7 @@ function cutSalt(mac: Uint8Array): Hex {
 }
 
 /**
- * Signs the permission for a page to create `address` with a client ID that requires signatures.
+ * Signs `address`, so that a page can create the address with a client ID that requires signatures.
  * The signature is HMAC-SHA256 under the key's 32 bytes. The signed message is `create`, the
  * lowercase address, and the reference, separated by line feeds. A reference has no line feed, so
  * this message never equals a message from which a salt is derived.
@@ -105,16 +105,16 @@ type TrustOptions = {
 
 export type ReferenceOptions = TrustOptions & {
   /**
-   * Returns whether the shop requested this intent under the reference. The function is called if
-   * the salt is from {@link saltFor}, which proves only the reference. Compare at least the token,
-   * amount, calls, and chain.
+   * Returns whether the shop requested this intent for the reference. Called only if the salt is
+   * from {@link saltFor}, because such a salt proves only the reference. Compare at least the
+   * token, amount, calls, and chain.
    */
   readonly accepts?: (intent: Intent) => boolean;
 };
 
 /**
- * Proves that the owner of the key requested `record` under `reference`: with a salt of
- * {@link saltForOrder}, or of {@link saltFor} if `accepts` returns true.
+ * Proves that the owner of the key requested `record` for `reference`. The salt must be from {@link
+ * saltForOrder}. A salt from {@link saltFor} is valid only if `accepts` returns true.
  *
  * @param keys the account's reference keys, including old ones after a rotation
  * @returns the record in canonical form

@@ -97,8 +97,8 @@ function chooseWaitMs(error: ClientError, retries: number): number | undefined {
 }
 
 /**
- * Returns a delay that doubles up to 8 s, with random jitter, so that clients do not retry
- * together.
+ * Returns a delay that doubles with each retry, up to 8 s. Random jitter prevents many clients from
+ * retrying simultaneously.
  */
 export const backoffMs = (retries: number): number =>
   firstBackoffMs * 2 ** Math.min(retries, 5) * (1 - Math.random() / 2);
@@ -136,7 +136,7 @@ export async function fetchOnce(
     signal,
     // Following a redirect would send the credential to another URL.
     redirect: "manual",
-    // By default, a page would send cookies to its own origin. Some runtimes do not have this
+    // Without this field, a page sends cookies to its own origin. Some runtimes do not support the
     // field.
     ...("credentials" in globalThis.Request.prototype ? { credentials: "omit" } : {}),
   });
@@ -180,7 +180,7 @@ export function startDeadline(timeoutMs: number, caller: Signal | undefined) {
 /**
  * Loads a part of the library that only some calls need.
  *
- * @throws {NetworkError} `unreachable` if a page cannot load it
+ * @throws {NetworkError} `unreachable` if a page cannot load the part
  */
 export async function loadCode<Code>(code: Promise<Code>): Promise<Code> {
   return code.catch((cause) => {

@@ -1,6 +1,6 @@
-// `executable-address/shapes`: the shapes of all responses, from which the types, the client's
-// checks, and the OpenAPI document are derived. Also exports how the library's messages describe a
-// value, because the service's messages describe values in the same way.
+// `executable-address/shapes`: the schemas ("shapes") of all responses. The types, the client's
+// checks, and the OpenAPI document are derived from the shapes. Also exports the functions that
+// describe a value in error messages, because the service uses the same functions.
 
 import type { Hex } from "../abi/hex.ts";
 import type { AddressProof } from "../proof/address-proof.ts";

@@ -102,7 +102,7 @@ function parseMessage(name: string, data: string, address: Hex): StreamMessage |
   return { kind: "ping", timestamp: isTime ? (timestamp as number) : undefined };
 }
 
-/** Programs can wait for a silent stream longer than people can. */
+/** The time after which a stream without messages counts as lost. A page uses a shorter time. */
 const silenceMs = 60_000;
 
 /**
@@ -177,7 +177,7 @@ export async function waitForState(
           status,
         );
     }
-    // Unreachable, because a watch does not end, but the compiler does not know that.
+    // The loop never ends without a return or an error, but the compiler does not know this.
     throw new UnprovenError(`the stream of ${address} ended`);
   } finally {
     bound.end();

@@ -1,7 +1,7 @@
 // Limits the time of asynchronous work.
 
-// Types of the platform, from `lib: dom` or `@types/node`. If a program has neither, these types
-// contain only the fields that the library uses.
+// Types of the platform, from `lib: dom` or `@types/node`. A program without these types gets a
+// fallback type with only the fields that the library uses.
 
 export type Found<Name extends string, Shape> = typeof globalThis extends {
   readonly [name in Name]: { readonly prototype: infer Platform };

@@ -1,7 +1,7 @@
 // Additional rules for new intents. These rules may change between releases. A name must not be
 // reserved in Solidity, and a selector must not belong to a well-known function with a different
-// signature. They do not affect whether existing terms are valid, so they are separate from the
-// rules of parse.ts, which never change.
+// signature. The rules of parse.ts never change and also apply to existing terms, so the additional
+// rules are separate.
 
 import type { AbiFunction } from "../abi/cache.ts";
 import { getCache } from "../abi/cache.ts";
@@ -14,7 +14,7 @@ import { parseIntent, type TermsOptions, useIntent } from "./parse.ts";
 
 export type NewIntentOptions = TermsOptions & {
   /**
-   * Checks the fields that are valid so far. Returns issues that are reported together with the
+   * A caller's check of the valid fields. The error contains the returned issues together with all
    * other faults.
    */
   readonly check?: (fields: Partial<Intent>) => readonly Issue[];
@@ -124,9 +124,9 @@ export const isReserved = (word: string, kind: "function" | "parameter"): boolea
 
 export const reservedWords: readonly string[] = [...everywhere, ...ofParameters];
 
-// Well-known functions that move money or allow others to move it. A selector has four bytes, so an
-// attacker can find a harmless-looking name with the selector of `approve` after about 2^32 tries.
-// This list cannot be complete, because a target can have functions that no list contains.
+// Well-known functions that move money or allow others to move money. A selector has four bytes, so
+// an attacker can find a harmless-looking name with the selector of `approve` after about 2^32
+// tries. This list cannot be complete, because a target can have functions that no list contains.
 
 const intent = "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
 const permitted = "(address,uint256),uint256,uint256";
@@ -308,7 +308,10 @@ export function findSelectorOwner(selector: string): string | undefined {
   return bySelector.get(selector);
 }
 
-/** Takes about a millisecond, but runs only once, for the first new intent. */
+/**
+ * Computes the selectors of all well-known functions. This takes about a millisecond, so it runs
+ * only once.
+ */
 function hashAll(): Map<string, string> {
   const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
   return new Map(signatures.map((text) => [computeSelector(text), text]));

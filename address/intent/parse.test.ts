@@ -333,7 +333,7 @@ describe("parseIntent within a time limit", () => {
   };
   for (const [name, value] of Object.entries(hostile))
     test(name, () => {
-      // Measures only this thread, so other load on the machine has no effect.
+      // Measures the processor time of this thread, so other load on the machine has no effect.
       const before = process.threadCpuUsage();
       assert.throws(() => parseIntent(value), InvalidError);
       const { user, system } = process.threadCpuUsage(before);

@@ -73,7 +73,7 @@ export function useIntent<T>(
   });
 }
 
-/** The arguments of a function with more parameters would not fit into the terms. */
+/** The maximum number of arguments. More arguments would not fit into the terms. */
 const argsMax = 768;
 
 const intentFields = "token amount calls expirationTimestamp recovery salt chainId".split(" ");

@@ -48,7 +48,7 @@ export const noCalls: Fault = {
 export function targetFault(word: Uint8Array, at: number): Fault | undefined {
   for (let i = 0; i < 30; i++) if (word[at + i] !== 0) return undefined;
   const message =
-    "expected an address from 2^16: no contract is below, so a call would do nothing and succeed";
+    "expected an address of at least 2^16: a call to a lower address would do nothing";
   return { code: "reserved_address", message };
 }
 

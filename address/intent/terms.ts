@@ -159,7 +159,10 @@ function parseFunction(reader: Reader, signature: Uint8Array, names: Uint8Array)
   return found ?? malformed(reader, "the signature and the names have different shapes");
 }
 
-/** Takes the arguments, which follow their length. */
+/**
+ * Decodes the arguments of a call. The terms contain the arguments' length in bytes before the
+ * arguments.
+ */
 function takeArguments(reader: Reader, found: AbiFunction): string[] {
   const end = takeLength(reader, 1) + reader.at;
   const head = take(reader, found.headBytes);

@@ -30,7 +30,10 @@ export type AgreedBlock = {
   readonly head: number;
 };
 
-/** Endpoints can be at different blocks, and a chain can reorganize between two responses. */
+/**
+ * The number of attempts. An attempt can fail, because endpoints can be at different blocks, and a
+ * chain can reorganize between two responses.
+ */
 const attemptsMax = 3;
 
 /**

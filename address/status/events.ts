@@ -12,8 +12,8 @@ import { parseHex, type Rpc, RpcError, StatusError } from "./rpc.ts";
 type Search = { factory: Hex; vault: Hex; from: number; to: number };
 
 /**
- * The maximum number of calls in one search: enough for 64 ranges of 10,000 blocks and some
- * retries.
+ * The maximum number of JSON-RPC calls in one search. This is enough for 64 ranges of 10,000 blocks
+ * and some retries.
  */
 const callsMax = 96;
 const firstRangeBlocks = 10_000;

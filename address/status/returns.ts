@@ -112,8 +112,8 @@ export const returnPolicy = object({
   paymentConfirmations: count,
   /**
    * The smallest amount of the intent's token that the executor returns, in base units. The
-   * executor also does not return amounts that are worth less than the gas. Anyone can still return
-   * these amounts.
+   * executor also does not return an amount that is worth less than the cost of the transaction.
+   * Anyone can still return such amounts.
    */
   amountMin: uint256,
 });

@@ -51,7 +51,8 @@ export function statusOf(
   { execution, recoveries }: Past,
 ): AddressStatus {
   const state = stateOf({ address, intent }, block, holding);
-  // The vault's code determines the state. Events that a node lost or invented cannot change it.
+  // The vault's code determines the state. Events that a node omits or invents cannot change the
+  // state.
   if ((state === "executed") !== (execution !== null)) {
     const found = execution ? "an Executed event" : "no Executed event";
     throw inconsistent(`${address}: its code shows ${state}, but the node reports ${found}`);

@@ -146,10 +146,10 @@ export const wrongToken = object({
   /** The symbol of the listed token that the payer probably wanted to send. */
   looksLike: text,
   /**
-   * The newest transfer of the token to the address. Null if a reorganization undid the transfer.
+   * The newest transfer of the token to the address. Null if a reorganization removed the transfer.
    */
   transactionHash: orNull(hash),
-  /** The sender of that transfer. */
+  /** The sender of the newest transfer of the token to the address. */
   payer: orNull(address),
 });
 export type WrongToken = TypeOf<typeof wrongToken>;
@@ -162,14 +162,15 @@ export const elsewhere = object({
   chainId,
   ...tokenAmount.properties,
   /**
-   * `held`: the money is still at the address. `returned`: the money was sent to `recovery` on that
-   * chain.
+   * `held`: the money is still at the address. `returned`: the money was sent to `recovery` on the
+   * chain on which it arrived.
    */
   state: among("held", "returned"),
   /**
-   * If the money was returned, the transaction of the recovery, or null if the receipt is not final
-   * yet or if someone else sent the recovery. If the money is held, the largest known transfer that
-   * does not exceed `amount`, or null if no log shows a transfer.
+   * If `state` is `held`, the transaction of the largest known transfer that does not exceed
+   * `amount`. Null if no log shows such a transfer. If `state` is `returned`, the transaction of
+   * the recovery. Null if the receipt is not final yet, or if the executor did not send the
+   * recovery.
    */
   transactionHash: orNull(hash),
 });

@@ -80,8 +80,8 @@ export type StatusOptions = {
 const attemptsMax = 3;
 
 /**
- * Reads the status at one block. Requests name the block by its hash. The read is repeated if the
- * chain reorganizes.
+ * Reads the status at one block. Requests name the block by its hash. If the chain reorganizes
+ * during the requests, all requests are repeated.
  *
  * @param record from `verifyRecord`; it is not verified again
  * @throws {StatusError} if the status cannot be read
@@ -136,8 +136,8 @@ async function readHolding(
   const byHash = { blockHash: block.hash, requireCanonical: true };
   let at: unknown = byHash;
   const code = await rpc("eth_getCode", [address, byHash]).catch((error: unknown) => {
-    // A node without EIP-1898 does not accept a block hash here, so the requests use the block's
-    // number instead. isCanonical then detects reorganizations.
+    // A node without EIP-1898 does not accept a block hash as a parameter, so the requests use the
+    // block's number. isCanonical later detects a reorganization.
     if (!(error instanceof RpcError) || error.rpcCode !== invalidParameters) throw error;
     at = toQuantity(block.number);
     return rpc("eth_getCode", [address, at]);
@@ -162,7 +162,7 @@ async function readHolding(
 
   /**
    * Returns whether the token is the native coin. Returns false if the node does not support state
-   * overrides. The status then contains both balances.
+   * overrides, so that the status contains both balances.
    */
   async function isOneBalance(balance: bigint) {
     const params = withoutCoinParams(intent.token, address, at);

@@ -1,4 +1,4 @@
-// Runs a command of the `executable-address` program in the test's own process.
+// Runs a command of the `executable-address` program in the process of the test.
 
 import { readFileSync } from "node:fs";
 import { run } from "../cli/commands.ts";
