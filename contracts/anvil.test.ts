@@ -1,4 +1,5 @@
-// Tests the problem that anvilChain solves, with an RPC that mines a block at the worst moment.
+// Tests that viem finds a receipt with {@link anvilChain}, even if the block arrives while viem
+// checks for a replacement transaction.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -14,18 +14,18 @@ export type Anvil = {
   rpcUrl: string;
   process: ChildProcess;
   /**
-   * Ends the process. Resolves when the process has ended and, if it has a state file, has written
-   * that file.
+   * Ends the process, and resolves after the exit. At exit, anvil writes its state file if it has
+   * one.
    */
   stop(): Promise<void>;
 };
 
 /**
- * anvil's chain, for clients that wait for receipts. While viem checks whether a transaction was
- * replaced, viem misses new blocks. If anvil mines blocks only for transactions, no later block
- * follows, and the wait for a receipt never ends.
+ * The definition of anvil's chain for viem's clients. With viem's own definition, a wait for a
+ * receipt may never end: viem misses new blocks while it checks whether a transaction was replaced,
+ * and anvil mines no later block without another transaction.
  *
- * viem defines this chain too, but importing one of viem's chains loads all of its chains.
+ * An import of one of viem's chains would also load all of viem's other chains.
  */
 export const anvilChain = {
   id: localChainId,
@@ -36,9 +36,8 @@ export const anvilChain = {
 } as const satisfies Chain;
 
 /**
- * The private keys of well-known accounts, which have native coin on every anvil chain and are
- * worthless elsewhere. The keys are listed here, so that no process has to derive them from anvil's
- * mnemonic.
+ * The private keys of anvil's well-known accounts, which have native coin on every anvil chain.
+ * Each key could be derived from anvil's mnemonic, but this takes time in every process.
  */
 export const anvilKeys = [
   "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
@@ -85,7 +84,10 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Anvil listens within a second, or within several seconds on a slow machine. */
+/**
+ * The timeout for the start. Anvil usually listens within a second, or within several seconds on a
+ * slow machine.
+ */
 const startMsMax = 120_000;
 
 /**

@@ -11,7 +11,8 @@ import { foundryBinary } from "./anvil.ts";
 const root = import.meta.dirname;
 
 /**
- * An absolute path, because solc finds no relative import in a source whose name starts with "..".
+ * This path is absolute, because solc does not resolve relative imports in a source whose name
+ * starts with "..".
  */
 const openzeppelin = dirname(
   dirname(fileURLToPath(import.meta.resolve("@openzeppelin/contracts/package.json"))),

@@ -69,11 +69,11 @@ export async function deployOnce(
 }
 
 /**
- * Brings the deployer to a chain that lacks it. A repeated call changes nothing.
+ * Deploys the deterministic deployer if the chain lacks the deployer. The call is idempotent.
  *
- * Each chain allows only one attempt, because the transaction is signed for a fixed gas limit and
- * price, and a failed transaction uses up its nonce. So nothing is funded or sent unless an
- * estimate shows that the transaction succeeds.
+ * Each chain allows only one attempt, because the deployer's transaction has a fixed nonce, gas
+ * limit, and gas price, and a failed transaction uses up the nonce. So the function funds and sends
+ * nothing unless an estimate shows that the transaction will succeed.
  *
  * @throws an error whose message states the reason and the alternative
  */

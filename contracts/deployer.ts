@@ -14,15 +14,18 @@ export const deterministicDeployer = {
   code: `0x${runtimeCode}`,
   creationCode: `0x${creationCode}`,
   /**
-   * The sender. The balance of the sender must cover the cost of the transaction before the
-   * transaction is sent.
+   * The sender of the deployment transaction. Its balance must cover the transaction's cost before
+   * the transaction is sent.
    */
   sender: "0x3fAB184622Dc19b6109349B94811493BF2a45362",
   fundingWei: 10_000_000_000_000_000n,
   /** The gas limit and the price in wei for which the transaction is signed. */
   gasMax: 100_000n,
   gasPrice: 100_000_000_000n,
-  /** The signed transaction, which is broadcast unchanged if the deployer is missing; v is 27. */
+  /**
+   * The signed deployment transaction (v is 27), which is sent unchanged if the deployer is
+   * missing.
+   */
   transaction: `0xf8a58085174876e800830186a08080b853${creationCode}1ba0${twos}a0${twos}`,
 } as const;
 

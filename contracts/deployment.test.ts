@@ -68,7 +68,10 @@ describe("bringDeployer", () => {
     t.after(() => chain.anvil.stop());
     return chain;
   };
-  /** Checks that nothing was spent, so that the deployment is still possible. */
+  /**
+   * Checks that the sender's balance and nonce are unchanged, so that the deployment is still
+   * possible.
+   */
   const assertUnspent = async ({ client }: Chain) => {
     assert.equal(await client.getBalance({ address: nobody }), 0n);
     assert.equal(await client.getTransactionCount({ address: nobody }), 0);

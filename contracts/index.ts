@@ -1,5 +1,5 @@
-// The contracts' data that other folders need. snapshot.ts compiles everything, and the results are
-// committed, so nobody else needs a compiler.
+// The contracts' data that other folders need. snapshot.ts compiles the contracts, and the results
+// are committed, so other programs need no compiler.
 
 import deployment from "./snapshots/deployment.json" with { type: "json" };
 
@@ -25,9 +25,9 @@ export const factoryCodeHash = deployment.runtimeCodeHash as Hex;
 /** The bytes of a vault's init code before the intent's terms. */
 export const initCodePrefix = deployment.prefix as Hex;
 /**
- * keccak256 of the code at a vault whose calls ran, on every chain. A vault that was closed has
- * {@link closedCodeHash}, and its calls can never run. So the hash shows without any log whether
- * the calls ran.
+ * keccak256 of the code at a vault whose calls ran, on every chain. The code at a closed vault,
+ * whose calls can never run, has {@link closedCodeHash}. So the code's hash shows without any log
+ * whether the calls ran.
  */
 export const executedCodeHash = deployment.executedCodeHash as Hex;
 export const closedCodeHash = deployment.closedCodeHash as Hex;

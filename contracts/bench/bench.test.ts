@@ -1,5 +1,5 @@
-// We promise the gas cost of executions, so every change of the cost must also change the committed
-// snapshot.
+// Compares the gas costs with the committed snapshot and with the promised limits. A change of a
+// cost must also change the snapshot.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

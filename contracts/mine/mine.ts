@@ -1,6 +1,6 @@
-// Mines the factory's salt: `npm run mine -w contracts`. With `-- --from COUNT`, it continues where
-// another run stopped. A search needs about 2^32 tries, in one thread per processor, and finds
-// `factorySalt`.
+// Mines the factory's salt: `npm run mine -w contracts`. With `-- --from COUNT`, the search starts
+// at the salt COUNT, for example where another run stopped. A search needs about 2^32 tries, in one
+// thread per processor, and finds `factorySalt`.
 
 import { once } from "node:events";
 import { availableParallelism } from "node:os";

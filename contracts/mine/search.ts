@@ -1,6 +1,6 @@
 // Searches for salts with which the deterministic deployer creates the factory at an address that
-// begins with four zero bytes. The search counts salts from 0 up, so that every search finds the
-// same salt.
+// begins with four zero bytes. The search tries the salts in ascending order from 0, so that every
+// search finds the same salt.
 
 import { createKeccak } from "hash-wasm";
 import { concat, type Hex, hexToBytes, keccak256, numberToHex } from "viem";

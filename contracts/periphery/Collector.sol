@@ -10,9 +10,9 @@ interface ICollected {
 /// fee. An intent whose amount is `least` approves this contract for `most` and then calls
 /// {collect}. Both are calls of the intent. Any amount above `most` stays in the vault for
 /// `recovery`.
-/// @dev The contract has no owner and no storage. It moves only the caller's own tokens and keeps
-/// none, so nobody else can use a vault's approval. The contract can be replaced, because the
-/// intent, and not the factory, names the contract.
+/// @dev The contract has no owner and no storage. The contract moves only the caller's own tokens
+/// and keeps none, so nobody else can use a vault's approval. The contract can be replaced, because
+/// the intent, and not the factory, names the contract.
 ///
 /// Assumptions:
 /// 1. `transferFrom` takes exactly the requested amount from the caller. A token that takes more
@@ -34,7 +34,7 @@ contract Collector {
     /// balance is larger.
     /// @dev Reverts unless at least `least` arrives. The caller must have approved this contract.
     /// The recipient must not be this contract, because this contract cannot send its own tokens.
-    /// @param least The least amount, in base units of `token`, like `most`.
+    /// @param least The minimum amount, in base units of `token`. `most` is the maximum amount.
     function collect(address token, address recipient, uint256 least, uint256 most) external {
         uint256 amount = _balanceOf(token, msg.sender);
         if (amount > most) amount = most;

@@ -7,8 +7,8 @@ import {Fate, Outcome} from "./Outcome.sol";
 /// @notice Lets an intent require, in one of its own calls, that another intent was executed or
 /// closed.
 /// @dev `vault` is an argument in the intent, so the intent's creator has derived that address. The
-/// contract has no owner and no storage. It can be replaced, because an intent names the contract
-/// that it calls.
+/// contract has no owner and no storage. The contract can be replaced, because an intent names the
+/// contracts that it calls.
 contract Conditions {
     /// @notice `vault` was not executed; its outcome is `found`.
     error NotExecuted(address vault, Fate found);
@@ -22,9 +22,10 @@ contract Conditions {
     }
 
     /// @notice Reverts unless the intent at `vault` was closed on this chain without running.
-    /// @dev An expired intent is not closed until someone calls `recover`. Anyone can call it, even
-    /// if there is no money. An intent of another chain can be closed here at any time, regardless
-    /// of its outcome on its own chain, so `vault` must belong to an intent of this chain.
+    /// @dev An expired intent is not closed until someone calls `recover`. Anyone can call
+    /// `recover`, even if the vault has no money. On this chain, anyone can close an intent of
+    /// another chain at any time, regardless of its outcome on its own chain. So `vault` must
+    /// belong to an intent of this chain.
     function requireClosed(address vault) external view {
         Fate found = Outcome.outcomeOf(vault);
         if (found != Fate.Closed) revert NotClosed(vault, found);

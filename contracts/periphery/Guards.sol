@@ -6,9 +6,9 @@ interface IBalance {
 }
 
 /// @title Guards
-/// @notice Bounds that an intent sets with its own calls.
-/// @dev The contract has no owner and no storage. It can be replaced, because an intent names the
-/// contract that it calls.
+/// @notice Lets an intent require, in one of its own calls, a minimum of gas or a minimum balance.
+/// @dev The contract has no owner and no storage. The contract can be replaced, because an intent
+/// names the contracts that it calls.
 contract Guards {
     error TooLittleGas(uint256 wanted, uint256 found);
     error BalanceTooLow(address token, address holder, uint256 wanted, uint256 found);
@@ -27,7 +27,7 @@ contract Guards {
 
     /// @notice Reverts unless `holder` has at least `min` base units of `token` at this moment; the
     /// zero address as token means native coin.
-    /// @dev After a swap, this call bounds the result, regardless of the route.
+    /// @dev After a swap, this call requires a minimum result, regardless of the swap's route.
     function requireBalance(address token, address holder, uint256 min) external view {
         uint256 found = _balanceOf(token, holder);
         if (found < min) revert BalanceTooLow(token, holder, min, found);

@@ -5,10 +5,10 @@ import {CLOSED_CODE_HASH, EXECUTED_CODE_HASH} from "./VaultCode.sol";
 
 /// @notice The outcome of an intent, as shown by the code at its vault. `Never`: the intent is
 /// neither executed nor closed yet. This can change until the intent expires. `Executed`: its calls
-/// ran, once. `Closed`: on this chain they did not run and never can. `Executed` and `Closed` are
-/// permanent, and their code hashes are the same on every chain. But only the intent's own chain
-/// decides: on any other chain, anyone can close the vault at any time, even while the intent is
-/// open or executed on its own chain.
+/// ran, once. `Closed`: on this chain, the calls did not run and can never run. `Executed` and
+/// `Closed` are permanent, and their code hashes are the same on every chain. Only the outcome on
+/// the intent's own chain counts. On any other chain, anyone can close the vault at any time, even
+/// while the intent is open or executed on its own chain.
 enum Fate {
     Never,
     Executed,
@@ -17,11 +17,11 @@ enum Fate {
 
 /// @title Outcome
 /// @notice Reads the outcome of an intent from its vault, without any log, oracle, or service.
-/// @dev Only the factory can put code with one of these two hashes at a vault, and this code cannot
-/// be changed or removed. At other addresses a hash proves nothing, because anyone can deploy the
-/// same bytes. So `vault` must be an address that the factory's `addressOf` returns, or that the
-/// caller trusts for another reason. During its own calls, a vault is still being created, so the
-/// outcome is `Never`.
+/// @dev Only the factory can deploy code with one of the two known hashes to a vault, and the code
+/// cannot be changed or removed. At any other address, the hash proves nothing, because anyone can
+/// deploy the same bytes. So `vault` must be an address that the factory's `addressOf` returns, or
+/// that the caller trusts for another reason. During its own calls, a vault is still being created,
+/// so the outcome is `Never`.
 library Outcome {
     /// @return fate one EXTCODEHASH: 2,600 gas if the transaction has not accessed `vault` before
     function outcomeOf(address vault) internal view returns (Fate fate) {

@@ -17,16 +17,18 @@ interface IBlockHashOracle {
 /// @notice Proves the outcome of an intent with a block of the intent's chain, so that a contract
 /// on one chain can wait for an intent on another chain. The proof is the block's header, as RLP,
 /// and the vault's account proof, as returned by `eth_getProof` (EIP-1186).
-/// @dev Only a vault that was executed or closed can be proved here. For any other vault, the call
-/// reverts, or returns `Never` if the vault has an account because it holds money. The contract has
-/// no owner and no storage. It can be replaced, because the caller chooses which contract to call.
+/// @dev The contract can prove only that a vault was executed or closed. For any other vault, a
+/// call reverts, or returns `Never` if the vault's account exists, for example because it has a
+/// coin balance. The contract has no owner and no storage. The contract can be replaced, because
+/// the caller chooses which contract to call.
 contract OutcomeProof {
     using RLP for *;
 
     uint256 private constant STATE_ROOT = 3;
     uint256 private constant NUMBER = 8;
     uint256 private constant TIMESTAMP = 11;
-    /// @dev Every header since the first block has these fields; further fields are not read.
+    /// @dev The number of fields that every header since the first block has. Further fields are
+    /// ignored.
     uint256 private constant HEADER_FIELDS_MIN = 15;
     uint256 private constant ACCOUNT_FIELDS = 4;
     uint256 private constant CODE_HASH = 3;
@@ -40,7 +42,8 @@ contract OutcomeProof {
     error WrongHeader(bytes32 wanted, bytes32 found);
     error MalformedHeader(uint256 fields);
     error MalformedAccount(uint256 fields);
-    /// @notice The chain or the oracle does not know the hash of that block, or no longer knows it.
+    /// @notice The chain or the oracle does not know the hash of the block, or no longer knows the
+    /// hash.
     error BlockHashUnknown(uint256 blockNumber);
 
     /// @notice Returns the outcome of the intent at `vault`, as of a block of this chain.
@@ -69,7 +72,7 @@ contract OutcomeProof {
     }
 
     /// @notice Returns the outcome of the intent at `vault`, as of the block with hash `blockHash`.
-    /// @dev This does not check that the block exists: the caller must know the hash.
+    /// @dev The function does not check that the block exists, so the caller must trust the hash.
     /// @param proof the nodes of the state trie from its root to the account, one RLP each
     function prove(address vault, bytes calldata header, bytes[] calldata proof, bytes32 blockHash)
         public

@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 /// @title Tip
 /// @notice Pays the executor of an intent. An intent with a tip approves this contract for the
 /// amount and then calls {tip}: two of the intent's own calls.
-/// @dev The contract has no owner and no storage. It moves only tokens that its caller approved,
-/// and only in a call by this caller, so nobody else can use a vault's approval.
+/// @dev The contract has no owner and no storage. The contract moves only its caller's tokens, so
+/// nobody else can use a vault's approval.
 contract Tip {
     /// @notice `token` did not move `amount` from the caller to `executor`.
     error TipFailed(address token, address executor, uint256 amount);

@@ -1,6 +1,6 @@
-// Tests the small contracts beside the factory on a real chain, deployed as `admin chain bring`
-// deploys them. Measures the gas that each contract adds to an intent, and changes single bytes of
-// outcome proofs.
+// Tests the small contracts of periphery/ on a real chain. The test deploys the contracts in the
+// same way as `admin chain bring`. Measures the gas that each contract adds to an intent, and
+// changes single bytes of outcome proofs.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -128,8 +128,7 @@ describe("the gas of the periphery's calls", () => {
           1n,
         ]),
       ]),
-      // The additional gas if, instead of a transfer, the vault approves the Collector, which then
-      // collects the vault's whole balance.
+      // The additional gas of an approval and a call of the Collector, compared with one transfer.
       collect: (await execute([approval, collection])).gas - plain,
     };
     assert.deepEqual(
@@ -201,7 +200,7 @@ const flip = (bytes: Hex, at: number, by: number): Hex => {
 };
 /** Indices of a header's fields. */
 const [stateRootAt, numberAt] = [3, 8];
-/** The errors for a proof that does not lead to a node of the trie. */
+/** The errors for a proof that does not lead from the root to a node of the trie. */
 const noProof = /TrieProofTraversalError|RLPInvalidEncoding/;
 const fate = { never: 0, executed: 1, closed: 2 };
 

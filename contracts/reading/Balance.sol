@@ -17,8 +17,8 @@ struct Balance {
     uint256 amount;
 }
 
-/// @dev A token can be any contract, so the call gets at most `gasMax`, and only one word of the
-/// result is copied.
+/// @dev A token can be any contract. The call therefore gets at most `gasMax`, and only one word of
+/// its result is copied.
 function balanceOf(Holder memory holder, uint256 gasMax) view returns (Balance memory balance) {
     if (holder.token == address(0)) return Balance(true, holder.owner.balance);
     address token = holder.token;

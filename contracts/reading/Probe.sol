@@ -4,10 +4,11 @@ pragma solidity 0.8.37;
 import {answerWith, Balance, balanceOf, Holder} from "./Balance.sol";
 
 /// @title Probe
-/// @notice Reads the balances of many addresses in the eth_call of a creation, so nothing must be
-/// deployed on the chain. Unlike Multicall3, it also reads the sizes of the addresses' code.
-/// @dev Returns `abi.encode(chainId, timestamp, Holding[])`. Chain and time reveal an answer from
-/// another chain or block. A creation returns at most 24,576 bytes.
+/// @notice Reads the balances of many addresses. The program runs in the eth_call of a contract
+/// creation, so nothing must be deployed on the chain. Unlike Multicall3, the program also reads
+/// the sizes of the addresses' code.
+/// @dev Returns `abi.encode(chainId, timestamp, Holding[])`. The chain ID and the time show whether
+/// the answer is from another chain or block. A creation returns at most 24,576 bytes.
 contract Probe {
     struct Holding {
         uint256 codeBytes;

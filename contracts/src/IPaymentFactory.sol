@@ -35,9 +35,10 @@ struct Intent {
 ///     CLOSED  no code, and expired or another chain                            recover, rescue
 ///
 /// An execution changes OPEN to OVER, and a recovery changes CLOSED to OVER. There is no other
-/// transition. The code of a vault shows, without any log, which of the two happened. The code is
-/// the same on every chain: 41 bytes if the vault was executed, or the same bytes followed by a
-/// zero byte if the vault was closed without running a call. Their EXTCODEHASH values are:
+/// transition. The code of a vault shows, without any log, whether the vault was executed or
+/// closed. The code is the same on every chain: 41 bytes if the vault was executed, or the same
+/// bytes followed by a zero byte if the vault was closed without running a call. Their EXTCODEHASH
+/// values are:
 ///
 ///     executed  0x76787dbd4cf201a1655ade6889aeb3b4f0ec211e67f5a3b4f05ad4ff124e3cd1
 ///     closed    0x1294ad7c9f5dfedf7179ece44f5d55163889fd523614a369f2aa2b25c109c74b
@@ -80,11 +81,11 @@ struct Intent {
 /// 9. The block's time is close to real time. Arbitrum's sequencer can be 24 hours behind and 1
 ///    hour ahead, so leave that margin before an expiry on Arbitrum. If a chain halts until after
 ///    the expiry, the vault is CLOSED.
-/// 10. `recovery` can receive. Otherwise the token or coin stays in the vault, and other tokens
-///     leave. If `recovery` is a contract, it can still move the remaining money with {rescue}.
-///     Only calls have the gas floor of {TooLittleGas}. The caller of a recovery chooses the gas,
-///     so a token can get too little gas for its own work. The same is true for a `recovery` that
-///     receives coin and tolerates failing inner calls.
+/// 10. `recovery` can receive. A token or coin that `recovery` cannot receive stays in the vault,
+///     and other tokens leave. If `recovery` is a contract, it can still move the remaining money
+///     with {rescue}. Only calls have the gas floor of {TooLittleGas}. The caller of a recovery
+///     chooses the gas, so a token can get too little gas for its own work. The same is true for a
+///     `recovery` that receives coin and tolerates failing inner calls.
 ///
 /// Not protected: If a token other than the intent's token arrives while the vault is OPEN, it
 /// waits until the execution or the expiry. NFTs can leave only with {rescue}. Anyone who profits
@@ -110,8 +111,8 @@ interface IPaymentFactory {
     /// @notice The item at `index` (from 0) of a batch of `caller` failed and had no effect. The
     /// other items are not affected. If an item got too little gas, `reason` is usually empty.
     event ItemFailed(address indexed caller, uint256 indexed index, bytes reason);
-    /// @notice `vault` is over now, because its intent had expired or is for a different chain: the
-    /// calls can never run.
+    /// @notice `vault` was closed, because its intent had expired or is for a different chain. The
+    /// intent's calls can never run.
     event Closed(address indexed vault);
     /// @notice `amount` of `token` (zero address: native coin) left `vault` for its `recovery`.
     event Recovered(address indexed vault, address indexed token, uint256 amount);
@@ -135,11 +136,11 @@ interface IPaymentFactory {
     /// within it may have run out of gas unnoticed. A higher limit helps, unless the call uses all
     /// gas that it gets. EIP-7825 limits a transaction to 16,777,216 gas, so a call can use at most
     /// about 11.8 million.
-    /// @dev Has no amounts of gas, because they do not give the limit that is sufficient. The
-    /// wanted amount is a quarter of the gas before the call, so it grows with the limit.
+    /// @dev The error contains no amounts of gas, because they would not show a sufficient limit:
+    /// the required quarter grows with the limit.
     error TooLittleGas(uint256 index, address target);
-    /// @notice The gas ran out, or the vault's own calls requested `vault` while it was being
-    /// created.
+    /// @notice `vault` could not be created: the gas ran out, or the vault's own calls requested
+    /// the creation of `vault`.
     error CreationFailed(address vault);
     /// @notice `token` did not return a word for `balanceOf(vault)`: it has no code, failed, or ran
     /// out of gas.
@@ -147,11 +148,12 @@ interface IPaymentFactory {
     error NotRecovery(address wanted, address found);
     /// @notice The intent starts at byte `start` of the calldata, and the next argument starts at
     /// byte `end`, which is too early: the seven words of an intent need 224 bytes. In {addressOf},
-    /// the intent does not start at byte 36, directly after its offset.
+    /// the error means that the intent does not start at byte 36, directly after its offset.
     error NotCanonical(uint256 start, uint256 end);
     /// @notice An item of a batch is neither {execute} nor {recover}. `selector` is the first four
     /// bytes of the item.
-    /// @dev Has no expected values, because both selectors are constants of this interface.
+    /// @dev The error has no expected values, because both selectors are constants of this
+    /// interface.
     error NotAnItem(bytes4 selector);
     /// @notice `wanted` is the maximum length of terms in bytes.
     error TermsTooLong(uint256 wanted, uint256 found);

@@ -10,7 +10,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     /// @dev The seven words at the start of an intent: everything except the calls themselves.
     uint256 private constant INTENT_BYTES_MIN = 7 * 32;
 
-    /// @dev Has no arguments, like {NotVault}.
+    /// @dev Has no arguments, because the refused caller knows its own address.
     error NotFactory();
 
     /// @inheritdoc IPaymentFactory
@@ -100,8 +100,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return _quote(terms);
     }
 
-    /// @notice Internal protocol: sends the whole balance of one token (zero: native coin) to
-    /// `recovery`.
+    /// @notice Sends the whole balance of one token (zero address: native coin) to `recovery`. Only
+    /// the factory itself can call this function.
     /// @dev The amount is measured, so that fees and false results of a transfer do not matter. A
     /// transfer that does not return true is not a success even if the balance fell: a hook may
     /// have recovered the token during the transfer, and that recovery emitted its own event.
@@ -121,7 +121,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
         else emit RecoveryFailed(vault, token, answer);
     }
 
-    /// @dev The result is the factory's own result or error, so it is never long.
+    /// @dev Returns the whole result, which is short, because it is the factory's own result or
+    /// error.
     function _doItem(bytes calldata item, uint256 gasMax)
         private
         returns (bool ok, bytes memory answer)
@@ -133,10 +134,10 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return (false, abi.encodeWithSelector(NotAnItem.selector, selector));
     }
 
-    /// @dev Returns the vault if it is over. Otherwise closes it without running its calls, or
-    /// reverts if it is still open. The vault's terms are the offset 32, with which all terms
-    /// start, and the calldata from the start of the intent to `end`. Words beyond `end` do not
-    /// belong to the terms, so the intent's first seven words must be before `end`.
+    /// @dev Returns the vault if it is over. Otherwise closes the vault without running its calls,
+    /// or reverts if the vault is still open. The vault's terms are the offset 32, with which all
+    /// terms start, and the calldata from the start of the intent to `end`. Words beyond `end` do
+    /// not belong to the terms, so the intent's first seven words must be before `end`.
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
         uint256 start = _argument(0);
         if (end < start + INTENT_BYTES_MIN) revert NotCanonical(start, end);
@@ -151,8 +152,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @dev Reverts with the vault's own reason. If there is no reason, the vault ran out of gas,
-    /// its terms do not encode calls, or its calls requested its own execution, which would create
-    /// it twice.
+    /// the terms do not encode calls, or the calls requested the vault's own execution, which would
+    /// create the vault twice.
     function _create(address vault, bytes memory initCode) private {
         address created;
         // Assembly, because Solidity creates only code that it compiled, and reverts only with data
@@ -168,7 +169,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         if (created != vault) revert CreationFailed(vault);
     }
 
-    /// @dev A vault that is named as a token returns nothing.
+    /// @dev Reverts if the result is shorter than a word, for example if `token` is a vault.
     function _balanceOf(address token, address vault) private view returns (uint256 found) {
         bytes4 selector = IERC20.balanceOf.selector;
         bool ok;

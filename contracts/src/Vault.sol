@@ -81,7 +81,8 @@ abstract contract Vault {
         }
     }
 
-    /// @notice Internal protocol: the constructor of a vault. Returns the code to deploy there.
+    /// @notice The constructor of a vault. Returns the code to deploy at the vault. Runs only
+    /// inside a vault that the factory is creating.
     /// @dev Decides, only from the terms and the chain, whether the calls run.
     function onCreation(Intent calldata intent) external onlyVault {
         if (address(this).code.length != 0) revert NotVault();
@@ -99,8 +100,8 @@ abstract contract Vault {
         }
     }
 
-    /// @notice Internal protocol: a call from a vault that is over. If the target fails, returns
-    /// false and does not revert.
+    /// @notice Makes a call from a vault that is over. If the target fails, returns false and does
+    /// not revert. Runs only inside a vault that the factory calls.
     function act(address target, uint256 value, bytes calldata data)
         external
         onlyVault
@@ -114,7 +115,8 @@ abstract contract Vault {
         result = _returned();
     }
 
-    /// @dev Open until the end of the second `expirationTimestamp`, and only on its own chain.
+    /// @dev Returns whether the intent's chain is this chain and the expiration time has not
+    /// passed.
     function _isOpen(Intent calldata intent) internal view returns (bool) {
         return intent.chainId == block.chainid && block.timestamp <= intent.expirationTimestamp;
     }
@@ -174,7 +176,7 @@ abstract contract Vault {
         selector = bytes4(hash);
     }
 
-    /// @dev The first 256 bytes of the last call's result.
+    /// @dev Returns the first 256 bytes of the last call's result.
     function _returned() private pure returns (bytes memory data) {
         uint256 size = RESULT_BYTES_MAX;
         // Assembly, because Solidity can only read a result by copying the whole result.

@@ -159,7 +159,7 @@ contract BatchTest is Fixture {
         check(factory.batch(list(execution(intent)))[0] == vault, "done");
     }
 
-    /// @dev The execution happens before the fork, so both chains contain it.
+    /// @dev The execution happens before the fork, so both chains contain the execution.
     function test_anExecutionBeforeAFork_countsAsDoneOnBothChains() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);

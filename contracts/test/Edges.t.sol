@@ -7,8 +7,8 @@ import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 import {PlainToken} from "./tokens/PlainToken.sol";
 
-/// @dev Special values: counts, words, and sizes that a shortcut in the code would treat
-/// differently. Each test was written against a mutant that passed all other tests.
+/// @dev Tests special counts, words, and sizes, for which a shortcut in the code would give a wrong
+/// result. Each test was written to detect a mutant that passed all other tests.
 contract EdgesTest is Fixture {
     function test_WrongChain_ifTheIntentIsForChainZero() public {
         Intent memory intent = plainIntent();

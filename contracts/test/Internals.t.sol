@@ -118,7 +118,8 @@ contract InternalsTest is Fixture {
         "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
 }
 
-/// @dev Like the factory, runs the factory's code when the init code of a vault calls it.
+/// @dev Runs the factory's code, like the factory, when the init code of a vault calls this
+/// contract.
 contract Impostor {
     address private immutable FACTORY;
 

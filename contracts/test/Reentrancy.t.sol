@@ -7,7 +7,8 @@ import {Fixture} from "./Fixture.sol";
 import {Vm, vm} from "./Vm.sol";
 import {ForgivingHookToken, HookToken, ObligingHookToken} from "./tokens/OddTokens.sol";
 
-/// @dev Reenters the factory when it is called, or when a token calls it as a hook.
+/// @dev An attacker that reenters the factory when a call reaches the attacker, or when a token
+/// calls the attacker as a hook.
 contract Attacker {
     address private immutable FACTORY;
     bytes[] private attempts;

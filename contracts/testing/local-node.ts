@@ -17,7 +17,9 @@ const hardhatDirectory = resolve(import.meta.dirname, "../../node_modules/.cache
 
 type LocalNode = Pick<Anvil, "rpcUrl" | "stop">;
 
-/** `startSeconds`: the initial time of the chain's clock; the host's time by default. */
+/**
+ * `startSeconds`: the initial time of the chain's clock in Unix seconds. Default: the host's time.
+ */
 type NodeOptions = {
   chainId?: number;
   gasLimit?: number;

@@ -1,7 +1,7 @@
 // Proves the behavior of two short pieces of code: the code at a vault, as read from a chain, and
-// PREFIX, which creates a vault. The proof covers every caller, calldata, answer, and gas. Then the
-// test changes each byte to every other value. The test lists the changes that violate no law, so
-// it detects a change of any byte that matters.
+// PREFIX, which creates a vault. Each required property of the code is a law. The proof covers
+// every caller, calldata, result of the called contract, and gas limit. The test then changes each
+// byte to every other value, and checks that exactly the listed changes violate no law.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -37,8 +37,8 @@ after(() => prover.close());
 type Free = Record<number, string>;
 
 /**
- * Offsets 8 and 9 push the size and the position of the call's result in memory. Any value works,
- * because RETURNDATACOPY overwrites the result.
+ * Offsets 8 and 9 push the size and the position at which DELEGATECALL stores its result in memory.
+ * Any value works, because RETURNDATACOPY overwrites this result.
  */
 const freeInStub: Free = {
   0: "03",
@@ -50,16 +50,16 @@ const freeInStub: Free = {
   17: "80",
 };
 /**
- * The last byte only shows readers of the code that the vault was closed. JUMPDEST, and these
- * opcodes that only push a word, can replace it.
+ * The opcodes that can replace the last byte of a closed vault's code: JUMPDEST, and the opcodes
+ * that only push a word. The last byte has no effect, and only shows that the vault was closed.
  */
 const looksAndPushes = [0x30, 0x33, 0x34, 0x36, 0x38, 0x3d, 0x58, 0x5a, 0x5b]
   .concat(Array.from({ length: 33 }, (_, bytes) => 0x5f + bytes))
   .map((opcode) => opcode.toString(16))
   .join(" ");
 /**
- * Offsets 0 and 1 correspond to offsets 8 and 9 of the stub. CODESIZE at offset 6 copies more bytes
- * than the code uses.
+ * The bytes at offsets 0 and 1 have the same purpose as the bytes at offsets 8 and 9 of a vault's
+ * code. CODESIZE at offset 6 copies more bytes than the code uses, which has no effect.
  */
 const freeInPrefix: Free = {
   0: "36 38 3d 58",
@@ -85,7 +85,7 @@ describe("the code of a closed vault", () => {
   });
 });
 
-describe("PREFIX, the creation code of a vault", () => {
+describe("PREFIX (the start of a vault's init code)", () => {
   holds(prefix.slice(0, Number(prefixBytes)), prefixLaws, undefined, freeInPrefix, 0);
 
   test("PREFIX ends with the selector of `onCreation`", () => {
@@ -94,7 +94,9 @@ describe("PREFIX, the creation code of a vault", () => {
   });
 });
 
-/** @param codeBytes the length of the whole code, if known; unknown if terms follow the code */
+/**
+ * @param codeBytes the length of the whole code; undefined if terms of any length follow the code
+ */
 function holds(
   code: Uint8Array,
   laws: Laws,
@@ -111,7 +113,7 @@ function holds(
     });
   }
 
-  test("every changed byte breaks a rule, unless the change is listed as harmless", async () => {
+  test("every change of a byte violates a law, unless it is listed as harmless", async () => {
     const single = examples(factory, codeBytes);
     const brokenBySome = (changed: Uint8Array) => {
       for (const example of single) {
@@ -147,12 +149,15 @@ function* changes(code: Uint8Array) {
   }
 }
 
-/** The stub starts with CALLER and a PUSH of the factory's address without leading zeros. */
+/**
+ * Returns the offset after the factory's address in a vault's code, which starts with CALLER and a
+ * PUSH of the address without leading zeros.
+ */
 function behindAddress(code: Uint8Array): number {
   return 2 + code[1]! - 0x5f;
 }
 
-/** Executes one vault and recovers another on a separate chain, and reads their code. */
+/** Executes one vault and closes another on a local chain, and returns their code. */
 async function leaveVaults(): Promise<{ executed: Hex; closed: Hex }> {
   const chain = await openChain();
   try {

@@ -1,6 +1,7 @@
-// The laws of the code at a vault, and of the code that creates a vault, for every caller,
-// calldata, gas, and answer. Each law is expressed as the condition that violates it, so the law is
-// proved if no input satisfies this condition.
+// The laws (required properties) of the code at a vault, and of the code that creates a vault. The
+// laws apply to every caller, calldata, gas limit, and result of the called contract. Each law is
+// expressed as the condition that violates the law. The law is proved if no input satisfies this
+// condition.
 
 import { type Case, type Memory, type Path, run } from "./machine.ts";
 import {
@@ -19,8 +20,8 @@ import {
 } from "./terms.ts";
 
 /**
- * A function for each law, by the law's name. Each function returns the condition under which
- * `paths` violate the law in the case `at`.
+ * A function for each law, by the law's name. Each function returns the condition under which the
+ * code's execution `paths` violate the law for the input `at`.
  */
 export type Laws = Record<string, (paths: Path[], at: Case) => Bool>;
 
@@ -30,13 +31,13 @@ export const broken = (laws: Laws, opcodes: Uint8Array, at: Case): Record<string
   return Object.fromEntries(Object.entries(laws).map(([name, law]) => [name, law(paths, at)]));
 };
 
-/** The condition that the code follows a path for which `claim` is false. */
+/** Returns the condition under which the code follows a path for which `claim` is false. */
 const unless = (paths: Path[], claim: (path: Path) => Bool): Bool =>
   any(...paths.map((path) => all(path.given, not(claim(path)))));
 
 const addressMask = (1n << 160n) - 1n;
 
-/** The condition that `bytes` bytes of memory at `from` equal `wanted`. */
+/** Returns the condition under which `bytes` bytes of memory at `from` equal `wanted`. */
 const reads = (memory: Memory, from: Word, bytes: Word, wanted: Memory, at: Case): Bool =>
   implies(less(at.index, bytes), sameByte(memory(add(from, at.index)), wanted(at.index)));
 

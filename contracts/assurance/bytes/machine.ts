@@ -1,9 +1,11 @@
 // Executes a vault's code symbolically, for all inputs. Implements only the part of the EVM that
-// this code needs. A JUMPI whose condition is a formula splits the path. Memory is a function from
-// an index to a byte, so that copies of unknown length need no quantifier.
+// the vault's code needs. A JUMPI whose condition is a formula splits the execution into two paths.
+// Memory is a function from an index to a byte, so that a copy of unknown length needs no
+// quantifier.
 //
 // An unsupported opcode (storage, logs, creation, SELFDESTRUCT, other calls and arithmetic) ends
-// its path as "foreign". Gas is counted only for memory: a path that runs out of gas has no effect.
+// its path as "foreign". The gas of opcodes is not counted, because a path that runs out of gas has
+// no effect. Only memory has a gas limit.
 
 import {
   add,
@@ -47,8 +49,8 @@ type World = {
 };
 
 /**
- * An environment, and an arbitrary index at which bytes are compared. A result for this index is a
- * result for every index.
+ * An environment, and an arbitrary index at which bytes are compared. Because the index is
+ * arbitrary, a proof for the index applies to every index.
  */
 export type Case = World & { index: Word };
 
@@ -65,7 +67,7 @@ type Machine = {
   /** RETURNDATASIZE. */
   answered: Word;
   questions: Question[];
-  /** The condition that the inputs must meet to reach this point. */
+  /** The condition on the inputs under which the execution reaches this point. */
   given: Bool;
   /** The condition under which the current opcode halts. */
   halts: Bool;
@@ -87,7 +89,7 @@ const pathsMax = 50;
 
 const [STOP, JUMP, JUMPI, JUMPDEST, PUSH0] = [0x00, 0x56, 0x57, 0x5b, 0x5f];
 const [DELEGATECALL, RETURN, REVERT, INVALID] = [0xf4, 0xf3, 0xfd, 0xfe];
-/** The target of a jump without a JUMPDEST. */
+/** The target of a jump to a byte that is not a JUMPDEST. */
 const nowhere = -1;
 
 /**

@@ -1,12 +1,12 @@
-// Decides whether any case satisfies a condition: with Z3 for all cases together, or with a few
-// hundred examples, which detect most wrong bytes without the solver.
+// Decides whether any input satisfies a condition. Z3 decides for all inputs together. A few
+// hundred example inputs detect most wrong bytes without Z3, which is faster.
 
 import { init, killThreads } from "z3-solver";
 import type { Case } from "./machine.ts";
 import { type Bool, chooseByte, less, smtBool, smtWord, type Word } from "./terms.ts";
 
 type Prover = {
-  /** Returns whether any case satisfies `condition`. Throws if the solver does not know. */
+  /** Returns whether any input satisfies `condition`. Throws if the solver cannot decide. */
   satisfiable(condition: Bool): Promise<boolean>;
   /** Ends the solver's threads, which would keep the process alive. */
   close(): Promise<void>;
@@ -36,8 +36,8 @@ export async function openProver(): Promise<Prover> {
         answers.set(text, answer === "sat");
         return answer === "sat";
       } finally {
-        // If the solver is not released, the garbage collector frees it while Z3's thread checks
-        // the next condition in the same memory, and the thread fails or never ends.
+        // Without this call, the garbage collector can free the solver while Z3's thread checks the
+        // next condition in the same memory. The thread then fails or never ends.
         solver.release();
       }
     },

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-// A model of one vault on one chain, with each check of src/PaymentFactory.sol and src/Vault.sol.
-// solc's model checker proves the assertions for all intents, all times, and any number of calls in
-// any order. The model checker checks each of the two contracts separately.
+// Two models of one vault on one chain, with the checks of src/PaymentFactory.sol and
+// src/Vault.sol. solc's model checker proves the assertions for all intents, all times, and any
+// number of calls in any order. The model checker checks each model separately.
 
 /// @notice A vault executes once, in time and fully funded, or is closed. An executed or closed
 /// vault never executes again.
@@ -16,7 +16,7 @@ contract Life {
     uint256 private time;
     uint256 private codeBytes;
 
-    // The history of the vault, which the assertion checks.
+    // These variables record the history of the vault, which the assertion checks.
     uint256 private executions;
     bool private allInTimeAndFull = true;
     bool private closed;
@@ -54,7 +54,8 @@ contract Life {
         sentToRecovery = true;
     }
 
-    /// @dev A single assertion, so that the solver can use each part to prove the other parts.
+    /// @dev All properties are in one assertion, so that the solver can use each property to prove
+    /// the others.
     function sound() external view {
         bool once = executions == (codeBytes == 41 ? 1 : 0);
         bool closedNeverExecutes = closed == (codeBytes == 42) && allClosedInTime;

@@ -33,7 +33,7 @@ function check(contract: "Life" | "Money", content: string): { code: string; mes
   return errors.map(({ errorCode, message }) => ({ code: errorCode, message }));
 }
 
-/** Returns the model without `line`, so that an assertion must fail. */
+/** Returns the model without one line. Without this line, an assertion must fail. */
 function without(line: string): string {
   assert.equal(source.split(line).length, 2, `Life.sol has it once: ${line}`);
   return source.replace(line, "");
@@ -60,7 +60,7 @@ describe("the life of a vault", { skip }, () => {
     isSafe(check("Life", source));
   });
 
-  test("control: without the `AlreadyOver` check, a vault can be executed twice", () => {
+  test("a vault can be executed twice without the `AlreadyOver` check", () => {
     const found = check("Life", without("require(codeBytes == 0); // AlreadyOver"));
     isViolated(found, /executions = 2/);
   });
@@ -71,7 +71,7 @@ describe("the money of a vault", { skip }, () => {
     isSafe(check("Money", source));
   });
 
-  test("control: the checker finds a wrong balance after a recovery", () => {
+  test("the model checker detects that a recovery does not reduce the balance", () => {
     const found = check("Money", without("balance -= sent;"));
     isViolated(found, /Money\.recover\(/);
   });

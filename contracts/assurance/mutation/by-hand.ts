@@ -1,5 +1,6 @@
-// Handwritten mutants that no operator makes: shortcuts that a maintainer might take and that most
-// tests would not notice. A mutation run tests and counts these mutants separately.
+// Handwritten mutants of the contracts that no mutation operator makes. Each mutant is a shortcut
+// that a maintainer might take and that most tests would not detect. A mutation run tests and
+// counts these mutants separately.
 
 import type { Sources } from "../published/standard-input.ts";
 import type { Mutant } from "./mutants.ts";

@@ -1,7 +1,7 @@
-// Mutants that weaken one check (guard) of a contract. The weakened check still works in most
-// cases, but not at one position, for one kind of target, or above or below some amount. These
-// mutants are generated for every check, condition, and event of the contracts, because a
-// handwritten list would contain only the mistakes that its author knows.
+// Generates mutants that weaken one check (guard) of a contract. A weakened check still works in
+// most cases, but fails at one position, for one kind of target, or for some amounts. The mutants
+// are generated for every check and event of the contracts, because a handwritten list would
+// contain only the mistakes that its author knows.
 
 import { readCollector, type Sources } from "../published/standard-input.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
@@ -55,8 +55,8 @@ function narrowEvent(node: Node, where: Surroundings): Change[] {
 }
 
 /**
- * Lists conditions that are true only in some cases. The conditions use the names that are in
- * scope.
+ * Returns Solidity conditions that are true only in some cases, such as `index == 0`. The
+ * conditions use the variables that are in scope.
  */
 function kindsAt({ parents, variables, text }: Surroundings, guard: string): string[] {
   const kinds: string[] = [];
@@ -101,9 +101,9 @@ function capAmounts(node: Node, { text }: Surroundings): Change[] {
 }
 
 /**
- * Compares only some bits of two numbers, or compares their order instead of equality. No code and
- * no answer has 2^64 bytes, and no number is below zero, so changes that matter only in these cases
- * are omitted.
+ * Returns mutants that compare only some bits of two numbers, or compare their order instead of
+ * their equality. Omits mutants that would differ only for code or a result of 2^64 bytes, or for a
+ * negative number, because these do not exist.
  */
 function cutComparison(node: Node, { text }: Surroundings): Change[] {
   const sides = [at(node, "leftExpression"), at(node, "rightExpression")] as const;
@@ -121,8 +121,8 @@ function cutComparison(node: Node, { text }: Surroundings): Change[] {
 }
 
 /**
- * Moves a variable from the body of a loop to a position before the loop, so that it is read only
- * once.
+ * Returns mutants that read a gas amount or a balance once before a loop instead of in each
+ * iteration.
  */
 function hoistVariables(node: Node, { text }: Surroundings): Change[] {
   const declared = list(at(node, "body"), "statements").filter(

@@ -5,9 +5,8 @@ import { type Change, changesOf, type Surroundings } from "./operators.ts";
 import { below, type Node, parse, place, typeOf } from "./source-tree.ts";
 
 /**
- * One change. `file`, `in`, `operator`, `from`, `to`, and `nth` identify the change as long as the
- * surrounding text stays the same. `nth` (from 0) distinguishes places with the same text in a
- * function.
+ * One change of a source. `file`, `in`, `operator`, `from`, `to`, and `nth` identify the change. If
+ * a function contains the same text several times, `nth` (from 0) is the number of the occurrence.
  */
 export type Mutant = {
   file: string;

@@ -9,7 +9,7 @@
 //     --only TEXT    tries only mutants whose name contains TEXT
 //     --write        writes the tested kinds to report.json, and keeps the reasons in this file
 //
-// Survivors are tested again in each run, because a new test may kill them.
+// A surviving mutant is tested again in each run, because a new test may detect it.
 
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Checks that a mutation run can start, and that the report of the last complete run matches the
-// current contracts. A complete run, `npm run mutate -w contracts`, takes too long for every test
+// Tests one mutant, and checks that the report of the last complete mutation run matches the
+// current contracts. A complete run (`npm run mutate -w contracts`) takes too long for every test
 // run.
 
 import assert from "node:assert/strict";

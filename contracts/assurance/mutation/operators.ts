@@ -1,8 +1,9 @@
-// Returns the texts that can replace one node of the syntax tree.
+// The mutation operators. Each operator returns texts that can replace one node of a contract's
+// syntax tree.
 
 import { at, list, type Node, place, typeOf } from "./source-tree.ts";
 
-/** A text for the bytes from `start` to `end` of a source. */
+/** A change of a source: `to` replaces the bytes from `start` to `end`. */
 export type Change = { operator: string; start: number; end: number; to: string };
 
 /** The surroundings of a node: its parents, and the variables that its function sets. */
@@ -30,8 +31,8 @@ const comparisons: Record<string, string[]> = {
   "!=": ["=="],
 };
 /**
- * The loop bounds that mutants use. A loop with such a bound could still pass most tests, although
- * the library allows 32 calls.
+ * The wrong maximum numbers of iterations that mutants use. The library allows 32 calls, but most
+ * tests make fewer calls and would pass with a lower maximum.
  */
 const loopsMax = [16, 31];
 const arithmetic: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*" };
@@ -169,8 +170,8 @@ const yul: Record<string, Operator> = {
   YulLiteral(node, { parents }) {
     const caller = parents.at(-1)!;
     const name = "functionName" in caller ? String(at(caller, "functionName").name) : "";
-    // Omits constant arguments of calls: they are the sizes of return data in memory, and an
-    // additional byte is never read.
+    // Omits constant arguments of calls, because the constants are sizes of return data in memory.
+    // The contracts never read an additional byte of this memory.
     if (node.kind !== "number" || /call$|^create2$|^mcopy$/.test(name)) return [];
     return replace("constant", node, next(String(node.value)));
   },

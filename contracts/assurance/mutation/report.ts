@@ -7,11 +7,11 @@ export type Report = Tally & {
   /** keccak256 of the creation code that was mutated. */
   creationCodeHash: string;
   collectorCodeHash: string;
-  /** The mutants of guards.ts, which are not counted above. */
+  /** The counts of the mutants of guards.ts, which the counts of this report do not include. */
   guards: Tally;
-  /** The mutants of by-hand.ts, which are also not counted above. */
+  /** The counts of the mutants of by-hand.ts, which the counts of this report do not include. */
   byHand: Tally;
-  /** The mutants of the Collector: the operators' mutants and the weakened checks. */
+  /** The counts of the mutants of the Collector: the operators' mutants and the weakened checks. */
   collector: Tally;
 };
 

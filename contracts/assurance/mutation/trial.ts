@@ -20,15 +20,15 @@ export type Outcome =
 
 /**
  * The tests that do not run against mutants. The vectors would detect every mutant by its address,
- * the canary always fails, and the tests of the periphery and the demo do not use the factory's
- * code. For the Collector's mutants, the Collector's test is included.
+ * the canary test always fails, and the tests of the periphery and the demo do not test the
+ * factory. For a mutant of the Collector, only the Collector's test runs.
  */
 const leftOut = ["Vectors.t.sol", "Demo.t.sol", "canary", "periphery"];
 
 const collectorTest = "test/periphery/Collector.t.sol";
 /**
- * When a mutant is tested, this expression in the test is replaced, so that the test creates the
- * mutant and not the original Collector.
+ * The expression in the Collector's test that creates the Collector. A trial replaces this
+ * expression, so that the test creates the mutant.
  */
 const collectorOfTest = "new Collector()";
 const mutantOfTest = `Collector(

@@ -1,6 +1,6 @@
 // Tests that calldata-PaymentFactory.json (ERC-7730) is valid by its schema and consistent with the
-// ABI. Also tests the text that it shows to a signer. The schema is version 2 from the ERC's
-// registry (CC0).
+// ABI. Also tests the text that a wallet shows before signing. The schema is version 2 from the
+// ERC's registry (CC0).
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

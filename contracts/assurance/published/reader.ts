@@ -1,6 +1,6 @@
 // Renders a call as a signer sees it, with an ERC-7730 descriptor. Supports the formats, paths, and
 // rules that the descriptor of PaymentFactory uses. A wallet knows the names of addresses and
-// tokens; here, the caller passes these names.
+// tokens. In this program, the caller passes these names.
 
 import {
   type Abi,

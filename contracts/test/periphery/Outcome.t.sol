@@ -99,7 +99,7 @@ contract OutcomeTest is Fixture {
         conditions.requireClosed(vault);
     }
 
-    /// @dev B runs only after A, and C runs only if A can never run.
+    /// @dev Intent B runs only after intent A, and intent C runs only if intent A can never run.
     function test_anIntent_waitsForADifferentIntent() public {
         Intent memory a = plainIntent();
         address vaultA = funded(a, AMOUNT);

@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {PlainToken} from "./PlainToken.sol";
 
-/// @notice Our own implementation of the checks and reads of Circle's FiatToken v2.2 at each step:
-/// pausing, and a block list in the highest bit of the balance, which needs no separate slot.
+/// @notice Imitates the checks and storage reads of Circle's FiatToken v2.2. The token can be
+/// paused, and the highest bit of a stored balance shows whether the account is blocked.
 contract FiatToken is PlainToken {
     address public pauser;
     bool public paused;

@@ -216,8 +216,8 @@ contract LyingToken {
     }
 }
 
-/// @notice Moves honestly in a node's simulation, which has no gas price. In a transaction it burns
-/// all gas, or returns true and moves nothing.
+/// @notice Moves the amount in a node's simulation, which has no gas price. In a transaction, the
+/// token burns all gas, or returns true and moves nothing.
 contract TwoFacedToken is PlainToken {
     bool public burns;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice ERC-20 like most tokens, and the base of the tokens that differ.
+/// @notice An ERC-20 token that behaves like most tokens. The tokens with unusual behavior inherit
+/// from this contract.
 contract PlainToken {
     mapping(address account => uint256) internal slots;
     mapping(address account => mapping(address spender => uint256)) public allowance;

@@ -43,7 +43,10 @@ export const fiatTokenData = {
 
 const library = "0x00000000000000000000000000000000f1a70001";
 const implementation = "0x00000000000000000000000000000000f1a70002";
-/** The proxy does not forward calls from its admin, so the admin cannot use the token. */
+/**
+ * The admin of the proxy. The proxy does not forward calls from its admin, so the admin cannot use
+ * the token.
+ */
 const admin = "0x00000000000000000000000000000000f1a70003";
 
 /**
