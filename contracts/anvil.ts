@@ -59,8 +59,8 @@ export function foundryBinary(program: "anvil" | "forge"): string {
     return createRequire(import.meta.url).resolve(`${name}/bin/${program}${suffix}`);
   } catch {
     throw new Error(
-      `npm brought no ${name}: it is needed for a local chain and the tests, but not for the ` +
-        "service",
+      `expected the npm package ${name}, found none: a local chain and the tests need it, but ` +
+        "the service does not",
     );
   }
 }

@@ -27,7 +27,7 @@ export type Artifact = {
 };
 
 /**
- * Runs forge here and returns its exit code and its whole output.
+ * Runs forge in this folder, and returns forge's exit code and output.
  *
  * @param profile of foundry.toml: "default" compiles the deployed contracts, "test" the tests
  */

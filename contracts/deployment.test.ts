@@ -130,7 +130,10 @@ describe("bringDeployer", () => {
   });
 });
 
-/** Starts an endpoint in front of `rpcUrl` that returns `gas` for every estimate. */
+/**
+ * Starts an RPC endpoint that forwards requests to `rpcUrl`, but returns `gas` for every gas
+ * estimate.
+ */
 async function startExpensive(rpcUrl: string, gas: Hex) {
   const server = createServer(async (request, response) => {
     let body = "";

@@ -32,7 +32,7 @@ async function open() {
 }
 
 describe("applyFact", () => {
-  test("applyFact delivers nothing if the order changed in the meantime", async () => {
+  test("applyFact delivers nothing if the order changed after it was read", async () => {
     const { store, order, delivered, parts } = await open();
     await store.saveOrder(order);
     const message = "order-1: the order changed while its event was being proved";

@@ -1,6 +1,6 @@
 // Decodes untrusted ABI-encoded bytes. Accepts only the canonical encoding, in which every part has
-// exactly one valid offset. Therefore each byte is decoded only once, and the result cannot be
-// larger than its encoding.
+// exactly one valid offset. Because of this, the decoder reads each byte of the input only once,
+// and its result cannot be larger than the input.
 
 import { type Fault, InvalidError, type Path } from "../errors.ts";
 import type { Cache } from "./cache.ts";

@@ -12,7 +12,7 @@ import { readInteger, roundUpToWords, writeInteger } from "./number.ts";
 import { respellArgument } from "./respell.ts";
 import { type AbiType, bodyBytes, termsBytesMax } from "./type.ts";
 
-/** `at` is the offset of the next write. All bytes from there on are zero. */
+/** `at` is the offset of the next write. All bytes from this offset to the end are zero. */
 export type Writer = { readonly bytes: Uint8Array; readonly view: DataView; at: number };
 
 /** Thrown by {@link reserve} if the terms become too long. */

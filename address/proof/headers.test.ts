@@ -20,7 +20,7 @@ const findHeader = (block: Block) =>
 
 describe("block headers of other chains", () => {
   for (const { chain, block } of vectors) {
-    test(`${chain}: a changed field changes the block hash`, () => {
+    test(`findHeader returns undefined for a changed block of ${chain}`, () => {
       for (const name of ["stateRoot", "receiptsRoot", "extraData", "mixHash"]) {
         const changed = block[name]!.replace(/.$/, (digit) => (digit === "0" ? "1" : "0"));
         assert.equal(findHeader({ ...block, [name]: changed }), undefined, name);
@@ -32,7 +32,7 @@ describe("block headers of other chains", () => {
       }
     });
 
-    test(`${chain}: a header throws \`invalid_proof\` if another block is trusted`, () => {
+    test(`readTrustedHeader throws if the header of ${chain} is not the trusted one`, () => {
       const other = `0x${"ab".repeat(32)}`;
       assert.throws(() => readTrustedHeader(findHeader(block)!, other, keccak), {
         code: "invalid_proof",
@@ -40,7 +40,7 @@ describe("block headers of other chains", () => {
       });
     });
 
-    test(`${chain}: readHeader returns the roots, number, and time`, () => {
+    test(`readHeader returns the roots, number, and time of a block of ${chain}`, () => {
       const bytes = findHeader(block)!;
       const header = readTrustedHeader(bytes, block.hash, keccak);
       assert.deepEqual(header, readHeader(bytes, keccak));

@@ -43,7 +43,7 @@ describe("deriveReturns", () => {
     }
   });
 
-  test("a return that has to wait starts right after the expiry", () => {
+  test("a return that is possible only after the expiry has the next second as its time", () => {
     const { returns } = deriveReturns(makeRecord(sample), policy);
     const timed = returns.filter(({ notBefore }) => notBefore !== null);
     assert.deepEqual(

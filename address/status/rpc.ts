@@ -103,7 +103,7 @@ export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: numbe
   };
 }
 
-/** The longest text of a node that an error contains. */
+/** The maximum length of a node's message in an error, in characters. */
 const messageLengthMax = 1_000;
 
 type Envelope = { result: unknown; error: { code: unknown; message: unknown } };

@@ -15,7 +15,7 @@ import type { AddressState, AddressStatus, BlockReference, Recovery } from "./sh
 /** An address in EIP-55 case, and its intent. */
 export type StatusSubject = { readonly address: Hex; readonly intent: Intent };
 
-/** The holdings of an address at one block. */
+/** The code size and the balances of an address at one block. */
 export type Holding = {
   codeBytes: number;
   /** The native balance in wei; 0 if the token is the native coin itself. */

@@ -1,4 +1,4 @@
-// The measured intents, and how each intent is executed.
+// Defines the intents whose gas is measured, and executes each intent.
 
 import {
   type Address,

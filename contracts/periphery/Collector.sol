@@ -15,8 +15,8 @@ interface ICollected {
 /// the intent, and not the factory, names the contract.
 ///
 /// Assumptions:
-/// 1. `transferFrom` takes exactly the requested amount from the caller. A token that takes more
-///    breaks the bound `most`, and a contract that calls the token cannot prevent that.
+/// 1. `transferFrom` takes exactly the requested amount from the caller. If a token takes more, the
+///    caller can pay more than `most`. A contract that calls the token cannot prevent this.
 /// 2. During the transfer nothing else pays the recipient. A token with hooks lets the recipient
 ///    arrange such a payment, but only at the recipient's own expense.
 contract Collector {

@@ -123,7 +123,7 @@ interface IPaymentFactory {
 
     error WrongChain(uint256 wanted, uint256 found);
     error Expired(uint256 expirationTimestamp, uint256 found);
-    /// @notice The vault is still open. `found` is the block's time.
+    /// @notice The vault is still open, so nothing can be recovered. `found` is the block's time.
     error NotRecoverable(address vault, uint256 expirationTimestamp, uint256 found);
     error AlreadyOver(address vault);
     error Underfunded(address vault, uint256 wanted, uint256 found);

@@ -33,9 +33,9 @@ abstract contract Vault {
     /// @dev The two halves of a vault's permanent code. Between the halves is the factory's address
     /// without its first four bytes, which are zero. If the factory calls, the code calls the
     /// factory with DELEGATECALL and returns the result. If anyone else calls, the code accepts
-    /// native coin and does nothing. The code returns a failure like a result, because each byte of
-    /// code costs every execution 200 gas: {act} fails only if it runs out of gas, and then the
-    /// result is empty.
+    /// native coin and does nothing. The code also returns the result of a failed DELEGATECALL,
+    /// because a check would cost every execution 200 gas per byte of code. {act} fails only if it
+    /// runs out of gas, and the result is then empty.
     ///
     ///     CALLER PUSH16 factory XOR PUSH1 40 JUMPI      another caller: to the end
     ///     CALLDATASIZE PUSH0 PUSH0 CALLDATACOPY         input to memory 0

@@ -19,8 +19,8 @@ contract CanonicalTest is Fixture {
 
     function test_NotCanonical_ifTheTermsAreEmpty_forRecover() public {
         address vault = fundedCut("");
-        // The intent and the tokens have the same offset. The words there encode one token,
-        // followed by words that the thief chooses.
+        // The intent and the tokens have the same offset. The words at this offset encode one
+        // token, followed by words that the attacker chooses.
         bytes memory words = abi.encode(1, address(token), 0, 0, THIEF, 0, 0);
         bytes memory data = bytes.concat(factory.recover.selector, abi.encode(64, 64), words);
         refused(data, RECOVER_START, RECOVER_START);
@@ -49,8 +49,8 @@ contract CanonicalTest is Fixture {
                 part[i] = seed[i % 32];
             }
             address vault = fundedCut(part);
-            // The words after the terms encode no tokens, and contain the thief wherever `recovery`
-            // could be read.
+            // The words after the terms encode no tokens, and contain the attacker's address at
+            // every position at which the factory could read `recovery`.
             bytes memory words = abi.encode(0, 0, 0, 0, THIEF, THIEF, THIEF, THIEF, THIEF);
             refused(
                 bytes.concat(factory.recover.selector, abi.encode(64, 64 + cut), part, words),

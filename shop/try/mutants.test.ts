@@ -323,7 +323,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
 };
 
 /**
- * Runs the checks named in `only`, or all.
+ * Runs the checks named in `only`, or all checks.
  * @returns the checks that fail
  */
 async function tryAll(

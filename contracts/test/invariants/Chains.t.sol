@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 import {vm} from "../Vm.sol";
 import {World} from "./World.sol";
 
-/// @dev The chain ID changes under the factory, as in a fork: only the intent's own chain executes,
-/// and every other chain recovers immediately.
+/// @dev Changes the chain ID, as after a fork of the chain. An intent can be executed only on its
+/// own chain, and can be recovered immediately on every other chain.
 contract ChainInvariants is World {
     function hop(uint256 seed) external {
         chain = seed % 3 + 1;

@@ -46,7 +46,8 @@ contract ExecutableCallerTest is Fixture {
         }
     }
 
-    /// @dev The arguments define the intent, and this intent contains the same arguments.
+    /// @dev The call's arguments define an intent, and this intent contains a call with the same
+    /// arguments.
     function test_pays_onlyFromTheVaultOfItsOrder() public {
         Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         address vault = funded(intent, AMOUNT);
