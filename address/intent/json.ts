@@ -4,8 +4,8 @@ import { InvalidError } from "../errors.ts";
 
 /**
  * Parses JSON like `JSON.parse`, but refuses repeated keys. If a key is repeated, `JSON.parse` uses
- * the last value and other parsers use the first, so they would read two different intents. A
- * `__proto__` key is an ordinary field.
+ * the last value and other parsers use the first, so two parsers would read different intents from
+ * the same text. A `__proto__` key is an ordinary field.
  *
  * @throws {InvalidError} `not_json` or `repeated_field`
  */

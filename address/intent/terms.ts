@@ -1,6 +1,6 @@
 // Terms are the encoding of an intent, `abi.encode(Intent)`. spec/terms.md §2 describes the layout.
 // Each intent has exactly one encoding, and the decoder accepts only that encoding. So the decoder
-// does not have to encode its result again and compare it with the terms. The tests make this
+// does not have to encode its result again and compare it with the terms. Only the tests make this
 // comparison.
 
 import { type AbiFunction, getCache } from "../abi/cache.ts";

@@ -1,5 +1,5 @@
-// The JSON-RPC calls that are needed to read a status. Every response is checked here, so a
-// malformed response is an error and never a wrong value later.
+// The JSON-RPC calls that are needed to read a status. These functions check every response, so a
+// malformed response causes an error instead of a wrong value.
 
 import { countBytes, fromQuantity, type Hex, lowerHex } from "../abi/hex.ts";
 import { describeValue } from "../errors.ts";

@@ -23,7 +23,8 @@ enum Fate {
 /// that the caller trusts for another reason. During its own calls, a vault is still being created,
 /// so the outcome is `Never`.
 library Outcome {
-    /// @return fate one EXTCODEHASH: 2,600 gas if the transaction has not accessed `vault` before
+    /// @return fate read with one EXTCODEHASH, which costs 2,600 gas if the transaction has not
+    /// accessed `vault` before
     function outcomeOf(address vault) internal view returns (Fate fate) {
         return fateOf(vault.codehash);
     }

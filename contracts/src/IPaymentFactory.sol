@@ -63,7 +63,8 @@ struct Intent {
 ///    protects targets that continue after an inner call ran out of gas (`try`/`catch`, tolerant
 ///    multicalls), up to 17 frames below the target. The revert does not protect a target whose
 ///    behavior depends on the gas that it reads, or a target that passes a share of its gas to an
-///    inner call. A swap without a bound can be sandwiched.
+///    inner call. A swap without a minimum result can be exploited by trades before and after the
+///    swap (a sandwich attack).
 /// 4. A target reverts if it fails. Return values count only for ERC-20's transfer, transferFrom,
 ///    and approve. Any other function that does not revert counts as run, even if it returns a
 ///    number that means failure (`mint` of Compound v2 returns 13 if it did nothing).

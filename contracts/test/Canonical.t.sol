@@ -13,7 +13,7 @@ contract CanonicalTest is Fixture {
     address private constant THIEF = address(0x7417EF);
     uint256 private constant INTENT_BYTES_MIN = 224;
 
-    /// @dev The position after the heads of the arguments of recover and of rescue.
+    /// @dev The calldata positions after the heads of the arguments of `recover` and `rescue`.
     uint256 private constant RECOVER_START = 4 + 2 * 32;
     uint256 private constant RESCUE_START = 4 + 4 * 32;
 

@@ -352,8 +352,8 @@ contract ExecuteTest is Fixture {
 
     function test_aTransferToTheVaultItself_leavesTheWholeBalance() public {
         Intent memory intent = plainIntent();
-        // The terms cannot contain the vault's own address, so another contract moves the money
-        // there.
+        // The terms cannot contain the vault's own address, so another contract sends the money
+        // back to the vault.
         intent.calls = list(
             approveCall(address(token), address(this), AMOUNT),
             plainCall(address(this), "moveToItself()", "")

@@ -168,7 +168,8 @@ contract ReentrancyTest is Fixture {
         check(attacker.succeeded() & (EXECUTE | RESCUE) == 0, "neither executes nor rescues");
     }
 
-    /// @dev The hook recovers during a transfer that then returns false.
+    /// @dev The token's hook recovers the vault during a transfer, and the transfer then returns
+    /// false.
     function test_reentryFromAHook_duringRecovery_isReportedOnce_ifTheTokenReturnsFalse() public {
         equal(toldByAHookThatRecovers(new ForgivingHookToken()), AMOUNT, "the events' sum");
     }

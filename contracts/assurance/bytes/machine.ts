@@ -4,8 +4,8 @@
 // quantifier.
 //
 // An unsupported opcode (storage, logs, creation, SELFDESTRUCT, other calls and arithmetic) ends
-// its path as "foreign". The gas of opcodes is not counted, because a path that runs out of gas has
-// no effect. Only memory has a gas limit.
+// its path as "foreign". The model counts gas only for memory, and not for opcodes, because a path
+// that runs out of gas has no effect.
 
 import {
   add,
@@ -44,7 +44,7 @@ type World = {
   succeeds: Bool;
   answerBytes: Word;
   answer: Memory;
-  /** Returns whether the gas can be enough for memory up to this byte. */
+  /** Returns the condition under which the gas can be enough for `bytes` bytes of memory. */
   affordable(bytes: Word): Bool;
 };
 
@@ -268,7 +268,7 @@ function swap(stack: Word[], depth: number): void {
   [stack[top], stack[other]] = [stack[other]!, stack[top]!];
 }
 
-/** Adds the condition that the gas is not enough for memory up to this byte. */
+/** Adds to `halts` the condition that the gas is not enough for `bytes` bytes of memory at `at`. */
 function touch(machine: Machine, at: Word, bytes: Word, world: World): void {
   const affordable = all(world.affordable(at), world.affordable(bytes));
   machine.halts = any(machine.halts, all(not(same(bytes, 0n)), not(affordable)));

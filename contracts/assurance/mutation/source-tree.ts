@@ -2,7 +2,7 @@
 
 import { compile, type Sources, standardInput } from "../published/standard-input.ts";
 
-/** Returns the tree of each file. Throws if `sources` do not compile. */
+/** Returns the syntax tree of each source file. Throws if `sources` do not compile. */
 export function parse(sources: Sources): Record<string, Node> {
   const output = compile(standardInput(sources, { "*": { "": ["ast"] } }));
   const error = output.errors?.find(({ severity }) => severity === "error");

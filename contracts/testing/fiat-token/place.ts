@@ -84,8 +84,8 @@ export async function initializeFiatToken(sender: Sender, token: Address): Promi
   const { address: own } = sender.account;
   const abi = fiatTokenAbi;
   for (const data of [
-    // The name, symbol, currency, and decimals. Then the master minter, the account that can pause
-    // the token, the account that can block accounts, and the owner.
+    // The arguments are the name, symbol, currency, and decimals of the token, and then four
+    // accounts: the master minter, the pauser, the blacklister, and the owner.
     encodeFunctionData({
       ...{ abi, functionName: "initialize" },
       args: ["USDC", "USDC", "USD", 6, own, own, own, own],
