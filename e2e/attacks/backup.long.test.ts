@@ -21,8 +21,8 @@ for (const kind of deployments) {
     after(() => deployed.close());
 
     /**
-     * Sends each server a cookie for this session token and returns the response statuses. The
-     * cookie is signed with the secret from the database.
+     * Requests the account from each server with a cookie that contains `token`. The cookie is
+     * signed with the secret from the database. Returns the distinct response statuses.
      */
     const statusesWith = async (token: string) => {
       const secret = await findOrDrawSecret(service.parts.store.db);
@@ -33,7 +33,7 @@ for (const kind of deployments) {
       return [...new Set((await Promise.all(asked)).map(({ statusCode }) => statusCode))];
     };
 
-    test("a session token from the database does not open a session", async () => {
+    test("a session token from the database is rejected with 401", async () => {
       const browser = openBrowser(service);
       await browser.signUp("backup@example.com");
       const { rows } = await sql<{ token: string }>`select token from auth_sessions`.execute(
@@ -41,7 +41,7 @@ for (const kind of deployments) {
       );
       assert.equal(rows.length, 1);
       assert.deepEqual(await statusesWith(rows[0]!.token), [401]);
-      // Control: the real token opens the session if the cookie is signed in this way.
+      // Control: the servers accept the user's own token, so the cookie is signed correctly.
       const [token = ""] = decodeURIComponent(browser.jar.get("eas-session") ?? "").split(".");
       assert.deepEqual(await statusesWith(token), [200]);
       assert.notEqual(rows[0]!.token, token);

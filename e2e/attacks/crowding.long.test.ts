@@ -1,5 +1,5 @@
-// Tests that one client cannot take all resources of a server. The client opens as many event
-// streams as it can, and requests as many simulations as it can.
+// Tests that one client cannot use up the resources of a server. The client requests 60 simulations
+// and opens 30 event streams.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -17,12 +17,11 @@ const fees = { baseFeePerGas: "0x1", gasLimit: "0x1c9c380" };
 const newestBlock = { number: "0x1", hash, parentHash: hash, timestamp: "0x6b49d200", ...fees };
 
 for (const kind of deployments) {
-  describe(`one greedy client of ${kind}`, () => {
+  describe(`a client that overuses ${kind}`, () => {
     let deployed: Deployment;
     let address: string;
     let calls = 0;
-    // This node responds only to requests for the newest block. The service sends at most ten such
-    // requests per second. The node rejects all other requests.
+    // This node returns the newest block, and counts and rejects all other requests.
     const node = createServer(async (asked, answer) => {
       const [{ id, method }] = [JSON.parse(await text(asked))].flat() as [Record<string, unknown>];
       if (method === "eth_getBlockByNumber") {
@@ -64,8 +63,9 @@ for (const kind of deployments) {
       return { status: answer.statusCode, answer, hangUp: () => asked.destroy() };
     };
 
-    // This test runs first, because the streams in the next test also send requests to the node.
-    test("a client that requests too many simulations gets 429", async () => {
+    // This test runs first, because the event streams of the next test also cause requests to the
+    // node.
+    test("gets 429 if it requests too many simulations", async () => {
       const path = `/v1/address/${address}/simulation`;
       const statuses = new Map<number, number>();
       for (let i = 0; i < 60; i++) {
@@ -77,12 +77,11 @@ for (const kind of deployments) {
       for (let client = 2; client < 12; client++) {
         for (let i = 0; i < 10; i++) (await ask(path, `192.0.2.${client}`)).hangUp();
       }
-      // The limit applies per minute, so the test allows twice the limit in case a new minute
-      // begins.
+      // The limit is 20 requests per minute. The test allows 40, in case a new minute begins.
       assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 
-    test("a client can open only a limited number of event streams", async () => {
+    test(`can open at most ${perClient} event streams per server`, async () => {
       const path = `/v1/address/${address}/events`;
       const greedy = [];
       for (let i = 0; i < 30; i++) greedy.push(await ask(path, "192.0.2.1"));
@@ -100,7 +99,7 @@ for (const kind of deployments) {
       for (const each of [...greedy, other, again]) each.hangUp();
     });
 
-    test("control: a limited client can still look up addresses", async () => {
+    test("control: can still look up addresses", async () => {
       assert.equal((await ask(`/v1/address/${address}`, "192.0.2.1")).status, 200);
     });
   });

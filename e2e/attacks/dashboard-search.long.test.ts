@@ -1,5 +1,5 @@
-// Tests searches of a user with many addresses. A search must not delay other users. The cost of
-// each statement is tested in service/testing/statements/.
+// Tests the dashboard's search in an account with many addresses. A search must not delay other
+// users. For the cost of each SQL statement, see service/testing/statements/.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -11,16 +11,17 @@ import { listen, newIntent, type TestApp } from "../../service/testing/app.ts";
 import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
-/** More addresses than a single statement searches. */
+/** Far more addresses than the 250 rows that one SQL statement of a search reads. */
 const rows = 12_000;
 const began = 1_700_000_000_000;
 /**
- * The oldest address, one in the middle, and the newest. The searches find only these addresses.
+ * The token of three addresses: the oldest, one in the middle, and the newest. Searches for rare
+ * matches find only these three.
  */
 const rare: Hex = `0x${"11".repeat(20)}`;
 
 for (const kind of deployments) {
-  describe(`searching the ${rows} addresses of an account on ${kind}`, () => {
+  describe(`the dashboard with ${rows} addresses on ${kind}`, () => {
     let deployed: Deployment;
     let service: TestApp;
     let browser: ReturnType<typeof openBrowser>;
@@ -29,7 +30,7 @@ for (const kind of deployments) {
     before(async () => {
       deployed = await startDeployment(kind);
       service = deployed.next();
-      // Every server handles some of the requests.
+      // The requests alternate between the servers.
       browser = openBrowser({
         ...service,
         get app() {
@@ -60,7 +61,7 @@ for (const kind of deployments) {
           by_client_id, is_again)
         select account_id, address, 'order-7', 'order-7', created_at, 0, 1
         from records`.execute(db);
-      // Only these addresses appear in responses, so only these rows need valid records.
+      // Only three addresses appear in responses, so only their rows need valid records.
       for (const number of [1, rows / 2, rows]) {
         const salt: Hex = `0x${number.toString(16).padStart(64, "0")}`;
         const intent = { ...(newIntent() as Intent), token: rare, chainId: 10, salt };
@@ -79,14 +80,14 @@ for (const kind of deployments) {
     });
     after(() => deployed.close());
 
-    /** Returns the number of rows that each statement of a search read on one server. */
+    /** Returns how many rows each SQL statement of `search` read on the first server. */
     async function walkedBy(search: () => Promise<void>, meanwhile = async (_count: number) => {}) {
       const executor = service.parts.store.db.getExecutor();
       const { executeQuery } = executor;
       const walked: number[] = [];
       executor.executeQuery = async (query, ...more) => {
         const answer = await executeQuery.call(executor, query, ...more);
-        // This statement selects the keys of the next rows that are searched.
+        // This statement selects the rows to search next.
         if (/ as at, a\.address from /.test(query.sql)) {
           walked.push(answer.rows.length);
           await meanwhile(walked.length);
@@ -99,14 +100,14 @@ for (const kind of deployments) {
       return walked;
     }
 
-    /** Opens the same user's session on one of the servers. */
+    /** Returns a browser with the same session that sends all requests to the first server. */
     const atOne = () => {
       const one = openBrowser(service);
       for (const [name, value] of browser.jar) one.jar.set(name, value);
       return one;
     };
 
-    test("a search reads at most 250 rows with each query", async () => {
+    test("a search reads at most 250 rows per SQL statement", async () => {
       const walked = await walkedBy(async () => {
         const answer = await atOne().get(`${api}/addresses?token=0x${"22".repeat(20)}`);
         assert.deepEqual(answer.json(), { items: [], next: null });
@@ -120,7 +121,7 @@ for (const kind of deployments) {
     });
 
     for (const asked of ["referenceContains=Der_", `token=${rare}`, "chainId=10"]) {
-      test(`a search returns full pages even if matches are rare: ${asked}`, async () => {
+      test(`a search for ${asked} returns full pages although few addresses match`, async () => {
         const find = async (more: string) => {
           const { items, next } = (await browser.get(`${api}/addresses?${asked}${more}`)).json();
           const at = items.map(({ createdAt }: Row) => Date.parse(createdAt) - began);
@@ -146,8 +147,8 @@ for (const kind of deployments) {
         async () => {
           client.write(`${head.join("\r\n")}\r\n\r\n`);
           await once(client, "close");
-          // The server runs the queries of one account in sequence. After two more queries, the
-          // search has therefore ended.
+          // The server runs an account's queries one after another. When two more queries have
+          // ended, the canceled search has ended too.
           for (let read = 0; read < 2; read++) await one.get(`${api}/addresses?limit=1`);
         },
         async (count) => {

@@ -1,6 +1,6 @@
-// The service as it is deployed: one server on SQLite, or two on one PostgreSQL. Attacks run on
-// both deployments. Requests alternate between the two servers, which shows whether limits apply
-// across servers.
+// Starts the service as operators deploy it: one server on SQLite, or two servers on one
+// PostgreSQL. Requests alternate between the two servers, so that tests can check whether limits
+// apply across servers.
 
 import { isLong } from "../../scripts/long.ts";
 import { startApp, type TestApp } from "../../service/testing/app.ts";

@@ -17,7 +17,7 @@ import { newKeys, type Server } from "./server.ts";
 /** Counts responses by status. */
 type Counted = Record<string, number>;
 
-/** The results of one cycle: the disk becomes full, and then space is freed. */
+/** The observations of one cycle, which fills the disk and then frees space. */
 type Cycle = {
   /**
    * Responses to create requests before the first rejection, while the disk was full, and after
@@ -140,11 +140,14 @@ async function cycle(isLogFull: boolean): Promise<Cycle> {
   return { creates, lookups, lines, backMs, isPostgresRestarted };
 }
 
-/** Returns the response, and the last log lines of the servers and PostgreSQL. */
+/** Returns the counted responses and the last log lines of each server. */
 const sayStuck = (creates: Cycle["creates"]) =>
   JSON.stringify({ creates, lines: servers.map(({ lines }) => lines.slice(-8)) }, null, 1);
 
-/** @throws if a create request gets no response, or if requests are not acknowledged again */
+/**
+ * @throws if a create request gets no response, or if a server acknowledges none within a minute
+ *   after space was freed
+ */
 async function run(): Promise<Observations> {
   const cycles: Cycle[] = [];
   for (let at = 0; at < Number(cyclesCount); at++) {

@@ -1,5 +1,5 @@
-// Tests a full disk. The servers reject create requests and keep all acknowledged records. When
-// space is free, they accept requests without a restart.
+// Tests a full disk. The servers reject create requests and keep all acknowledged records. After
+// space is freed, they accept create requests without a restart.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -23,8 +23,8 @@ const canMount =
   spawnSync("unshare", ["-rm", "sh", "-c", `${mount} /mnt && ${asNobody} id -un`]).status === 0;
 
 for (const kind of deployments) {
-  test(`${kind}: nothing is lost if the disk is full`, {
-    skip: canMount ? false : "no file system of a size of its own can be mounted here",
+  test(`${kind}: no acknowledged record is lost if the disk is full`, {
+    skip: canMount ? false : "this system cannot mount a file system of limited size",
   }, async () => {
     const observed = await fillDiskOf(kind);
     const message = JSON.stringify(observed);

@@ -1,5 +1,5 @@
-// Tests the log while an endpoint or the database fails and clients disconnect. The log contains no
-// secret, and no line per request or retry.
+// Tests the log while an endpoint or the database fails and clients disconnect. The log must not
+// contain a secret or one line per request or retry.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -16,8 +16,8 @@ import type { Server } from "./server.ts";
 const secret = "f00dfeed5ec2e7";
 const requests = isLong ? 2_000 : 200;
 /**
- * In the long form, every loop of the service has time for several retries. The short form has time
- * only for retries of webhook deliveries.
+ * The length of the outage. In `npm run test:long`, every loop of the service has time for several
+ * retries. In `npm test`, only webhook deliveries have time for retries.
  */
 const outageMs = isLong ? 15_000 : 3_000;
 const EXECUTOR_KEY = `0x${secret.padStart(64, "1")}`;
@@ -49,7 +49,7 @@ for (const kind of deployments) {
         body: JSON.stringify(newIntent()),
       });
 
-    test("the log does not repeat messages and contains no secret", async () => {
+    test("repeats no message and contains no secret while the node fails", async () => {
       const created = await create(deployed.next());
       const { address } = (await created.json()) as { address: string };
       const written = following();
@@ -70,8 +70,8 @@ for (const kind of deployments) {
       }
     });
 
-    test("the log does not repeat messages while PostgreSQL is down", {
-      skip: kind === "one server on SQLite" ? "what it may be is in full-disk.test.ts" : false,
+    test("repeats no message while PostgreSQL is down", {
+      skip: kind === "one server on SQLite" ? "for SQLite, see full-disk.long.test.ts" : false,
     }, async () => {
       const written = following();
       const ask = async (server: Server, path: string) => {
@@ -96,7 +96,7 @@ for (const kind of deployments) {
       }
     });
 
-    test("the log does not mention clients that disconnect early", async () => {
+    test("does not mention clients that disconnect early", async () => {
       const written = following();
       for (let i = 0; i < 20; i++) {
         const server = deployed.next();

@@ -29,7 +29,7 @@ export type Outcome = Record<string, Responses>;
 export const at = (sorted: readonly number[], part: number): number =>
   sorted[Math.floor(part * (sorted.length - 1))] ?? Number.NaN;
 
-/** Sends the requests of a job. {@link close} ends the process. */
+/** Starts the load generator. `run` sends the requests of a job, and `close` ends the process. */
 export function openLoad() {
   const child = fork(import.meta.filename, ["load"]);
   return {
@@ -38,7 +38,6 @@ export function openLoad() {
       const [outcome] = await once(child, "message");
       return outcome as Outcome;
     },
-    /** Disconnects. */
     close() {
       if (child.connected) child.disconnect();
     },

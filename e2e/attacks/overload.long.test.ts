@@ -98,12 +98,15 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
         refused: statusOf(outcome, "create", 503),
         found: statusOf(outcome, "lookup", 200),
         perSecond: (created.length * 1000) / ms,
-        /** The fraction of one processor that each server gets. Other processes use the rest. */
+        /**
+         * The fraction of a processor that was available to each server. Other processes used the
+         * rest.
+         */
         freePart: 1 - mean(lostMs) / (performance.now() - startedAt),
       };
     };
 
-    test("overloaded servers reject some requests with 503, but recover", async (t) => {
+    test("causes 503 responses only until the load decreases", async (t) => {
       await offer(100, 1_000);
       const quiet = (await offer(100)).created;
       let peak = 0;

@@ -1,4 +1,4 @@
-// Tests thousands of payments in one block while many other addresses are open. The test mines a
+// Tests thousands of payments in one block while many other addresses are unpaid. The test mines a
 // block only after the executor has completed an iteration of its loop. The result therefore does
 // not depend on the machine's speed.
 
@@ -11,17 +11,18 @@ const { world, store } = await prepareAttack();
 const [payments, open] = [count(300, 2000), count(300, 100_000)];
 const blocksMax = count(2, 8);
 /**
- * The highest permitted number of calls to one endpoint. The limit per payment is higher in the
- * short form, because a slow machine can need one more block.
+ * The maximum numbers of RPC calls to one endpoint. `npm test` permits more calls per payment,
+ * because a slow machine can need one more block.
  */
 const [callsPerPaymentMax, callsPerBlockMax] = [count(1.2, 1.12), 20];
 await openAddresses(world, store, open);
 
-describe(`${payments} payments in one block, with ${open} other open addresses`, () => {
-  for (const endpoints of [1, 2]) {
-    const calls = `${callsPerPaymentMax} calls per payment and ${callsPerBlockMax} per block`;
-    const what = `within ${blocksMax} blocks with at most ${calls} and endpoint`;
-    test(`all payments are executed ${what}, with ${endpoints} endpoints`, async (t) => {
+describe(`${payments} payments in one block, besides ${open} unpaid addresses`, () => {
+  for (const [endpoints, name] of [
+    [1, "one endpoint"],
+    [2, "two endpoints"],
+  ] as const) {
+    test(`are executed within ${blocksMax} blocks with few RPC calls to ${name}`, async (t) => {
       const records = await openAddresses(world, store, payments);
       const took = await burst(world, store, records, { endpoints });
       const perPayment = (callsIn(took) / endpoints - callsPerBlockMax * took.blocks) / payments;
@@ -38,7 +39,7 @@ describe(`${payments} payments in one block, with ${open} other open addresses`,
 
   const few = count(100, 250);
   test(
-    `control: payments need more blocks if the executor processes only ${few}`,
+    `control: need more blocks if an executor iteration processes only ${few}`,
     control,
     async (t) => {
       const records = await openAddresses(world, store, payments);

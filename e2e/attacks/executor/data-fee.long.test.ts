@@ -1,6 +1,6 @@
 // Tests a chain that charges a fee for a transaction's bytes, like the OP Stack. Tests that the
-// executor includes this fee in an account's budget. Also tests that the executor does not return
-// dust that is worth less than the gas and the fee.
+// executor includes this fee in an account's budget. Also tests that the executor does not return a
+// tiny payment if its return costs more.
 
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -91,7 +91,7 @@ describe("a chain that charges an additional fee for data", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("an account stays within its budget if two endpoints hide the data fee", async (context) => {
+  test("an account stays within its budget if 2 of 3 endpoints hide the fee", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const tells =
       (name: string, answer: Answer) =>
@@ -135,17 +135,17 @@ describe("a chain that charges an additional fee for data", () => {
 
 describe("tiny payments on a chain that charges a data fee", () => {
   /**
-   * The value of the dust in wei. This value is four times the gas cost of returning the dust, but
-   * only a fifth of the fee for the transaction's bytes.
+   * The value of a tiny payment in wei. This value is four times the gas cost of returning the
+   * payment, but only a fifth of the fee for the bytes of the returning transaction.
    */
   const grain = 5n * 10n ** 14n;
   const { symbol, decimals } = demoTokens[0]!;
   const more = { tipPrices: { [symbol]: String(grain * 10n ** BigInt(decimals)) } };
 
   /**
-   * Pays dust to an address whose intent is for another chain. The calls cannot run on this chain,
-   * so the executor can only return the dust. The dust is one unit of the token or, if `coin` is
-   * not 0, native coin.
+   * Makes a tiny payment to an address whose intent is for another chain. The calls cannot run on
+   * this chain, so the executor can only return the payment. The amount is one base unit of the
+   * token or, if `coin` is not 0, `coin` wei of native coin.
    */
   const dust = async (coin: bigint) => {
     const record = await recordOf({ chainId: 10 });
@@ -165,7 +165,7 @@ describe("tiny payments on a chain that charges a data fee", () => {
     ["a token with a price", 0n],
     ["native coin", grain],
   ] as const) {
-    test(`a tiny payment in ${what} is not returned if the return costs more`, async (context) => {
+    test(`a payment in ${what} is not returned if the return costs more`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: oracleCode });
       const running = start(context, plenty, more);
       const record = await dust(coin);
@@ -178,7 +178,7 @@ describe("tiny payments on a chain that charges a data fee", () => {
       await running.stop();
     });
 
-    test(`control: a tiny payment in ${what} is returned without a data fee`, async (context) => {
+    test(`control: a payment in ${what} is returned without a data fee`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: "0x" });
       const running = start(context, plenty, more);
       const record = await dust(coin);

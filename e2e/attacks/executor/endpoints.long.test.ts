@@ -1,6 +1,6 @@
 // Tests that a provider's rate limit only slows the executor down, and that one faulty endpoint
-// does no harm if another endpoint works. Also tests that a payment needs few calls. For an idle
-// chain, see the simulator's idle.test.ts.
+// does no harm if another endpoint works. Also tests that a payment needs few RPC calls. For the
+// RPC calls on an idle chain, see service/executor/test/simulator/idle.long.test.ts.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -153,9 +153,8 @@ const inOneRequest =
   });
 
 /**
- * Returns a function that decides whether a request exceeds a limit of 20 calls per second. The
- * first 20 calls are counted regardless of the time, so that even a slow machine reaches the limit
- * once.
+ * Returns a function that decides whether a request exceeds a limit of 20 calls per second. Calls
+ * do not expire until the limit has been exceeded once, so that even a slow machine exceeds it.
  */
 function twentyASecond() {
   let sent: number[] = [];
@@ -172,8 +171,8 @@ function twentyASecond() {
 const tooMany = error(-32600, "batch of too many calls");
 
 // This test runs first, because calls for other tests' addresses would also be counted.
-describe("RPC calls for one payment", () => {
-  test("a payment needs at most 14 RPC calls, besides those for each block", async (context) => {
+describe("the executor's RPC calls for one payment", () => {
+  test("number at most 14, besides the calls for each new block", async (context) => {
     const { url, asked } = await honest();
     const running = startCore(store, world.chains([url]), (core) =>
       inNoTime({ ...core, tuning: { ...core.tuning, recordsPerPass: 0 } }),
@@ -211,28 +210,32 @@ const blocksMax = 60;
 
 describe(`${payments} payments through an RPC provider with limits`, () => {
   const limits: Record<string, () => Parameters<typeof endpoint>> = {
-    "answers 413 above 4 calls": () => [({ length }) => (length > 4 ? { status: 413 } : undefined)],
-    "answers 413 above 15 kB": () => [(_, bytes) => (bytes > 15_000 ? { status: 413 } : undefined)],
-    "answers a batch above 4 calls with one error": () => [
+    "returns 413 for more than 4 calls": () => [
+      ({ length }) => (length > 4 ? { status: 413 } : undefined),
+    ],
+    "returns 413 for more than 15 kB": () => [
+      (_, bytes) => (bytes > 15_000 ? { status: 413 } : undefined),
+    ],
+    "returns one error for a batch of more than 4 calls": () => [
       ({ length }) =>
         length > 4 ? { body: { jsonrpc: "2.0", id: null, error: tooMany } } : undefined,
     ],
-    "answers a batch above 4 calls with a list of one error": () => [
+    "returns a list with one error for a batch of more than 4 calls": () => [
       ({ length }) =>
         length > 4 ? { body: [{ jsonrpc: "2.0", id: null, error: tooMany }] } : undefined,
     ],
-    "accepts no batches": () => [
+    "rejects batches": () => [
       ({ length }) =>
         length > 1 ? { body: { jsonrpc: "2.0", id: null, error: tooMany } } : undefined,
     ],
-    "answers 429 and Retry-After above 20 calls a second": () => {
+    "returns 429 and Retry-After above 20 calls per second": () => {
       const isOver = twentyASecond();
       return [
         ({ length }) =>
           isOver(length) ? { status: 429, headers: { "retry-after": "1" } } : undefined,
       ];
     },
-    "answers each call above 20 a second with 429": () => {
+    "returns error 429 for each call above 20 per second": () => {
       const isOver = twentyASecond();
       return [
         () => undefined,
@@ -280,8 +283,8 @@ const kinds: Record<string, () => Promise<{ url: string }>> = {
     gone.stop();
     return gone;
   },
-  "claims a head 1,000 blocks ahead": () => endpoint(() => undefined, ahead),
-  "shows vaults without money": () => endpoint(() => undefined, empty),
+  "reports a newest block that is 1,000 too high": () => endpoint(() => undefined, ahead),
+  "reports that all addresses are empty": () => endpoint(() => undefined, empty),
 };
 
 describe("one faulty endpoint among two or three endpoints", () => {
@@ -298,7 +301,7 @@ describe("one faulty endpoint among two or three endpoints", () => {
 });
 
 describe("new blocks by WebSocket", () => {
-  test("payments are executed with and without a WebSocket", async (context) => {
+  test("payments are executed even if no WebSocket endpoint is reachable", async (context) => {
     world.startTicking(200);
     context.after(world.stopTicking);
     const wsUrls = [world.rpcUrl.replace("http", "ws"), "ws://127.0.0.1:1"];
@@ -313,10 +316,10 @@ describe("new blocks by WebSocket", () => {
   });
 });
 
-// This test runs last. Without an honest endpoint, the wrong responses move the executor's cursor
-// beyond the newest block.
-describe("controls for faulty endpoints", control, () => {
-  test("control: nothing is executed if the endpoint rejects every batch", async (context) => {
+// This suite runs last. Without an honest endpoint, wrong responses move the executor's cursor (the
+// last scanned block) beyond the newest block.
+describe("an executor that has only a faulty endpoint", control, () => {
+  test("control: executes nothing if the endpoint rejects every batch", async (context) => {
     const good = await honest();
     assert.equal(await executedSoon(context, [good.url], inOneRequest(good.url)), 3);
     const { url } = await endpoint(({ length }) =>
@@ -326,7 +329,7 @@ describe("controls for faulty endpoints", control, () => {
   });
 
   for (const [name, open] of Object.entries(kinds)) {
-    test(`control: nothing is executed if the only endpoint ${name}`, async (context) => {
+    test(`control: executes nothing if the endpoint ${name}`, async (context) => {
       const { url } = await open();
       assert.equal(await executedSoon(context, [url]), 0);
     });

@@ -1,5 +1,5 @@
-// Tests who pays for gas: no account can spend more than its share, and paying accounts are always
-// served.
+// Tests who pays for gas: no account can spend more than its budget, and an intent that pays a tip
+// needs no budget.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -50,7 +50,7 @@ const start = (
   return running;
 };
 
-/** Returns the actual cost of the sender's transactions, from their receipts. */
+/** Returns the total cost of the transactions in wei, from their receipts. */
 async function paidIn(purposes: { transaction_hash: string | null }[]): Promise<bigint> {
   const hashes = purposes.flatMap((row) => (row.transaction_hash ? [row.transaction_hash] : []));
   const receipts = await Promise.all(
@@ -63,11 +63,11 @@ const purposes = () => store.db.selectFrom("executor_purposes").selectAll().exec
 const reasonsOf = async (records: AddressRecord[]) =>
   (await Promise.all(records.map(({ address }) => jobOf(address)))).map((job) => job?.reason);
 
-describe("an account over its budget", () => {
+describe("an account over its gas budget", () => {
   /** The budget covers about two executions at the maximum fee. The actual cost is lower. */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
-  test("an account over its budget waits and does not delay others", async (context) => {
+  test("does not exceed the budget and does not delay other accounts", async (context) => {
     const earlier = await chargedTo(attacker);
     const running = start(context, { perAccountMax: budget });
     const hostile = await funded(count(40, 120), attacker);
@@ -115,13 +115,15 @@ describe("an account over its budget", () => {
   });
 });
 
-describe("tiny payments that are returned", () => {
+describe("returns of tiny payments", () => {
   const recoveries = async () => {
     const rows = await purposes();
     return rows.filter(({ kind, state }) => kind === "recover" && state === "settled").length;
   };
 
-  /** Sends dust `rounds` times. Waits each time until the executor has returned it. */
+  /**
+   * Makes `rounds` tiny payments. Each waits until the executor has returned the previous one.
+   */
   const sendDust = async (record: AddressRecord, rounds: number) => {
     const before = await recoveries();
     for (let round = 1; round <= rounds; round++) {
@@ -132,7 +134,7 @@ describe("tiny payments that are returned", () => {
     return before;
   };
 
-  test("an address gets at most three returns of tiny payments a day", async (context) => {
+  test("are limited to three per address and day", async (context) => {
     const running = start(context, {});
     const [record] = await funded(1, attacker, { chainId: 10 });
     const before = await sendDust(record!, 3);
@@ -148,7 +150,7 @@ describe("tiny payments that are returned", () => {
     await running.stop();
   });
 
-  test("control: without a daily limit, every tiny payment is returned", async (context) => {
+  test("control: exceed three per day if the limit is 1,000", async (context) => {
     const [record] = await funded(1, attacker, { chainId: 10 });
     const running = startCore(store, world.chains(), (core) => ({
       ...core,
@@ -206,7 +208,7 @@ describe("intents with tips", () => {
     await unpriced.stop();
   });
 
-  test("an intent whose calls revert at the real gas price is not sent", async (context) => {
+  test("an intent whose calls succeed only at gas price 0 is not sent", async (context) => {
     // Reverts unless the gas price is 0.
     const fickle = await attack.contract("0x3a600557005b5f5ffd");
     const running = start(context, {}, { tipPrices });
@@ -248,7 +250,7 @@ describe("intents with tips", () => {
     return charges.reduce((sum, wei) => sum + wei, 0n);
   }
 
-  test("failed intents with tips cost at most the account's limit", async (context) => {
+  test("failed executions cost at most the account's budget", async (context) => {
     const bound = 10n ** 15n;
     const cheat = "acc_c4ea7000000000000000000a";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n, perAccountMax: bound });
@@ -256,7 +258,7 @@ describe("intents with tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  test("failed intents of several accounts cost at most the daily limit", async (context) => {
+  test("failed executions of several accounts cost at most the daily budget", async (context) => {
     const bound = 8n * 10n ** 14n;
     const cheats = [1, 2, 3, 4, 5].map((n) => `acc_c4ea700000000000000000b${n}`);
     const limits = { perDayMax: bound, perAccountMax: bound };
@@ -265,8 +267,8 @@ describe("intents with tips", () => {
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 
-  // The last test of this suite, because it spends more than the daily budget of the others.
-  test("control: failed intents with tips cost more without these limits", async (context) => {
+  // This test runs last, because it spends more than the daily budget of the other tests.
+  test("control: failed executions cost more without an account budget", async (context) => {
     const cheat = "acc_c4ea7000000000000000000c";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n });
     assert.ok(lost > 10n ** 15n, `${lost} wei`);
@@ -274,7 +276,7 @@ describe("intents with tips", () => {
   });
 });
 
-describe("accounts that share a transaction", () => {
+describe("an account that shares a transaction with others", () => {
   const accepts: Hex = "0x00";
   const intentAt = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
@@ -284,7 +286,7 @@ describe("accounts that share a transaction", () => {
   const refuses: Says = () => ({
     error: { code: -32601, message: "the method does not exist" },
   });
-  /** Returns a forged trace, according to which the call of `target` used all the gas. */
+  /** Returns a forged trace in which the call of `target` used almost all gas. */
   const blames =
     (target: Hex): Says =>
     (trace) => {
@@ -344,9 +346,9 @@ describe("accounts that share a transaction", () => {
   let neighbours = 0;
 
   /**
-   * Returns the gas charged for the victim's address, divided by the gas that its calls use in a
-   * transaction of their own. The victim shares the transaction with three addresses that burn as
-   * much gas as possible.
+   * Returns the gas charged to an honest account in a shared transaction, divided by the gas of the
+   * same calls in a separate transaction. The three other addresses in the shared transaction burn
+   * as much gas as possible.
    */
   async function gasOfVictim(context: TestContext, saysOf: (victims: Hex) => readonly Says[]) {
     const [fickle, plain] = [await attack.contract(accepts), await attack.contract(accepts)];
@@ -373,26 +375,26 @@ describe("accounts that share a transaction", () => {
     return together.charged / Number(alone.gasUsed);
   }
 
-  test("an account pays at most 1.1 times its gas with tracing", async (context) => {
+  test("pays at most 1.1 times its gas if the endpoint traces correctly", async (context) => {
     assert.ok((await gasOfVictim(context, () => [truth])) <= 1.1);
   });
 
-  test("an account pays at most 1.1 times its gas if 1 of 3 traces is wrong", async (context) => {
+  test("pays at most 1.1 times its gas if 1 of 3 traces is wrong", async (context) => {
     const says = (plain: Hex) => [blames(plain), truth, truth];
     assert.ok((await gasOfVictim(context, says)) <= 1.1);
   });
 
-  test("an account pays at most 1.5 times its gas without tracing", async (context) => {
+  test("pays at most 1.5 times its gas if no endpoint supports tracing", async (context) => {
     const times = await gasOfVictim(context, () => [refuses]);
     assert.ok(times <= 1.5, `${times}`);
   });
 
-  test("an account pays at most 1.5 times its gas if the only trace is wrong", async (context) => {
+  test("pays at most 1.5 times its gas if only a wrong endpoint of 3 traces", async (context) => {
     const says = (plain: Hex) => [blames(plain), refuses, refuses];
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });
 
-  test("control: an account pays too much if the only trace is wrong", async (context) => {
+  test("control: pays over twice its gas if the only endpoint is wrong", async (context) => {
     assert.ok((await gasOfVictim(context, (plain) => [blames(plain)])) > 2);
   });
 });

@@ -1,4 +1,5 @@
-// Tests that an address can delay or fail only itself.
+// Tests that hostile addresses delay other payments by at most 10 blocks, and do not make them
+// fail.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -34,10 +35,11 @@ const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodP
 const paced = paceBlocks(attack, 400);
 
 /**
- * The longest time, in blocks, that good payments wait without an attack. The other constant is the
- * additional time permitted during an attack.
+ * The maximum number of blocks that honest payments wait without an attack. Measured by the first
+ * test.
  */
 let alone = 0;
+/** The permitted number of additional blocks during an attack. */
 const blocksMore = 10;
 
 const transactionGasMax = 16_777_216;
@@ -87,7 +89,8 @@ describe("payments during an attack", () => {
         await world.client.sendTransaction({ to: address, value: 10n ** 17n, gas: 50_000n });
       }
       await pay(hostile);
-      // The token was returned, and only the native coin stayed.
+      // Only the token is returned. The native coin stays, because its recipient burns too much
+      // gas.
       const isBack = async () => (await fatesOf(world, hostile)).every(({ held }) => held === 0n);
       await survive(context, hostile, 0, isBack);
       for (const { address } of hostile) {
@@ -97,7 +100,7 @@ describe("payments during an attack", () => {
   }
 
   test("control: a node rejects a transaction with 80 million gas", async () => {
-    const gas = "0x4c4b400"; // 80 million; a block's limit is 60 million
+    const gas = "0x4c4b400"; // 80 million gas, above the block gas limit of 60 million
     const from = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
     const [answer] = await world.ask([
       { method: "eth_sendTransaction", params: [{ from, to: factoryAddress, gas }] },
@@ -121,7 +124,7 @@ describe("payments during an attack", () => {
     assert.ok((await fatesOf(world, hostile)).every((fate) => fate.executed === 0));
   });
 
-  const skip = isHardhat && "hardhat runs no call of more gas than a transaction may have";
+  const skip = isHardhat && "hardhat rejects calls with more gas than a transaction may use";
   test("control: a node simulates 36 million gas if the call has no gas limit", {
     skip,
   }, async () => {
@@ -172,23 +175,23 @@ describe("payments during an attack", () => {
     await running.stop();
   });
 
-  describe("hundreds of addresses that wait for the executor", () => {
+  describe("many waiting addresses of one account", () => {
     const slow = (core: Parts) =>
       paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 3, batchItemsMax: 3 } });
     const many = (accountId: string) => fundedInBlock(count(50, 500), accountId);
 
-    test("waiting addresses do not delay another account", async (context) => {
+    test("delay another account by at most 10 blocks", async (context) => {
       await many(attacker);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
-      // A new account, so only other accounts can delay its addresses.
+      // This account is new, so only addresses of other accounts could delay its payments.
       const waits = await goodPayments(5, "acc_0e700000000000000000000a");
       context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
       assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);
       await running.stop();
     });
 
-    test("control: waiting addresses delay the same account", control, async (context) => {
+    test("control: delay the same account by more than 10 blocks", control, async (context) => {
       await many(victim);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);

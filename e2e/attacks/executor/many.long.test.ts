@@ -96,8 +96,8 @@ describe("paid addresses of an account over its gas budget", () => {
 
 describe("recoveries that another sender makes first", () => {
   /**
-   * Pays dust to all addresses. Waits until the executor has sent its recoveries. Then another
-   * sender recovers the same addresses, and its transaction is mined first.
+   * Makes tiny payments to all addresses, and waits until the executor has sent recoveries for
+   * them. Then another sender recovers the same addresses, and its transaction is mined first.
    */
   const race = async (
     { events, aPass }: Pick<ReturnType<typeof start>, "events" | "aPass">,
@@ -126,7 +126,7 @@ describe("recoveries that another sender makes first", () => {
     return records;
   };
 
-  test("failed recoveries cost at most the account's budget", async (context) => {
+  test("cost at most the account's gas budget", async (context) => {
     const control = start(context, plenty);
     // In the first round, the other sender's transactions raise the suggested fee. The test
     // therefore measures the second round.

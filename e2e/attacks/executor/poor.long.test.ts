@@ -1,4 +1,4 @@
-// Tests an executor that is short of money for gas. Waiting addresses cause almost no requests to
+// Tests an executor whose balance is too low for gas. Waiting addresses cause almost no requests to
 // the operator's node, and affordable addresses are executed.
 
 import assert from "node:assert/strict";
@@ -19,8 +19,8 @@ const setMoney = (value: bigint) => world.client.setBalance({ address: executor,
  */
 const baseFeePerGas = 10n ** 9n;
 /**
- * Returns the balance that the executor needs for a transaction. The maximum fee per gas is twice
- * the base fee plus 2 gwei, and the executor reserves the same amount again.
+ * Returns the balance that the executor needs for a transaction: twice the transaction's maximum
+ * cost. The maximum fee per gas is twice the base fee plus 2 gwei.
  */
 const moneyFor = (gas: bigint) => 2n * gas * (2n * baseFeePerGas + 2n * 10n ** 9n);
 
@@ -36,8 +36,9 @@ before(async () => {
 after(() => proxy.stop());
 afterEach(() => setMoney(plenty));
 
-/** Advances both clocks until the executor checks its balance again. */
+/** The number of milliseconds by which the executor's clock has been advanced. */
 let aheadMs = 0;
+/** Advances both clocks by 15 s, after which the executor checks its balance again. */
 const passTime = async () => {
   aheadMs += 15_000;
   await world.client.increaseTime({ seconds: 15 });
@@ -67,15 +68,15 @@ const areExecuted = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
 describe("an executor without enough money for gas", () => {
-  test("the executor estimates each address once and then waits for money", async (context) => {
+  test("estimates each address once and then waits for money", async (context) => {
     await setMoney(1n);
     const { events, stop } = start(context);
     const timesOf = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
     const stops = () => timesOf("stopped_for_balance");
     const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
-    // The executor still processes new records after it has postponed the addresses that it cannot
-    // afford.
+    // The iteration that postpones the addresses still processes new records, so the test waits
+    // until the next iteration has ended.
     const passes = timesOf("pass");
     await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();
@@ -85,7 +86,7 @@ describe("an executor without enough money for gas", () => {
       await until("it has read the balance", async () => stops() > earlier);
     }
     assert.equal(timesAsked("eth_estimateGas") + timesAsked("eth_call"), 0);
-    // The executor requests its balance once a minute, together with the nonce.
+    // The executor requests its balance every 15 s, and also once a minute together with the nonce.
     assert.ok(timesAsked("eth_getBalance") <= 15, `${timesAsked("eth_getBalance")}`);
     context.diagnostic(`in 150 s: ${JSON.stringify(Object.fromEntries(asked))}`);
 
@@ -98,7 +99,7 @@ describe("an executor without enough money for gas", () => {
     await stop();
   });
 
-  test("the executor sends smaller transactions if it cannot pay for all", async (context) => {
+  test("sends smaller transactions if it cannot pay for a large one", async (context) => {
     const records = await fundedInBlock(10, attacker);
     await passTime();
     await setMoney(moneyFor(400_000n));
@@ -109,7 +110,7 @@ describe("an executor without enough money for gas", () => {
     assert.ok(sent >= 3, `${sent} transactions`);
   });
 
-  test("a cheap address is executed while an expensive address waits", async (context) => {
+  test("executes a cheap address while an expensive address waits", async (context) => {
     const call = {
       target: world.token,
       function: "transfer(address to, uint256 amount)",

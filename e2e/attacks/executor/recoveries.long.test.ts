@@ -1,5 +1,5 @@
-// Tests how money is returned. Many addresses share one transaction, and a hostile address affects
-// only itself.
+// Tests recoveries, which return money. Many recoveries share one transaction, and a hostile
+// recipient affects only its own recovery.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -22,8 +22,8 @@ const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, jobOf, chargedTo } = attack;
 
 /**
- * Accepts native coin if the caller is also the sender of the transaction, as in a simulation.
- * Burns all gas otherwise.
+ * The code of a contract that accepts native coin only if its caller is also the sender of the
+ * transaction, as in a simulation. Otherwise, the code burns all gas.
  */
 const burnsWhenSent = "0x323314600a575b6006565b00";
 
@@ -43,7 +43,7 @@ const isBack = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ held }) => held === 0n);
 
 describe("refunds for many addresses", () => {
-  test("many refunds need few transactions despite hostile recipients", async (context) => {
+  test("need few transactions despite hostile recipients", async (context) => {
     const good = await misplaced(count(60, 200));
     const hostile: AddressRecord[] = [];
     for (let i = 0; i < 3; i++) {
@@ -64,7 +64,7 @@ describe("refunds for many addresses", () => {
     await until("what returned them is settled", () => isAtRest(store));
     const sent = (await recoveries()).length;
     assert.ok(sent > 0 && sent <= Math.ceil(good.length / 20), `${sent} transactions`);
-    // The hostile addresses got their token back.
+    // The hostile recipients reject only native coin, so their tokens must be returned.
     await until("the hostile ones were tried", async () => {
       const jobs = await Promise.all(hostile.map(({ address }) => jobOf(address)));
       return jobs.every((job) => job !== undefined && job.recovery_failures > 0);
@@ -78,10 +78,10 @@ describe("refunds for many addresses", () => {
   });
 });
 
-describe("a block gas limit below the gas of a recovery", () => {
+describe("a recovery that needs more gas than a block permits", () => {
   const setLimit = (gasLimit: bigint) => world.client.setBlockGasLimit({ gasLimit });
 
-  test("a recovery is split into one transaction for each token", async (context) => {
+  test("is split into one transaction per token", async (context) => {
     const [record] = await misplaced(1);
     await save([record!], victim);
     await pay([record!], 5n);

@@ -54,15 +54,15 @@ async function isSent(context: TestContext, record: AddressRecord, rpcUrls?: str
  * hardhat does not support the block and balance overrides of the executor's simulation, so only
  * the controls run on hardhat.
  */
-const skip = isHardhat && "hardhat simulates with no other balance and in no other block";
+const skip = isHardhat && "hardhat does not support block and balance overrides";
 
-describe("calls that succeed only in the newest block", () => {
+describe("hostile calls that succeed only in the newest block", () => {
   for (const [opcode, comparison, field] of [
     ["number", "above", "number"],
     ["timestamp", "above", "timestamp"],
     ["baseFee", "below", "baseFeePerGas"],
   ] as const) {
-    test(`calls that depend on the newest ${field} are not sent`, {
+    test(`are not sent if they check the block's ${field}`, {
       skip,
     }, async (context) => {
       const target = await attack.contract("0x00");
@@ -74,7 +74,7 @@ describe("calls that succeed only in the newest block", () => {
     });
   }
 
-  test("control: they are sent if a node simulates only the newest block", async (context) => {
+  test("control: are sent if the node simulates only the newest block", async (context) => {
     const proxy = await startProxy(world.rpcUrl, ({ id, method, params }, answer) => {
       if (method !== "eth_estimateGas" || params.length <= 2) return answer;
       const error = { code: -32602, message: "too many arguments, want at most 2" };
@@ -93,7 +93,7 @@ describe("calls that succeed only in the newest block", () => {
 describe("calls that succeed only at gas price 0", () => {
   const fickle = refusesWhere("gasPrice", "above", 0n);
 
-  test("calls that need gas price 0 are not sent", { skip }, async (context) => {
+  test("the executor does not send the calls", { skip }, async (context) => {
     const { baseFeePerGas } = await world.client.getBlock();
     await setMoney(1_200_000n * 2n * (2n * baseFeePerGas! + 10n ** 9n));
     const target = await attack.contract(fickle);

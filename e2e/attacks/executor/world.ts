@@ -1,5 +1,5 @@
-// Sets up a chain, a database, and an executor for an attack. Afterwards, checks that other
-// accounts' payments were executed and that every budget was respected.
+// Starts a chain and a database for the tests of attacks on the executor. Contains hostile
+// contracts, and functions that pay addresses and check the outcome.
 
 import assert from "node:assert/strict";
 import { type AddressRecord, fromHex, type Hex, makeRecord, toHex } from "executable-address";
@@ -15,8 +15,8 @@ export { fatesOf, testConfig, until };
 /** Returns `long` in `npm run test:long`, and otherwise `short`. */
 export const count = (short: number, long: number) => (isLong ? long : short);
 /**
- * The options of a control test that is slow. A control test shows that an attack would succeed
- * without the protection.
+ * Test options that skip a slow control test in `npm test`. A control test shows that an attack
+ * would succeed without the protection.
  */
 export const control = { skip: isLong ? false : "npm run test:long" };
 
@@ -50,7 +50,7 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
     return hasPassed;
   };
   world.startTicking(ms, { isDue });
-  /** For `startCore`. The executor sleeps only at the end of an iteration. */
+  /** Counts iterations: the executor sleeps only at the end of an iteration. */
   return (core: Parts): Parts => ({
     ...core,
     sleep(sleepMs) {
@@ -61,8 +61,8 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
 }
 
 /**
- * On the executor's clock, simulations take no time. Without this function, a busy machine would
- * make the executor treat the account as slow and simulate its addresses one by one.
+ * Makes simulations take no time on the executor's clock. Otherwise, a busy machine would make the
+ * executor treat the account as slow and simulate its addresses one by one.
  */
 export function inNoTime(core: Parts): Parts {
   let nowMs = core.clock();

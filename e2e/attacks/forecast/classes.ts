@@ -1,5 +1,5 @@
-// Classes of intents. Either all intents of a class succeed, or none does. Each class states what
-// happens to the money, regardless of what the service's checks report.
+// Classes of intents for forecast.long.test.ts. Either all intents of a class succeed, or none
+// does.
 
 import { factoryAddress, type Hex } from "executable-address";
 import { concat, getAddress, toHex, zeroAddress } from "viem";

@@ -1,5 +1,6 @@
-// Tests how well the service's checks predict an intent's outcome. The checks report nearly all
-// intents that go wrong, and nearly no others. TESTS=long uses ten intents of each class.
+// Tests how well the service's checks predict an intent's outcome. The checks must report at least
+// 97% of the intents that fail, and at least 97% of the reported intents must fail. TESTS=long uses
+// ten intents of each class.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -16,7 +17,7 @@ import { wrongOf } from "./truth.ts";
 const each = isLong ? 10 : 1;
 const shareMin = 0.97;
 
-describe("the prediction of a check", () => {
+describe("the service's checks of an intent", () => {
   let world: SimulatedWorld;
   let kit: Kit;
   const listed: { symbol: string; address: Hex; decimals: number }[] = [];
@@ -55,7 +56,7 @@ describe("the prediction of a check", () => {
   });
   after(() => world?.stop());
 
-  test("a check predicts failures with at least 97 % recall and precision", async (t) => {
+  test("predict failures with at least 97% recall and precision", async (t) => {
     const depths = { confirmations: 12, paymentConfirmations: 0, executionGasMax: 1_000_000 };
     const check = openChecks({ ...world.chain, tokens: listed, ...depths });
     const count = { hits: 0, missed: 0, alarms: 0, clean: 0 };

@@ -13,7 +13,7 @@ type Mover = (token: Hex, amount: bigint) => Hex;
 
 export type Case = {
   readonly record: AddressRecord;
-  /** True if the author made a mistake that has no effect on the chain. */
+  /** True if the intent executes without an error, but not as its author meant. */
   readonly isMistake?: boolean;
 };
 
