@@ -106,7 +106,7 @@ describe("executable-address/client with a real service", () => {
     assert.deepEqual(await webhooks.list(), []);
   });
 
-  test("a client ID that requires signatures creates only signed intents", async () => {
+  test("the service rejects unsigned intents of a client ID that requires signatures", async () => {
     const { accountId } = await service.newKey();
     const { db } = service.parts.store;
     const actor = { atMs: Date.now() };

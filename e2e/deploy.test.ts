@@ -69,8 +69,8 @@ describe("the alert rules and the Grafana dashboard", () => {
     }
   });
 
-  // If a series begins with 1, Prometheus's increase() returns 0, as unit tests with promtool have
-  // shown.
+  // Prometheus's increase() returns 0 if the first sample of a series is 1, as unit tests with
+  // promtool have shown.
   test("an alert that counts events includes the first event", () => {
     const counting = [...read("alerts.yaml").matchAll(/expr: (increase\((\w+).*?\) > 0.*)/g)];
     assert.ok(counting.length >= 5);

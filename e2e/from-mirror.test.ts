@@ -49,7 +49,7 @@ async function serve(listener: RequestListener): Promise<string> {
 
 /**
  * The byte offsets that the executor requested from the honest mirror. The mirror supports range
- * requests only at first.
+ * requests until a test disables them.
  */
 const asked: string[] = [];
 let knowsRanges = true;
@@ -140,8 +140,8 @@ describe("the executor with --from-mirror", () => {
   before(async () => {
     world = await startWorld();
     world.startTicking(150);
-    // The dishonest mirror returns wrong terms, a different recovery address, another record,
-    // invalid JSON, and an incomplete line.
+    // The wrong mirror returns wrong terms, a different recovery address, another record, invalid
+    // JSON, and an incomplete line. The third mirror never responds.
     const lies = [
       JSON.stringify({ ...early, terms: late.terms }),
       JSON.stringify({ ...early, intent: { ...early.intent, recovery: shop } }),
@@ -149,7 +149,6 @@ describe("the executor with --from-mirror", () => {
       "<!doctype html>",
       "x".repeat(3_000_000),
     ].join("\n");
-    // Accepts the request but never responds.
     mirrors = await Promise.all([
       serve(honest),
       serve((_, response) => void response.writeHead(200).end(lies)),
@@ -180,7 +179,7 @@ describe("the executor with --from-mirror", () => {
     }
   });
 
-  test("the executor executes addresses that pay a tip despite faulty mirrors", async () => {
+  test("the executor executes an address that pays a tip despite faulty mirrors", async () => {
     const first = await addToMirror([early, plain, corrupt, expired], corrupt);
     assert.deepEqual(first, { written: 3, corrupt: 1 });
     start(mirrors);
@@ -206,7 +205,7 @@ describe("the executor with --from-mirror", () => {
     await until("both are executed", () => allExecuted([late, corrupt]), 60);
   });
 
-  test("the executor continues after a crash if a mirror ignores ranges", async () => {
+  test("the executor continues after a crash if a mirror ignores range requests", async () => {
     await end(child, "SIGKILL");
     knowsRanges = false;
     asked.length = 0;
@@ -219,7 +218,7 @@ describe("the executor with --from-mirror", () => {
     assert.equal(await isExecuted(plain), false);
   });
 
-  test("the executor reads a replaced list from its beginning", async () => {
+  test("the executor reads a list that was replaced from its beginning", async () => {
     await pay([again]);
     writeFileSync(list, `${JSON.stringify(again)}\n`);
     await until("it is executed", () => isExecuted(again), 60);

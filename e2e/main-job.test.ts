@@ -1,5 +1,5 @@
 // Tests the main purpose of the project on a real chain: an intent becomes an address, a payment
-// runs its calls, and all other money is returned. The executor is off. The test sends each
+// makes the calls possible, and all other money is returned. No executor runs. The test sends each
 // transaction, as anyone could.
 
 import assert from "node:assert/strict";

@@ -94,7 +94,7 @@ export async function admin(
   return JSON.parse(stdout);
 }
 
-/** Returns a function that returns the latest output of `child`. */
+/** Collects the output of `child`. Returns a function that returns the last 4,000 characters. */
 function listen({ stdout, stderr }: ChildProcess): () => string {
   let said = "";
   for (const stream of [stdout, stderr]) {

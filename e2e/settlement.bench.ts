@@ -48,7 +48,7 @@ const cohortMin = 100;
  * if one payment takes longer.
  */
 const cohortSecondsMax = 60;
-/** The bench fails if a payment takes longer than this. */
+/** The bench fails if it waits longer than this for a payment's execution and webhook. */
 const giveUpMs = 300_000;
 
 const amount = 25_000_000n;
@@ -255,8 +255,8 @@ async function settle({ payments }: Deployment, addresses: readonly Hex[]): Prom
 const settlementSeconds = ({ paidIn, executedIn }: Settled) =>
   executedIn.timestamp - paidIn.timestamp;
 /**
- * The time from the moment when this client saw the execution's block until the webhook arrived. 0
- * if the webhook arrived first.
+ * The time from the arrival of the execution's block to the arrival of the webhook, both at this
+ * client. 0 if the webhook arrived first.
  */
 const webhookMs = ({ executedIn, deliveredAtMs }: Settled) =>
   Math.max(0, deliveredAtMs - executedIn.seenAtMs);

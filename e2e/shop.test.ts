@@ -165,7 +165,7 @@ describe("the example shop", () => {
     assert.equal((await fetch(`${shopUrl()}/lib/uqr/..%2f..%2f..%2fsettings.js`)).status, 404);
   });
 
-  test("the example shop rejects an unusable account of a wallet", async () => {
+  test("the example shop rejects an account that cannot receive refunds", async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     const field = page.getByLabel("Your address");
@@ -196,7 +196,7 @@ describe("the example shop", () => {
     await page.close();
   });
 
-  test(`the example shop delivers each of ${count} paid orders only once`, async () => {
+  test(`the example shop completes each of ${count} paid orders only once`, async () => {
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
     const orders: Order[] = [];
@@ -268,7 +268,7 @@ describe("the example shop", () => {
     await page.context().close();
   });
 
-  const checks = "passes every check of try-receiver, and responds before its node does";
+  const checks = "passes every check of try-receiver and responds within 200 ms";
   test(checks, { skip: !isLong && "npm run test:long" }, async () => {
     const [port, at] = [String(await freePort()), String(await freePort())];
     const origin = `http://127.0.0.1:${port}`;

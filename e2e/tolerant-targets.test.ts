@@ -1,6 +1,6 @@
-// Tests target contracts that continue after an inner call has run out of gas. `npm start` is
-// unmodified. The executor uses the lowest gas limit at which a node reports no revert. At this
-// limit, the inner call must still get enough gas.
+// Tests contracts that continue after an inner call has run out of gas, with the unmodified service
+// and executor. The executor uses the lowest gas limit at which a node reports no revert. At this
+// limit, the inner calls must still get enough gas.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -76,7 +76,7 @@ describe("contracts that ignore failed inner calls", () => {
     });
   }
 
-  test("the service executes such intents completely", async () => {
+  test("the service executes intents that call such contracts completely", async () => {
     const paid: { target: Target; address: Hex }[] = [];
     for (const target of targets) {
       const { findings } = (await post("check", target.intent)) as { findings: unknown };

@@ -1,5 +1,5 @@
-// Tests the account page, the frame that all dashboard pages share, and that each page works with a
-// keyboard and a screen reader.
+// Tests the account page, the parts that all dashboard pages share, and the accessibility of each
+// page.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -37,7 +37,7 @@ before(async () => {
   await fillLists(await createApiKey(page, site));
 });
 
-/** Adds an entry to each list, so that the test covers the rows. */
+/** Adds an address and an origin, so that the accessibility checks cover lists with rows. */
 async function fillLists(apiKey: string): Promise<void> {
   const created = await createWithKey(service, apiKey);
   assert.equal(created.status, 200);
@@ -52,7 +52,7 @@ after(async () => {
   await service?.stop();
 });
 
-describe("the account", () => {
+describe("an account in the dashboard", () => {
   test("the password changes only if the current password is right", async () => {
     await page.goto(`${site}/account`);
     await page.getByLabel("Current password", { exact: true }).fill("wrong wrong wrong");
@@ -123,7 +123,7 @@ describe("the account", () => {
     await page.unroute("**/dashboard/api/account");
   });
 
-  test("signing in again opens the requested page", async () => {
+  test("a sign-in after an ended session opens the requested page", async () => {
     await context.clearCookies();
     await page.getByRole("link", { name: "Activity", exact: true }).click();
     await page.getByText("Your session ended").waitFor();
@@ -133,7 +133,7 @@ describe("the account", () => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Incorrect email or password").waitFor();
     await page.getByLabel("Password", { exact: true }).fill(newPassword);
-    // Uses only the keyboard.
+    // Submits the form with the keyboard.
     await page.keyboard.press("Enter");
     await page.locator("h1:focus", { hasText: "Activity" }).waitFor();
   });
@@ -163,7 +163,7 @@ describe("the account", () => {
     await page.getByRole("heading", { name: "Origins" }).waitFor();
   });
 
-  test("the sign-up page says that sign-up is closed", async () => {
+  test("the sign-up page has no form if sign-up is closed", async () => {
     const visitor = await browser.newPage();
     await visitor.route("**/dashboard/api/config", async (route) => {
       const answer = await route.fetch();
@@ -285,8 +285,9 @@ test("a failed sign-out shows an error and keeps the session", async () => {
 });
 
 test("signing out removes the account's data from the page", async () => {
-  // Delays the page's request for the sessions until after the sign-out. The server rejects this
-  // request, and the rejection arrives before the response to the sign-out.
+  // Delays the page's request for the list of sessions until the server has ended the session. The
+  // server then rejects the delayed request, and the page gets this rejection before the response
+  // to the sign-out.
   const signedOut = Promise.withResolvers<void>();
   const heading = page.getByRole("heading", { name: "Sign in" });
   let shownEarly: number | undefined;

@@ -43,8 +43,8 @@ export async function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * Renames the finished folder into place, because several test files start at the same time and
- * must not run an incomplete program.
+ * Unpacks Chromium once, and returns its path. Renames the folder when it is complete, because
+ * several test files start simultaneously and must not run an incomplete program.
  */
 async function unpackBrowser(): Promise<string> {
   const folder = join(cache, "chromium");
@@ -95,7 +95,7 @@ export function listenForFaults(page: Page): string[] {
   return faults;
 }
 
-/** Waits until the content of `page` has loaded, starting with its heading. */
+/** Opens `url`, and waits until the page shows its heading and no placeholder. */
 export async function openPage(page: Page, url: string): Promise<void> {
   await page.goto(url);
   await untilShown(page);
@@ -117,10 +117,11 @@ async function untilShown(page: Page): Promise<void> {
 export const untilDrawn = (page: Page): Promise<unknown> =>
   page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))");
 
-/** Also enables axe's rule for the size of buttons and links, which is disabled by default. */
+/** Options for axe that also enable the rule for the size of buttons and links. */
 const allRules = '{ rules: { "target-size": { enabled: true } } }';
 /**
- * Runs only the color rules, because the dark page differs from the light page only in its colors.
+ * Options for axe that run only the color rules. The dark page differs from the light page only in
+ * its colors.
  */
 const rulesOfColour =
   '{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } }';

@@ -37,7 +37,7 @@ after(async () => {
   await service?.stop();
 });
 
-describe("lists", () => {
+describe("lists in the dashboard", () => {
   test("the dashboard rejects the 21st origin and shows the reason", async () => {
     await page.goto(`${site}/origins`);
     for (let number = 1; number <= 20; number++) {

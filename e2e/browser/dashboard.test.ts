@@ -129,8 +129,8 @@ describe("a new user of the dashboard", () => {
   });
 });
 
-describe("a page that creates addresses with the client ID", () => {
-  test("the API returns 403 if the page's origin was not added", async () => {
+describe("the allowed origins of a client ID", () => {
+  test("the API returns 403 to a page whose origin is not allowed yet", async () => {
     clientId = (await page.getByText(/^svc_client_/).textContent()) ?? "";
     assert.match(clientId, /^svc_client_[0-9a-f]{32}$/);
     const { status, body } = await createFrom(context, service, shop.origin, {
@@ -171,7 +171,7 @@ describe("a page that creates addresses with the client ID", () => {
     await page.getByText("Allowed by").waitFor();
   });
 
-  test("the API returns 200 after the origin was added", async () => {
+  test("the API returns 200 to a page whose origin is allowed", async () => {
     const { status, body } = await createFrom(context, service, shop.origin, {
       "x-client-id": clientId,
     });
@@ -200,7 +200,7 @@ describe("a page that creates addresses with the client ID", () => {
     await shopping.close();
   });
 
-  test("the API returns 403 to a page from another origin", async () => {
+  test("the API returns 403 to a page of another origin", async () => {
     const { status, body } = await createFrom(context, service, stranger.origin, {
       "x-client-id": clientId,
     });
@@ -219,8 +219,8 @@ describe("a page that creates addresses with the client ID", () => {
   });
 });
 
-describe("rotation", () => {
-  test("after a confirmed rotation, only the new key works", async () => {
+describe("the rotation of an API key", () => {
+  test("replaces the key only after a confirmation", async () => {
     await page.getByRole("link", { name: "Rotate key" }).click();
     const card = page.getByRole("region", { name: "API key" });
     await card.getByRole("button", { name: "Rotate" }).click();
@@ -240,7 +240,7 @@ describe("rotation", () => {
     assert.equal(await page.getByText("Used in a browser").count(), 0);
   });
 
-  test("another window shows that the key was rotated", async () => {
+  test("is shown in another window of the dashboard", async () => {
     const other = await context.newPage();
     await other.goto(`${site}/credentials`);
     await other.getByText(`${apiKey.slice(0, 15)}…`).waitFor();
@@ -285,7 +285,7 @@ describe("other credentials in the dashboard", () => {
     assert.equal((await createWithKey(service, apiKey)).status, 200);
   });
 
-  test("a client ID can require signed references", async () => {
+  test("a client ID can require that the shop's server signs each payment", async () => {
     const card = page.getByRole("region", { name: "Reference key" });
     await card.getByRole("button", { name: "Create" }).click();
     await page.getByRole("button", { name: "Create reference key" }).click();
@@ -310,7 +310,7 @@ describe("other credentials in the dashboard", () => {
   });
 });
 
-describe("lists", () => {
+describe("addresses and other lists in the dashboard", () => {
   test("addresses can be filtered and exported", async () => {
     const reference = "order 42, the =first";
     await createWithKey(service, apiKey, reference);
@@ -318,7 +318,7 @@ describe("lists", () => {
     await page.getByLabel("Address or reference").fill(reference);
     await page.waitForURL(/text=order/);
     const found = page.getByRole("row").getByText(reference).first();
-    await found.waitFor(); // The list from before the search may contain the address too.
+    await found.waitFor(); // The unfiltered list may contain the address too.
     await page.locator("tbody tr").nth(1).waitFor({ state: "hidden" });
     await found.waitFor();
     assert.equal(await page.getByRole("row").count(), 2, "the head and the one");

@@ -113,8 +113,8 @@ describe("<executable-address>", () => {
     assert.equal(await part("address").count(), 0);
     await show(order.address, dead, `${shop.origin}/lying/v1 ${shop.origin}/honest/v1`);
     await page.getByText("25\u202f000\u202f000 base units").waitFor();
-    // The page verified the record without the service. Only the service can report that nothing
-    // has been paid yet.
+    // The element has verified the record from a mirror. Only the service can report whether the
+    // address has been paid.
     await page.getByText("We can’t tell yet whether this is already paid.").waitFor();
     assert.equal(await part("qr").count(), 0);
     assert.deepEqual(new Set(asked), new Set(["lying", "honest"]));
@@ -147,7 +147,7 @@ describe("<executable-address>", () => {
     assert.equal(await part("qr").count(), 0);
   });
 
-  test("the element shows 1.234 as 1.2340", async () => {
+  test("the element shows 1.234 as 1.2340, so that nobody reads 1,234", async () => {
     for (const [amount, said] of [
       ["1234000", "1.2340 DUSD"],
       ["1500000000", "1\u202f500 DUSD"],
@@ -218,7 +218,7 @@ describe("<executable-address>", () => {
   });
 });
 
-describe("the element and a wallet", () => {
+describe("the element with a wallet", () => {
   const payButton = () => page.getByRole("button", { name: "Pay with Test Wallet" });
   const openWithWallet = async () => {
     const payer = payerAccount.address as Hex;
@@ -238,7 +238,7 @@ describe("the element and a wallet", () => {
     await assertSound(page, "the element with a hazard");
   });
 
-  test("a rejected request sends nothing, and the next one pays only once", async () => {
+  test("a payer who rejected a request can pay with another request", async () => {
     const { wallet, order } = await openWithWallet();
     wallet.fault = "rejects";
     await payButton().click();

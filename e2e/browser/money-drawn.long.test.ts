@@ -1,5 +1,5 @@
-// Tests how the payment page shows payments and returns. The page learns about payments and returns
-// from proofs, calls, and simulations. Also tests the printed receipt.
+// Tests the diagram in which the payment page shows where money comes from and where it goes. The
+// diagram uses proofs, simulations, and the intent's calls. Also tests the printed receipt.
 
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
@@ -54,7 +54,7 @@ describe("the payment page's money diagram", () => {
   });
 });
 
-describe("the payments to an open address", () => {
+describe("the payments to an underpaid address", () => {
   const partly = async () => {
     const record = await createOrder(service);
     const paid = await payFrom(service, payerAccount, record.address, 10_000_000n);
@@ -62,7 +62,7 @@ describe("the payments to an open address", () => {
     return { record, paid };
   };
 
-  test("the payment page lists each payment and counts the tiny ones", async () => {
+  test("the payment page lists the four largest payments and counts the others", async () => {
     const { record, paid } = await partly();
     await page.setViewportSize({ width: 360, height: 740 });
     let asked = 0;
@@ -99,8 +99,7 @@ describe("the payments to an open address", () => {
       await route.fulfill({ json: proof });
     });
     await page.goto(urlOf(record));
-    // The page repeats its request, because the service may be one block behind. Waits for all four
-    // responses.
+    // The page requests the proof up to four times, because the service may be one block behind.
     for (let tries = 0; tries < 4; tries++) await page.waitForResponse("**/proof");
     const flow = page.getByRole("figure", { name: "Where the money goes" });
     await flow.getByText("Amount remaining").waitFor();
@@ -149,7 +148,7 @@ describe("the money diagram after the execution", () => {
 
   for (const [name, answer] of [
     [
-      "does not verify",
+      "is invalid",
       async (route: Route) => {
         const proof = await (await route.fetch()).json();
         proof.payments[0].payments[0].from = stranger;
@@ -158,7 +157,7 @@ describe("the money diagram after the execution", () => {
     ],
     ["is missing", (route: Route) => route.fulfill({ status: 503, json: {} })],
   ] as const) {
-    test(`the diagram uses the intent's calls if the proof ${name}`, async () => {
+    test(`the diagram shows "Used by the steps" if the proof ${name}`, async () => {
       await page.route("**/proof", answer);
       await page.goto(urlOf(executed));
       await flowOf(page).getByText("Used by the steps").waitFor();

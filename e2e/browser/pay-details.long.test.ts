@@ -1,5 +1,5 @@
-// Tests the other texts of the payment page: the age of a status, returned money, the shop, the
-// return address, and unusual browsers.
+// Tests the payment page's texts about the age of a status, returned money, the shop, and the
+// return address. Also tests unusual browsers.
 
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
@@ -59,7 +59,7 @@ describe("the explanations of mistaken payments", () => {
     await assertSoundInAll(page, "returns");
   });
 
-  test("the payment page explains late payments without naming an executor", async () => {
+  test("the page promises no automatic return if the response is invalid", async () => {
     await page.route("**/returns", (route) => route.fulfill({ json: { executor: "yes" } }));
     for (const { language, late } of [
       {
@@ -79,7 +79,7 @@ describe("the explanations of mistaken payments", () => {
   });
 });
 
-describe("looking up a mistaken payment", () => {
+describe("the lookup of a mistaken payment", () => {
   const result = () => page.locator("#sent-result");
   const foreign: Hex = `0x${"6".repeat(40)}`;
   const lookUp = async (text: string) => {
@@ -225,7 +225,7 @@ describe("a token that looks like the requested token", () => {
     await page.goto(`${site}/a/${record.address}?lang=${language}`);
   };
 
-  test("every language names the look-alike token and its amount", async () => {
+  test("the page names the look-alike token and its amount in every language", async () => {
     const named = {
       en: "You sent Bridged USDC (USDC.e). This shop asked for",
       es: "Usted envió Bridged USDC (USDC.e). Esta tienda pidió",
@@ -307,8 +307,8 @@ describe("the shop that a payment link names", () => {
 });
 
 /**
- * Returns a record that is the same in every run, so that tests can contain its address. The
- * service does not know this record.
+ * Returns a record that is the same in every run, so that a test can compare its address with a
+ * constant. The service does not know this record.
  */
 const fixed = (amount: string) =>
   makeRecord({

@@ -1,5 +1,5 @@
-// Shared code of the payment page's tests: addresses of the demo shop, payments, and a QR code
-// reader that sees only pixels.
+// Shared code of the payment page's tests. Creates and pays addresses of the demo shop, and reads
+// QR codes from the pixels of the screen.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -179,8 +179,8 @@ async function createOrders(service: Running) {
 }
 
 /**
- * Serves the payment pages of these addresses until all tests of the file have ended. After each
- * test, `page` must have no faults.
+ * Starts the service and creates the addresses above. After each test, checks that `page` has
+ * logged no error. Stops the service when all tests of the file have ended.
  *
  * @param names the operator's labels of contracts
  * @returns helpers, and the `page` that most tests share. Reloading a page takes half as long as
@@ -223,7 +223,7 @@ export async function openFresh(
 export const readCode = (page: Page): Promise<string> => readCodeIn(page, page.locator(".qr"));
 
 /**
- * For each browser, a page that decodes QR codes. The tested page cannot do this, because its
+ * Maps each browser to a page that decodes QR codes. The tested page cannot decode, because its
  * policy forbids external scripts. The tests of a browser share this page, because each new page
  * starts a process.
  */

@@ -39,19 +39,19 @@ const {
 describe("data that the page cannot verify", () => {
   const forgeries: [string, (record: AddressRecord) => unknown][] = [
     [
-      "another recovery",
+      "another recovery address",
       (record) => ({ ...record, intent: { ...record.intent, recovery: shopAddress } }),
     ],
     ["another record", () => hostile],
     ["another factory", (record) => ({ ...record, factory: stranger })],
     ["another amount", (record) => ({ ...record, intent: { ...record.intent, amount: "1" } })],
-    ["no record", () => ({ hello: "there" })],
-    ["no JSON object", () => null],
+    ["an object without a record", () => ({ hello: "there" })],
+    ["null", () => null],
   ];
   for (const [name, forge] of forgeries) {
-    const isVariant = !["another recovery", "no JSON object"].includes(name);
+    const isVariant = !["another recovery address", "null"].includes(name);
     const options = isVariant ? onlyLong : {};
-    test(`the page shows only a warning if the server sends ${name}`, options, async () => {
+    test(`the payment page shows only a warning if the server sends ${name}`, options, async () => {
       await page.route(`**/v1/address/${honest.address}`, (route) =>
         route.fulfill({ json: forge(honest) }),
       );
@@ -63,7 +63,7 @@ describe("data that the page cannot verify", () => {
     });
   }
 
-  test("the page says that an address is unknown", async () => {
+  test("the payment page says that an address is unknown", async () => {
     await page.goto(`${site}/a/${stranger}`);
     await page.getByText("Payment not found").waitFor();
     await page.goto(`${site}/a/0x1234`);
@@ -240,16 +240,16 @@ describe("paying an address", () => {
 
   const doubtful: [string, () => AddressRecord, string | RegExp][] = [
     [
-      "a failing simulation",
+      "the simulation fails",
       () => hostile,
       /This payment can’t complete right now: step 2: “there is no contract at this address”/,
     ],
-    ["little time left", () => soon, /This expires in [78] min/],
-    ["the full amount received", () => paid, "The full amount has already arrived"],
-    ["the full amount and failing calls", () => stuck, "The full amount has already arrived"],
+    ["little time is left", () => soon, /This expires in [78] min/],
+    ["the full amount has arrived", () => paid, "The full amount has already arrived"],
+    ["all has arrived, but the calls fail", () => stuck, "The full amount has already arrived"],
   ];
   for (const [name, record, text] of doubtful) {
-    test(`with ${name}, ways to pay are hidden behind a button`, async () => {
+    test(`the page hides the payment options behind a button if ${name}`, async () => {
       await page.goto(`${site}/a/${record().address}`);
       await page.getByText(text).waitFor();
       assert.equal(await page.locator(".qr").count(), 0);
@@ -321,10 +321,10 @@ describe("the expected result on the payment page", () => {
   });
 });
 
-describe("who requests the payment", () => {
+describe("the name of the party that requests a payment", () => {
   const headOf = async (path: string) => (await fetch(`${site}/a/${path}`)).text();
 
-  test("the page names no requester if it knows none", async () => {
+  test("is omitted if the page does not know a name", async () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await page.locator("h1.amount").waitFor();
     assert.equal(await page.locator(".payee").count(), 0);
@@ -333,7 +333,7 @@ describe("who requests the payment", () => {
     assert.equal(await page.locator(".payee").count(), 0);
   });
 
-  test("the page names the account only if an API key created the address", async () => {
+  test("is the account's name only if an API key created the address", async () => {
     const account = ["--email", "shop@example.com"];
     const origin = "https://shop.example.com";
     await admin(service.env, "origins", "set", "--account", service.accountId, origin);
@@ -363,7 +363,7 @@ describe("who requests the payment", () => {
     assert.equal(await page.locator(".payee").count(), 0);
   });
 
-  test("a link preview shows the amount and the status", async () => {
+  test("is part of the link preview, next to the amount and the status", async () => {
     const text = await headOf(honest.address.toLowerCase());
     assert.match(text, /<title>25 DUSD on Local<\/title>/);
     assert.match(text, /og:description" content="Demo Shop · Waiting for payment"/);
@@ -424,7 +424,7 @@ async function assertSoundAt(page: Page, path: string) {
   await page.goto(`${site}/a/${path}`);
   await page.locator("main h1:visible:not(.sr-only)").waitFor();
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
-  // The short form runs this check only once per state, after the details have been opened.
+  // `npm test` runs this check only once per state, after the details have been opened.
   if (isLong) await assertSound(page, path);
   await page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true");
   await assertSoundInAll(page, `${path} unfolded`);

@@ -1,4 +1,4 @@
-// Tests the dashboard's pages for payments: the life of an address, and the ways to find it.
+// Tests the dashboard's page of an address, and the ways to find an address.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

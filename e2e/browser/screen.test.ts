@@ -61,8 +61,8 @@ before(async () => {
 
 let visitors = 0;
 /**
- * Gives each test its own client address, because each client can request only 30 simulations in a
- * burst.
+ * Gives each test its own client IP address, because the service permits bursts of only 30
+ * simulations per client.
  */
 beforeEach(async () => {
   const headers = { "x-forwarded-for": `198.51.100.${++visitors}` };
@@ -98,9 +98,9 @@ describe("paying without scrolling", () => {
   for (const language of languages) {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
-    test(`everything needed to pay fits on one screen (${language}, ${calls})`, async () => {
-      // The intent with 32 calls is tested only in English, because at most three calls are
-      // expanded in any language.
+    test(`the payment options fit on one screen for ${calls} in language ${language}`, async () => {
+      // The intent with 32 calls is tested only in English, because the page shows only the first
+      // three calls in every language.
       for (const record of isEnglish ? [many, order] : [order]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
         for (const viewport of screens) {
@@ -193,7 +193,7 @@ describe("content that loads later", () => {
     await page.context().close();
   });
 
-  test("closed details remain searchable", async () => {
+  test("details that were opened once remain searchable", async () => {
     const page = await openFresh(browser, { viewport: screens[1]! });
     await page.goto(urlOf(order));
     await page.locator(".qr").waitFor();
@@ -266,7 +266,7 @@ describe("an intent with 32 calls", () => {
 
 describe("large text on a narrow screen", () => {
   for (const language of isLong ? ["en", "de", "ar"] : ["de", "ar"]) {
-    test(`text of twice the size does not scroll sideways (${language})`, async () => {
+    test(`text of twice the size does not scroll sideways in language ${language}`, async () => {
       await pageWithWallet.setViewportSize({ width: 360, height: 740 });
       for (const record of [order, executed]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));

@@ -13,7 +13,7 @@ import { execute, mint, token } from "./pay-page.ts";
 
 const { service, page, wallet, payButton, chain, says, gone, start } = await startPayer();
 
-describe("payments are not sent twice while a wallet request is open", () => {
+describe("an open wallet request", () => {
   let answer = () => {};
   const asks = () => {
     wallet.asking = new Promise((resolve) => {
@@ -43,7 +43,7 @@ describe("payments are not sent twice while a wallet request is open", () => {
     return resolve;
   };
 
-  test("only one of two tabs can request the payment", async () => {
+  test("prevents another request from a second tab", async () => {
     await start();
     const connect = connects(wallet);
     await payButton().click();
@@ -58,7 +58,7 @@ describe("payments are not sent twice while a wallet request is open", () => {
     assert.deepEqual([sends(), sendsOf(itsWallet)], [1, 0]);
   });
 
-  test("nothing is sent if the address was executed in the meantime", onlyLong, async () => {
+  test("sends nothing if the address was executed in the meantime", onlyLong, async () => {
     const record = await start();
     const connect = connects(wallet);
     await payButton().click();
@@ -85,7 +85,7 @@ describe("payments are not sent twice while a wallet request is open", () => {
     await gone("Reject the request in your wallet");
   });
 
-  test("a reloaded page waits for the open request", async () => {
+  test("hides the payment options after a reload and in other tabs", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -136,7 +136,7 @@ describe("payments are not sent twice while a wallet request is open", () => {
     assert.ok(result, JSON.stringify(error));
   };
 
-  test("the warning remains until the payer rejects the request", onlyLong, async () => {
+  test("causes a warning until the payer rejects the request", onlyLong, async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -166,7 +166,7 @@ describe("payments are not sent twice while a wallet request is open", () => {
     assert.equal(wallet.sent, undefined);
   });
 
-  test("the page warns again after a reload", onlyLong, async () => {
+  test("causes a warning again after a reload", onlyLong, async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -182,7 +182,7 @@ describe("payments are not sent twice while a wallet request is open", () => {
     await nothingOffered(page);
   });
 
-  test("the payer can cancel and pay in another tab", onlyLong, async () => {
+  test("can be canceled, so that the payer can pay in another tab", onlyLong, async () => {
     await start();
     wallet.isNodeSilent = true;
     await payButton().click();
@@ -197,7 +197,7 @@ describe("payments are not sent twice while a wallet request is open", () => {
     assert.deepEqual([sends(), sendsOf(itsWallet)], [0, 1]);
   });
 
-  test("nothing is sent if the wallet's node does not respond", onlyLong, async () => {
+  test("sends nothing if the wallet's node does not respond", onlyLong, async () => {
     await start();
     wallet.isNodeSilent = true;
     await payButton().click();
@@ -207,7 +207,7 @@ describe("payments are not sent twice while a wallet request is open", () => {
     await says("Paid, processing");
   });
 
-  test("a request ends even if the wallet pays from another account", onlyLong, async () => {
+  test("ends even if the wallet pays from another account", onlyLong, async () => {
     await mint(service, poor, 25_000_000n);
     const record = await start();
     await asks();
@@ -222,7 +222,7 @@ describe("payments are not sent twice while a wallet request is open", () => {
     assert.equal(await page.getByText("If your wallet still shows a request").count(), 0);
   });
 
-  test("nothing is sent if the wallet switches to another chain", async () => {
+  test("sends nothing if the wallet switches to another chain", async () => {
     await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -232,7 +232,7 @@ describe("payments are not sent twice while a wallet request is open", () => {
     assert.equal(wallet.sent, undefined);
   });
 
-  test("a partial payment does not remove the warning", onlyLong, async () => {
+  test("causes a warning even after a partial payment", onlyLong, async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");

@@ -14,7 +14,7 @@ import { createOrder, execute, mint, openFresh, readCode, token } from "./pay-pa
 const { service, browser, page, wallet, payButton, show, chain, says, gone, start } =
   await startPayer();
 
-describe("checking the result with the wallet's own node", () => {
+describe("the check of the result with the wallet's own node", () => {
   test("the page says that the node does not confirm a false result", async () => {
     const record = await createOrder(service);
     const other = await createOrder(service);

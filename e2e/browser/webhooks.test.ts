@@ -132,7 +132,7 @@ describe("webhooks in the dashboard", () => {
     await page.emulateMedia({ colorScheme: null });
   });
 
-  test("the page names the chain of an event about another chain", async () => {
+  test("a delivery names the chain of an event that occurred on another chain", async () => {
     const { address } = await createOrder({ ...service, apiKey });
     await other.pay(address, 2_500_000n);
     const told = () =>

@@ -165,7 +165,7 @@ describe("npm start, repeated in one folder", () => {
     assert.deepEqual(new Set(methods), new Set(["eth_chainId"]));
   });
 
-  const other = "creates another key if the file with the first key is missing";
+  const other = "npm start creates another API key if the file with the first is missing";
   test(other, { skip: !isLong && "npm run test:long" }, async () => {
     await rm(join(env.DATA_DIR, "demo.json"));
     running = await start(env);
@@ -181,7 +181,7 @@ describe("npm start, repeated in one folder", () => {
   });
 });
 
-/** Never throws. Errors are in `stderr`. */
+/** Runs `npm run pay`. Never throws: if the command fails, `stderr` contains its error. */
 const pay = (env: NodeJS.ProcessEnv, ...args: string[]) =>
   run(process.execPath, [join(root, "scripts/pay.ts"), ...args], { env }).catch(
     (error: { stdout: string; stderr: string }) => error,

@@ -15,8 +15,8 @@ export const rich = payerAccount.address as Hex;
 export const poor = executorAccount.address as Hex;
 
 /**
- * Starts the service and a browser until the file's tests end. After each test, `page` must have no
- * faults.
+ * Starts the service and a browser. After each test, checks that `page` has logged no error. Stops
+ * both when all tests of the file have ended.
  *
  * @returns helpers, and the `page` that most tests share. Reloading a page takes half as long as
  *   opening a new browser context

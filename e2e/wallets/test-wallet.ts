@@ -6,9 +6,9 @@ import type { Page } from "playwright-core";
 import { localChainId } from "../../scripts/local-chain.ts";
 
 export type Fault =
-  /** The user rejects. */
+  /** The user rejects every payment request. */
   | "rejects"
-  /** The user rejects every request to connect. */
+  /** The user rejects every request to connect the wallet. */
   | "hides"
   /** The user has lowered the gas limit, so the transaction reverts. */
   | "reverts"
