@@ -1,6 +1,6 @@
 // Tests the packages as users get them: packed, unpacked into an empty project, run by plain Node,
-// and bundled for a page. The bundle sizes are pinned, so a change that increases them must also
-// change this file.
+// and bundled for a page. This file contains the expected bundle sizes, so a change of a size must
+// also change this file.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -28,11 +28,10 @@ import { sample } from "../address/test/samples.ts";
 import { onlyLong } from "./long.ts";
 
 const root = dirname(import.meta.dirname);
-/** For a release, this also packs each package twice and compares the tarballs. */
 const record = makeRecord(sample);
 let project: string;
 
-/** The published packages and the dependencies that they may have. */
+/** The published packages, each with its expected dependencies. */
 const packages = [
   { room: "address", name: "executable-address", dependencies: ["@noble/hashes"] },
   {
@@ -144,7 +143,7 @@ for (const { room, name, dependencies } of packages)
       );
     });
 
-    test("packing is reproducible", onlyLong, () => {
+    test("packing the same sources again gives the same bytes", onlyLong, () => {
       const again = pack(room, mkdtempSync(join(project, "pack-")));
       assert.ok(readFileSync(again).equals(readFileSync(tarballs.get(name)!)));
     });
@@ -158,7 +157,7 @@ for (const { room, name, dependencies } of packages)
       }
     });
 
-    test("only the programs in the package import Node modules", () => {
+    test("only the package's command-line programs import Node modules", () => {
       const files = readdirSync(unpackedAt(name), { recursive: true, encoding: "utf8" });
       for (const file of files.filter((each) => each.endsWith(".js"))) {
         if (room === "shop" && file.startsWith("try/")) continue;
@@ -168,11 +167,12 @@ for (const { room, name, dependencies } of packages)
       }
     });
 
-    test("the types are found by Node and by bundlers", async () => {
+    test("Node and bundlers find the package's types", async () => {
       const data = new Uint8Array(readFileSync(tarballs.get(name)!));
       const analysis = await checkPackage(createPackageFromTarballData(data));
       assert.ok(analysis.types);
-      // The package supports neither CommonJS nor resolution without `exports`.
+      // Ignores problems of CommonJS and of Node 10's module resolution, which the package does not
+      // support.
       const problems = analysis.problems.filter(
         (problem) =>
           !("resolutionKind" in problem) ||
@@ -268,7 +268,7 @@ describe("the packed packages", () => {
     assert.equal(stdout, "");
   });
 
-  test("the packages can be bundled", async () => {
+  test("the packed library works in a rolldown bundle", async () => {
     const code = await bundle(`
       import { makeRecord } from "executable-address";
       globalThis.made = makeRecord(${JSON.stringify(sample)});`);
@@ -298,7 +298,7 @@ describe("the packed packages", () => {
     assert.deepEqual((globalThis as { fromVite?: unknown }).fromVite, [record, "function"]);
   });
 
-  test("the bundled packages stay within their size limits", async () => {
+  test("the bundles have the expected sizes and stay within their limits", async () => {
     const only = (names: string, path = "") =>
       bundle(`export { ${names} } from "executable-address${path}";`).then(gzipBytes);
     const client = await weigh('export { createClient } from "executable-address/client";');
@@ -323,9 +323,9 @@ describe("the packed packages", () => {
 });
 
 /**
- * The sizes of the bundles in bytes, minified and gzipped. A difference of 150 bytes is allowed.
- * The client loads `create` and `prove` on demand, and `gather` if the service returns no valid
- * proof. `lists` and `endpoints` are used only on servers.
+ * The expected sizes of the bundles in bytes, minified and gzipped. A difference of 150 bytes is
+ * allowed. The client loads `create` and `prove` on demand, and `gather` if the service returns no
+ * valid proof. `lists` and `endpoints` are used only on servers.
  */
 const pinned = {
   ...{ derive: 3427, verify: 9938, all: 17550, element: 29696, proof: 14729 },

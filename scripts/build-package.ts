@@ -39,7 +39,8 @@ function publishedManifest() {
   const programs = Object.entries((published.bin ?? {}) as Record<string, string>);
   return {
     ...published,
-    // The published program is cli.js. In a clone, bin.js starts cli.ts.
+    // In the repository, the program is bin.js, which starts cli.ts. The published program is
+    // cli.js.
     ...(published.bin && {
       bin: Object.fromEntries(
         programs.map(([name, path]) => [name, path.replace(/bin\.js$/, "cli.js")]),

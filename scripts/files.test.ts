@@ -10,7 +10,7 @@ import { files, isTest, readSpecifiers, resolveImport, root, sources, textOf } f
 const production = sources.filter((path) => !isTest(path) && !path.startsWith("examples/"));
 const countLines = (path: string) => textOf.get(path)!.split("\n").length - 1;
 
-/** Maps each file to the production files that import it. */
+/** Maps each file to the production files (neither tests nor examples) that import it. */
 const importers = Map.groupBy(
   production.flatMap((path) =>
     readSpecifiers(path)
@@ -23,8 +23,8 @@ const countImporters = (path: string) =>
   new Set(importers.get(path)?.map((each) => each.path) ?? []).size;
 
 /**
- * Files of at most 60 lines that may have only one importer, with the reason for a separate file.
- * All other files of this size must be merged into their importer.
+ * The files of at most 60 lines that only one file imports, each with the reason why it is
+ * separate. A file of this size without a stated reason must be merged into its importer.
  */
 const smallFiles: Readonly<Record<string, string>> = {
   "contracts/assurance/mutation/report.ts": "the committed report, read by the run and by its test",
@@ -124,7 +124,7 @@ describe("the source files", () => {
     assert.deepEqual(vague, []);
   });
 
-  test("no line is longer than 100 columns or contains a to-do mark", () => {
+  test("no line is longer than 100 columns or contains a to-do comment", () => {
     const wrong = files
       .filter((path) => /\.(ts|tsx|js|cjs|sol)$/.test(path))
       .flatMap((path) =>

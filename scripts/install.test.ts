@@ -16,7 +16,7 @@ type Locked = {
 };
 const { packages } = read("package-lock.json") as { packages: Record<string, Locked> };
 
-/** Resolves `name` from the package at `path` as Node does. */
+/** Finds the package `name` that the package at `path` imports, as Node does. */
 function find(path: string, name: string): Locked | undefined {
   const place = path === "" ? `node_modules/${name}` : `${path}/node_modules/${name}`;
   if (packages[place] || path === "") return packages[place];
@@ -24,8 +24,8 @@ function find(path: string, name: string): Locked | undefined {
 }
 
 describe("package-lock.json", () => {
-  // If the registry lacks a platform's packages when npm writes the lock file, npm silently omits
-  // them. `npm ci` then cannot install these programs on that platform.
+  // npm silently omits a platform's packages from the lock file if the registry lacks them at that
+  // moment. `npm ci` then cannot install these packages on that platform.
   test("the lock file contains the native packages for Linux and macOS", () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)
@@ -59,7 +59,8 @@ describe("package-lock.json", () => {
     }
   });
 
-  // With `--omit=dev`, `npm sbom` also omits 43 packages that a workspace lists as a devDependency.
+  // The option `--omit=dev` would also omit 43 production packages, because a workspace lists them
+  // as devDependencies.
   test("npm sbom lists every dependency as needed in production", () => {
     for (const room of ["address", "contracts", "element", "service", "shop", "web"]) {
       const { name, dependencies = {} } = read(`${room}/package.json`);

@@ -45,7 +45,7 @@ const shopCode = encodeDeployData({ ...demoShop, args: [demoTokens[0]!.address] 
 /** The demo shop, which receives payments in the first demo token. */
 export const shopAddress = create2Address(shopCode);
 
-/** Returns a client that signs as one of the accounts above. */
+/** Returns a client that signs with `account`. */
 export const localWallet = (rpcUrl: string, account: Account) =>
   createWalletClient({ account, chain: anvilChain, transport: http(rpcUrl) }).extend(publicActions);
 

@@ -3,9 +3,7 @@
 /** Set by `npm run test:long`. */
 export const isLong = process.env.TESTS === "long";
 
-/**
- * Test options that skip a test in `npm test`. Such tests are controls or variants of a main case.
- */
+/** Test options that skip a control test or a variant of another test in `npm test`. */
 export const onlyLong = { skip: !isLong && "npm run test:long" };
 
 /** Returns the number of repetitions: `short` in `npm test`, and `long` in `npm run test:long`. */

@@ -67,7 +67,7 @@ type Delivery = { headers: IncomingHttpHeaders; body: string };
 
 /**
  * Pays a sample order, and shows the signed webhook event that a shop's server would receive. A
- * temporary endpoint receives it.
+ * temporary webhook endpoint receives the event.
  */
 async function showEvent(): Promise<void> {
   const { baseUrl, apiKey } = requireDemo();
@@ -107,7 +107,7 @@ function sampleIntent() {
   return { token, amount, calls: [call], expirationTimestamp, recovery, chainId: localChainId };
 }
 
-/** Waits for the event that `address` was executed, and ignores events of other addresses. */
+/** Waits for the webhook event of `address`, and ignores events of other addresses. */
 function executionOf(address: Hex, receiver: ReturnType<typeof createServer>): Promise<Delivery> {
   return new Promise((deliver, reject) => {
     receiver.on("request", async (request, response) => {
@@ -149,7 +149,7 @@ function noChain(rpcUrl: string): never {
   throw new Error(`No chain responds at ${rpcUrl}. Is npm start still running?`);
 }
 
-/** @throws {Error} with the expected form */
+/** @throws {Error} with the usage or the expected amount */
 function payment(words: string[]): Given {
   // A negative amount is an invalid amount, not an option.
   const thenExecute = words.includes("--execute");

@@ -12,8 +12,8 @@ import { delimiter, dirname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /**
- * Ctrl-C sends two signals: one from the terminal and one from npm. Signals within this time count
- * as one.
+ * Signals within this time count as one, because Ctrl-C causes two signals: one from the terminal
+ * and one from npm.
  */
 const sameSignalMs = 1000;
 
@@ -31,7 +31,8 @@ if (args.includes("--test")) {
 }
 const runsTypeScript = Boolean(process.features.typescript);
 
-// npm silently omits a package if the package's `engines` excludes the running Node.
+// npm silently omits an optional package, such as a tool that builds the pages, if the package's
+// `engines` excludes the running Node.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
   fail("npm ci does not install the tools that build the pages for this Node.", "20.19, 22.12");
@@ -41,8 +42,8 @@ if (runsTypeScript && isProgram) await runHere();
 else runChild(runsTypeScript ? process.execPath : findNode());
 
 /**
- * Returns a folder in memory with enough space for the tests' databases. Programs can be run from
- * it. Returns undefined if no such folder exists.
+ * Returns a folder in memory that permits programs and has more than 4 GiB of free space for the
+ * tests' databases. Returns undefined if no such folder exists.
  */
 function memoryFolder() {
   const folder = "/dev/shm";
@@ -71,8 +72,8 @@ async function runHere() {
  *   each terminal signal only once, from this process.
  */
 function runChild(node) {
-  // Runs before the program starts. Once the program runs, npm may be killed, and the shell then
-  // has another parent.
+  // Finds the parent processes before the program starts. If npm is killed later, the shell gets
+  // another parent.
   whenParentEnds(() => child.kill("SIGTERM"));
   // The child starts the program through this file too, so the program ends when this process ends.
   const child = spawn(node, isProgram ? [door, ...args] : args, {
@@ -103,8 +104,8 @@ function passSignals(child) {
 
 /**
  * Calls `stop` when npm exits, or when the shell between npm and this process exits. A signal from
- * npm ends the shell, which does not forward it. If npm is killed, the shell receives no signal, so
- * this function watches npm too.
+ * npm ends the shell, which does not forward it. If npm is killed with SIGKILL, the shell receives
+ * no signal, so this function watches npm too.
  * @param {() => void} stop
  */
 function whenParentEnds(stop) {

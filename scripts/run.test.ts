@@ -1,5 +1,6 @@
 // Tests signals and exit codes between `npm run` and a program. A signal that ends npm must also
-// end the program, only once and gracefully. npm must return the program's exit code.
+// end the program: the program gets the signal once and can exit gracefully. npm must return the
+// program's exit code.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -72,7 +73,7 @@ test("npm run names the required Node version if Node is too old", () => {
   }
 });
 
-// Simulates an old Node with a Node that cannot strip types.
+// `--no-experimental-strip-types` simulates an older Node, which cannot run TypeScript.
 for (const [machine, suffix] of [
   ["a Node that runs TypeScript", ""],
   ["an older Node", "-old"],

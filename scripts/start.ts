@@ -29,7 +29,7 @@ const chainPort = portFrom("CHAIN_PORT", 8545);
 const dataDir = resolve(process.env.DATA_DIR || join(root, ".data"));
 const baseUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}/v1`;
 
-/** An error that the user can fix. */
+/** An error that the user can fix. The program prints only its message. */
 class Sentence extends Error {}
 
 /** @throws {Sentence} with the message of `error` */
@@ -172,7 +172,8 @@ function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
     salt: zeroHash,
     chainId: localChainId,
   };
-  // Closes and reopens the single quotes around `$EXPIRY`, so that the shell inserts its value.
+  // Ends the shell's single quotes before `$EXPIRY` and begins them again after it, so that the
+  // shell inserts the value of the variable.
   const body = JSON.stringify(intent)
     .replace('"expirationTimestamp":"$EXPIRY"', `"expirationTimestamp":'$EXPIRY'`)
     .replace('"$EXPIRY"', `"'$EXPIRY'"`);
@@ -232,8 +233,8 @@ function prepareDataDir(): void {
 }
 
 /**
- * @throws {Sentence} if another process uses the folder. Throws before it changes anything in the
- *   folder.
+ * @returns a function that releases the lock of the folder
+ * @throws {Sentence} if another process uses the folder
  */
 function lockDataDir(): Stop {
   try {

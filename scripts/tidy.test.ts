@@ -146,7 +146,7 @@ const importsOf = (path: string): Import[] =>
   });
 
 describe("imports between folders", () => {
-  test("no folder imports from a folder that is not permitted", () => {
+  test("exist only between permitted folders", () => {
     const wrong = sources
       .filter((path) => !isTest(path) && roomOf(path) !== undefined)
       .flatMap((path) => {
@@ -170,7 +170,7 @@ describe("imports between folders", () => {
     assert.deepEqual([...new Set(importsOf(answers).map(({ room }) => room))], ["address"]);
   });
 
-  test("every permitted import exists", () => {
+  test("exist between all folders for which they are permitted", () => {
     const used = new Set(
       sources
         .filter((path) => !isTest(path))
@@ -206,7 +206,7 @@ describe("imports between folders", () => {
     const loading = sources.filter(
       (path) => path.startsWith("service/") && !isTest(path) && loadsAll.test(textOf.get(path)!),
     );
-    // Only operator commands may load this file, because it loads viem's clients.
+    // Only operator commands may load this file, which imports viem's clients.
     assert.deepEqual(loading, ["service/chain/bring.ts"]);
   });
 
@@ -223,8 +223,8 @@ describe("imports between folders", () => {
 });
 
 /**
- * Returns the imports between folders. A file beside folders counts as a folder, because it could
- * be moved into a new folder.
+ * Returns the imports between folders. A file whose folder also contains folders counts as a
+ * folder, because the file could be moved into a new folder.
  */
 function folderGraph(): Map<string, Set<string>> {
   const own = sources.filter((path) => !isTest(path));
@@ -352,14 +352,14 @@ describe("the history of commits", () => {
 
   const skipped = "no history is here";
 
-  test("a commit subject has at most 72 characters", (t) => {
+  test("contains only subjects of at most 72 characters", (t) => {
     const commits = commitsAfter("a714353");
     if (!commits) return t.skip(skipped);
     const long = commits.filter(({ subject }) => subject.length > 72);
     assert.deepEqual(long, []);
   });
 
-  test("a commit subject names a folder, and the commit has a body", (t) => {
+  test("contains only commits with a body and a subject that names a folder", (t) => {
     const since = "4bd0863";
     const commits = commitsAfter(since);
     if (!commits) return t.skip(skipped);

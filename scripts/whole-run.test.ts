@@ -12,8 +12,8 @@ const folder = mkdtempSync(join(tmpdir(), "whole-"));
 after(() => rmSync(folder, { recursive: true }));
 
 /**
- * Runs a test file as `npm test` does. Removes NODE_TEST_CONTEXT. With this variable, the inner run
- * would become a part of this test run.
+ * Runs a test file as `npm test` does, but without the variable NODE_TEST_CONTEXT, which would make
+ * the inner run a part of this test run.
  */
 function run(text: string, ...args: string[]) {
   const file = join(folder, "one.test.ts");
@@ -38,25 +38,25 @@ function hasTrackPromises(): boolean {
 const door = resolve(import.meta.dirname, "run.js");
 const hookThatEnds = "before(() => new Promise(() => setImmediate(() => process.exit(0))));";
 
-describe("a test file with our test runner", () => {
-  test("a file fails if its process ends before the first test", () => {
+describe("a test file in npm test", () => {
+  test("fails if its process ends before the first test", () => {
     const { status, stdout } = run(`${hookThatEnds} test("one", () => {});`, door);
     assert.equal(status, 1);
     assert.match(stdout, /ended before all its tests had finished/);
   });
 
-  test("a file fails if its process ends between tests", () => {
+  test("fails if its process ends between tests", () => {
     const late = `describe("late", () => { ${hookThatEnds} test("two", () => {}); });`;
     assert.equal(run(`test("one", () => {}); ${late}`, door).status, 1);
   });
 
-  test("a file fails if a rejection is unhandled", () => {
+  test("fails if a rejection is unhandled", () => {
     const { status, stdout } = run(`test("one", () => void Promise.reject("nobody's"));`, door);
     assert.equal(status, 1);
     assert.match(stdout, /"nobody's" which triggered an unhandledRejection event/);
   });
 
-  test("the hooks of a suite run after the hooks of the file", () => {
+  test("runs its own hooks before the hooks of its suites", () => {
     const late = "before(async () => { await null; order.push('file'); });";
     const suite = (name: string) => `describe("${name}", () => {
       before(() => void order.push("hook ${name}"));
@@ -67,20 +67,19 @@ describe("a test file with our test runner", () => {
     assert.match(run(text, door).stdout, /file, hook a, test a, hook b, test b/);
   });
 
-  // Older versions of Node do not have the option `trackPromises`.
-  const skip = hasTrackPromises() ? false : "this Node follows all promises or nothing";
-  test("promises are not tracked", { skip }, () => {
+  const skip = hasTrackPromises() ? false : "this Node has no option `trackPromises`";
+  test("does not track promises with async hooks", { skip }, () => {
     const text = `import { executionAsyncId } from "node:async_hooks";
       test("one", async () => { await null; console.log("in", executionAsyncId() > 0); });`;
     assert.match(run(text, door).stdout, /in false/);
     assert.match(run(text).stdout, /in true/);
   });
 
-  test("a file passes if all its tests pass", () => {
+  test("passes if all its tests pass", () => {
     assert.equal(run(`test("one", () => {});`, door).status, 0);
   });
 
-  test("control: Node's own runner accepts a file that ends early", () => {
+  test("control: passes with Node's own runner if it ends early", () => {
     assert.equal(run(`${hookThatEnds} test("one", () => {});`).status, 0);
   });
 });

@@ -1,6 +1,6 @@
-// This module is loaded into each process of a test run. The module fails a test file that exits
-// before all its tests and hooks have run. By default, such a file would pass with exit code 0, as
-// if it contained no tests.
+// Makes a test file fail if it exits before all its tests and hooks have run. scripts/run.js loads
+// this module into each process of a test run. By default, such a file would pass with exit code 0,
+// as if it contained no tests.
 //
 // Node's runner also tracks each promise with an async hook in order to find the test that caused
 // an uncaught error. This module disables the tracking of promises, which would take most of the

@@ -1,5 +1,6 @@
 // npm run build -w web: builds the pages into dist/, or into the folder given as an argument. The
-// pages share only ui/, so a payer never downloads code of the dashboard.
+// payment page and the dashboard share only ui/, shown/, and other packages, so a payer never
+// downloads code of the dashboard.
 
 import { join, resolve } from "node:path";
 import tailwindcss from "@tailwindcss/vite";

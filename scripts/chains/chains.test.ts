@@ -16,8 +16,8 @@ const { tokens, chains } = packageFacts;
 const circle = chains.filter(({ from }) => from === "@circle-fin/bridge-kit");
 
 /**
- * Returns a message for each token address that no package contains, or whose decimals differ from
- * the package's.
+ * Returns a message for each token whose address no package contains, or whose decimals differ from
+ * those in a package.
  */
 function differencesOf(listed: readonly Chain[]): string[] {
   return listed.flatMap(({ chainId, ...chain }) =>
@@ -67,12 +67,12 @@ describe("service/chains.json", () => {
 describe("the chains with USDC that Circle's package lists", () => {
   const listed = new Set(chosen.map(({ chainId }) => chainId));
 
-  test("every chain is supported or omitted for a stated reason", () => {
+  test("are each supported, or omitted with a stated reason", () => {
     const missing = circle.filter(({ chainId }) => !listed.has(chainId) && !unlisted[chainId]);
     assert.deepEqual(missing, []);
   });
 
-  test("no omitted chain is also supported", () => {
+  test("are not both omitted and supported", () => {
     const known = new Set(circle.map(({ chainId }) => chainId));
     for (const id of Object.keys(unlisted).map(Number)) {
       assert.ok(known.has(id), `chain ${id} is not in the package`);
@@ -80,7 +80,7 @@ describe("the chains with USDC that Circle's package lists", () => {
     }
   });
 
-  test('a chain that is omitted because of "one provider" has only one RPC host', () => {
+  test('have at most one RPC host if the stated reason is "one provider"', () => {
     for (const [id, reason] of Object.entries(unlisted)) {
       if (!reason.includes("one provider")) continue;
       const urls = chains.filter(({ chainId }) => chainId === Number(id)).flatMap((c) => c.rpcUrls);

@@ -2,13 +2,14 @@
 // amounts, gas prices, and confirmations. Addresses and decimals come from packages.json.
 
 /**
- * A token, identified by its symbol in the packages. `as` and `name` override its symbol and name.
+ * A token that payers may mistake for the token `looksLike`. `symbol` is the token's symbol in the
+ * packages. In service/chains.json, `as` and `name` replace the symbol and the name.
  */
 type Named = { symbol: string; as?: string; name?: string; looksLike: string };
 
 export type Choice = {
   chainId: number;
-  /** The URLs of two providers, as contained in packages. */
+  /** The RPC URLs of two providers. Each URL must occur in a package. */
   rpcUrls: [string, string];
   /**
    * The number of blocks after which an execution counts as final, if an endpoint does not support
@@ -17,9 +18,7 @@ export type Choice = {
   confirmations: number;
   maxFeePerGas: string;
   maxPriorityFeePerGas?: string;
-  /**
-   * The smallest surplus that is worth the gas for returning it, in whole tokens, such as "0.1".
-   */
+  /** The smallest amount that is worth the gas of its return, in whole tokens, such as "0.1". */
   recoverMin: string;
   tokens: string[];
   lookalikes: Named[];
@@ -33,8 +32,8 @@ const bridged = (symbol: string, as = symbol): Named[] => [
 
 const ethereum = { confirmations: 65, maxFeePerGas: "60000000000", recoverMin: "5" };
 /**
- * For OP Stack and Arbitrum chains, which reorganize only if Ethereum reorganizes or the sequencer
- * fails.
+ * The values for OP Stack and Arbitrum chains, which reorganize only if Ethereum reorganizes or the
+ * sequencer fails.
  */
 const rollup = { confirmations: 30, maxFeePerGas: "2000000000", recoverMin: "0.1" };
 const testing = { confirmations: 12, recoverMin: "0.01", lookalikes: [], tokens: ["USDC"] };
@@ -168,10 +167,7 @@ const unknownFork =
   "no package states its fork, and we could not call it, so Cancun is not certain";
 const coinIsUsdc = "USDC is its native coin as well, so money at an address would count twice";
 
-/**
- * Chains in Circle's package that service/chains.json does not list, by chain ID, each with the
- * reason.
- */
+/** The reasons why service/chains.json omits chains of Circle's package, by chain ID. */
 export const unlisted: Readonly<Record<number, string>> = {
   25: unknownFork,
   50: unknownFork,

@@ -79,7 +79,7 @@ type Output = {
   errors?: { severity: string; formattedMessage: string }[];
 };
 
-// This project's solc package can run the older package's compiler.
+// The installed solc package can run the compiler of the older solc package.
 const load = createRequire(join(root, "contracts/package.json"));
 const compiler = load("solc/wrapper")(load(join(unpack("solc"), "soljson.js")));
 const input = {

@@ -21,7 +21,7 @@ const viemSource = `viem@${viemVersion}`;
 const sourceOf = ({ from }: { from: keyof PackageFacts["packages"] }) =>
   `${from}@${facts.packages[from].version}`;
 
-/** @throws if no package has the token, or if two packages state different values for it */
+/** @throws if no package has the token, or if two packages state different addresses or decimals */
 function findToken(chainId: number, symbol: string): PackageToken {
   const found = facts.tokens.filter(
     (token) => token.chainId === chainId && token.symbol === symbol,
@@ -37,8 +37,8 @@ function findToken(chainId: number, symbol: string): PackageToken {
 }
 
 /**
- * Ignores viem's "Preconf" entries. These entries repeat chains in order to show unconfirmed
- * blocks.
+ * Ignores viem's "Preconf" entries, which repeat chains that viem also lists without
+ * preconfirmations.
  */
 function findViemChain(chainId: number) {
   const found = Object.entries(viemChains)
@@ -49,7 +49,10 @@ function findViemChain(chainId: number) {
   return first as viemChains.Chain;
 }
 
-/** @throws if no package has the endpoint */
+/**
+ * @returns the package and version that contain the endpoint
+ * @throws if no package contains it
+ */
 function findEndpoint(chainId: number, url: string): string {
   const same = (each: string) => each.replace(/\/$/, "") === url;
   if (findViemChain(chainId).rpcUrls.default.http.some(same)) return viemSource;
@@ -91,7 +94,7 @@ function entryOf(choice: Choice) {
   };
 }
 
-/** The package and version from which each value comes, by chain ID. */
+/** Returns the package and version from which each value of a chain comes. */
 function sourcesOf({ chainId, rpcUrls, tokens, lookalikes }: Choice) {
   const symbols = [...tokens, ...lookalikes.map(({ symbol }) => symbol)];
   return {

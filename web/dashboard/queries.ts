@@ -113,7 +113,10 @@ export const useActivity = () =>
     getNextPageParam: (page) => page.next,
   });
 
-/** Reloads the list after each rotation. After a failed one, this shows the current credential. */
+/**
+ * Reloads the credentials after each rotation. After a failed rotation, the page then shows the
+ * current credential.
+ */
 export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Answer>) {
   const client = useQueryClient();
   return useMutation({

@@ -1,4 +1,4 @@
-// The frame of the dashboard's pages: navigation, links for developers, and sign-out.
+// The layout of the dashboard's pages: navigation, links for developers, and sign-out.
 
 import { onlineManager } from "@tanstack/react-query";
 import { isAddress } from "executable-address";
@@ -32,7 +32,7 @@ const pages: { path: string; name: Key; icon: IconName }[] = [
   { path: "/account", name: "account", icon: "person" },
 ];
 
-/** The frame of every page of a signed-in account. */
+/** The layout of every page of a signed-in account: header, menu, and content. */
 export function Shell({ account, children }: { account: Account; children: ReactNode }) {
   const [path] = useLocation();
   const { say } = useSpeech();

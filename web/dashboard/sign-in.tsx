@@ -174,7 +174,7 @@ export function Reset() {
   );
 }
 
-/** The frame of every form that needs no session. */
+/** The layout of every form that needs no session. */
 function Door({ title, children }: { title: string; children: ReactNode }) {
   const { say } = useSpeech();
   return (

@@ -179,7 +179,10 @@ const steps: readonly Key[] = ["stepRequested", "stepSent", "stepReceived", "sta
 
 type RailProps = { standing: Standing; isSent: boolean };
 
-/** Shows the progress of the payment, with the seconds between steps if this page observed both. */
+/**
+ * Shows the progress of the payment. Also shows the seconds between two steps if the page was open
+ * during both.
+ */
 export function Rail({ standing: { state }, isSent }: RailProps) {
   const { say } = useSpeech();
   const reached =

@@ -98,7 +98,7 @@ export function Payment() {
             <OtherMoney status={news.status} />
           </section>
         )}
-        {/* Hidden at first, because it would move when the payment above it appears. */}
+        {/* Hidden until the payment above it has loaded, because the card would otherwise move. */}
         <ReturnsCard isHidden={isWaiting} />
       </div>
       <Details {...{ standing, news, simulated, hazards, isFinal }} onRetry={again} />

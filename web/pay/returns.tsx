@@ -1,8 +1,8 @@
 // Explains where the money goes after each mistake that a payer can make. Payers can also look up a
 // token or a transaction that they sent by mistake. The page computes these explanations from the
-// verified record instead of using those in the API. The page trusts the server only for two facts:
-// whether an executor exists, and which tokens arrived. A token's name can be any text. The page
-// therefore shows it in quotes, next to the contract's address.
+// verified record, and does not use the explanations of the API. The page trusts the server only
+// for two facts: whether an executor exists, and which tokens arrived. A token's name can be any
+// text. The page therefore shows it in quotes, next to the contract's address.
 
 import type { Hex } from "executable-address";
 import type { SentMoney, SentToken } from "executable-address/client";

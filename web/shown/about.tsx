@@ -46,7 +46,7 @@ export function useAbout() {
     token,
     coin,
     chainName: chain?.name ?? say("chainNumber", { id: intent.chainId }),
-    /** Formats an amount of a token, by default the intent's token. */
+    /** Formats an amount of a token. The default token is the intent's token. */
     sayAmount: (amount: string, of: Token | undefined = token) => sayAmount(amount, of, say),
     /**
      * Formats a token amount from a status. The default chain is the intent's chain. For an

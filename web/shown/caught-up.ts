@@ -2,8 +2,8 @@
 // status.
 
 /**
- * The delay before another request. The page repeats the request, because the server may have used
- * an older block than the block of the status.
+ * The delay before another request. The page repeats a request if the server used an older block
+ * than the block of the status.
  */
 const behindMs = 500;
 const triesMax = 4;

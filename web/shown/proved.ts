@@ -1,6 +1,6 @@
-// Finds the payers and recipients in the chain's logs. This browser verifies the proof, which is
-// correct if its blocks belong to the chain. To check the blocks, pay/receipt.tsx uses a wallet's
-// node.
+// Finds the payers and recipients in the chain's logs. The server returns the logs with a proof,
+// which this browser verifies. The proof does not show that its blocks belong to the chain. To
+// check this, pay/receipt.tsx uses a wallet's node.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressProof, ProvedReceipt, SavedReceipt } from "executable-address/proof";
@@ -10,7 +10,10 @@ import { askUntilCaughtUp } from "./caught-up.ts";
 
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted?: number };
 
-/** @returns undefined if the server has no valid proof or does not respond */
+/**
+ * @returns undefined if the server responds with an error
+ * @throws if the server does not respond
+ */
 export async function fetchProof(address: Hex): Promise<ServedProof | undefined> {
   const answer = await fetch(`/v1/address/${address}/proof`, { cache: "no-store" });
   return answer.ok ? ((await answer.json()) as ServedProof) : undefined;

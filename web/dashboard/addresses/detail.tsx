@@ -78,7 +78,7 @@ async function findOne(address: string): Promise<{ row: ListedAddress; intent: I
 type AddressProps = { row: ListedAddress; chains: readonly Chain[] };
 const facts = readFacts(undefined);
 
-/** Shows the intent only if the row's address is derived from it. */
+/** Shows an address and its intent, or a warning if the address is not derived from this intent. */
 function Address({ row, intent, chains }: AddressProps & { intent: Intent }) {
   const { say } = useSpeech();
   const { address, reference } = row;

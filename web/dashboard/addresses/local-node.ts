@@ -4,10 +4,10 @@
 import { encodeCall, encodeTransfer, type Hex, type Intent, toHex } from "executable-address";
 import { httpRpc, type Rpc } from "executable-address/status";
 
-/** The same as in contracts/index.ts, which the pages cannot import. */
+/** Has the value of `localChainId` in contracts/index.ts, which the pages cannot import. */
 const localChainId = 31_337;
 
-/** @throws if the node belongs to another chain, before any transaction is sent */
+/** @throws if the node belongs to another chain */
 async function openLocal(url: string): Promise<{ rpc: Rpc; accounts: readonly Hex[] }> {
   const rpc = httpRpc(url);
   const chainId = Number(await rpc("eth_chainId", []));
@@ -17,7 +17,7 @@ async function openLocal(url: string): Promise<{ rpc: Rpc; accounts: readonly He
   return { rpc, accounts: (await rpc("eth_accounts", [])) as Hex[] };
 }
 
-/** The first three accounts of the node deploy, pay, and execute (scripts/local-chain.ts). */
+/** Returns the node's fourth account, because scripts/local-chain.ts uses the first three. */
 export const spareAccount = async (url: string): Promise<Hex | null> =>
   (await openLocal(url)).accounts[3] ?? null;
 

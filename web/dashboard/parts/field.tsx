@@ -29,9 +29,9 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
 }
 
 /**
- * Shows a field's error below the field instead of in the browser's own popup. A single listener
- * clears the error and calls `onChange`, because with two listeners the old value would be rendered
- * in between.
+ * Shows a field's error below the field instead of in the browser's own popup. One listener clears
+ * the error and calls `onChange`. With two listeners, the page would render the old value between
+ * them.
  */
 function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
   const { say } = useSpeech();
