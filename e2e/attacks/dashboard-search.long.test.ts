@@ -21,7 +21,7 @@ const began = 1_700_000_000_000;
 const rare: Hex = `0x${"11".repeat(20)}`;
 
 for (const kind of deployments) {
-  describe(`the dashboard with ${rows} addresses on ${kind}`, () => {
+  describe(`the dashboard of an account with ${rows} addresses, on ${kind}`, () => {
     let deployed: Deployment;
     let service: TestApp;
     let browser: ReturnType<typeof openBrowser>;

@@ -12,7 +12,7 @@ import { connect, type Socket } from "node:net";
 type Stream = {
   requests: { text: string; saltAt?: number }[];
   perSecond: number;
-  /** The first salt. */
+  /** The salt of the first request. */
   firstSalt: number;
 };
 
@@ -119,7 +119,10 @@ function salted(bytes: Buffer, saltAt: number | undefined, number: number): Buff
   return own;
 }
 
-/** Sends a request and returns the response's status. Every response here has a Content-Length. */
+/**
+ * Sends a request and returns the response's status. Assumes that the response has a
+ * Content-Length.
+ */
 function exchange(socket: Socket, bytes: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     let missing = 0;

@@ -28,8 +28,8 @@ type HeadProps = {
   standing: Standing;
   news: News;
   /**
-   * True until the first response arrives. Until the first response, the page shows no time left,
-   * because it would depend on this device's clock.
+   * True until the first response arrives. Until then, the page shows no time left, because only
+   * this device's clock is known.
    */
   isWaiting: boolean;
 };

@@ -160,8 +160,8 @@ function readSource({ pathname, hash }: { pathname: string; hash: string }): Sou
 }
 
 /**
- * Never throws. Verifies the record against the factory address in this page, not the one in the
- * response.
+ * Never throws. Verifies the record against the factory address in this page, not against the
+ * response's factory address.
  */
 async function findPageRecord(source: Source, signal: AbortSignal): Promise<PageRecord> {
   if ("terms" in source) {

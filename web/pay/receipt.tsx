@@ -232,10 +232,7 @@ export function OtherMoney({ status }: { status: ServiceStatus }) {
 
 type Verdict = { is: "unknown" } | { is: "contradicted" } | { is: "confirmed"; block: number };
 
-/**
- * How long the page waits before it checks a contradiction again. A reorganization may have caused
- * it.
- */
+/** The delay before another check after a contradiction, which a reorganization may have caused. */
 const againMs = 5_000;
 
 /**

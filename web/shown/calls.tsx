@@ -11,8 +11,8 @@ import { fieldsOf, itemsOf } from "./value.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /**
- * If there are more calls than this, the rest is collapsed, because nobody reads 32 calls before
- * paying. If one of these calls is a hazard, all calls are expanded.
+ * The number of calls that are expanded at first, because nobody reads 32 calls before paying. If
+ * one of the other calls is a hazard, all calls are expanded.
  */
 const shownMax = 3;
 

@@ -32,7 +32,7 @@ export type MoneyProps = {
   isSimulating?: boolean;
   /** Unix time. Undefined if the time must not be shown. */
   createdAt?: number;
-  /** Unix time. Based on the chain's clock if it is known. */
+  /** The current Unix time, by the chain's clock if the chain's time is known. */
   nowSeconds: number;
   /** True if the page already shows the payments' transactions nearby. */
   hasTransactions?: boolean;

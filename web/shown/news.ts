@@ -20,6 +20,6 @@ export function useTick(ms: number): void {
   }, [ms]);
 }
 
-/** Unix time, by the chain's clock if it is known. */
+/** Returns the current Unix time, by the chain's clock if a status has arrived. */
 export const nowSeconds = ({ chainSeconds }: Pick<News, "chainSeconds">): number =>
   Math.floor(chainSeconds() ?? Date.now() / 1000);

@@ -4,7 +4,7 @@ const shownMs = 5000;
 const present = openOutside("");
 let timer: number | undefined;
 
-/** Briefly shows and announces that something was done. Never for errors. */
+/** Briefly shows and announces that something was done. Do not use a toast for an error. */
 export function toast(text: string) {
   present.set(text);
   clearTimeout(timer);
@@ -12,8 +12,8 @@ export function toast(text: string) {
 }
 
 /**
- * The region in which toasts appear. The region must exist before the first toast. Screen readers
- * do not announce a toast whose region is new.
+ * The region in which toasts appear. The page must contain this region before the first toast,
+ * because screen readers do not announce a toast in a new region.
  */
 export function Toasts() {
   const text = present.useValue();

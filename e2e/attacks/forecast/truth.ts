@@ -111,8 +111,9 @@ async function wrongReturn(kit: Kit, record: AddressRecord): Promise<string | un
 }
 
 /**
- * Returns whether an account can move its tokens. An account without code can, unless nobody has
- * its key (for example, the zero address). A contract can if its owner can trigger a transfer.
+ * Returns whether an account can move its tokens. An account without code can move its tokens,
+ * unless nobody has its key (for example, the zero address). A contract can move its tokens if its
+ * owner can trigger a transfer.
  */
 async function canSendOn(kit: Kit, account: Hex, token: Hex): Promise<boolean> {
   if (nobodys.has(account) || BigInt(account) < 65_536n) return false;

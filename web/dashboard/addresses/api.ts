@@ -7,8 +7,8 @@ import { type FoundStatus, search } from "../api.ts";
 import { request } from "../request.ts";
 
 /**
- * Empty fields are omitted. `address`, which may be only the beginning of an address, can be
- * combined only with `token`.
+ * A request omits empty fields. `address` can be the beginning of an address, and can be combined
+ * only with `token`.
  */
 export type AddressFilter = {
   address: string;

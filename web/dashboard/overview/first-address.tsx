@@ -21,7 +21,7 @@ import { Said, useSpeech } from "../words/speech.ts";
 const placeholder = "YOUR_WALLET";
 const daySeconds = 86_400;
 
-/** The examples, filled with the values of this server and account. */
+/** Shows code examples that contain the values of this server and account. */
 export function FirstAddress(props: {
   clientId: string | undefined;
   config: Config;

@@ -14,7 +14,9 @@ type ConfirmProps = {
   children: ReactNode;
 };
 
-/** Asks for confirmation of an action that breaks something, such as a key in use. */
+/**
+ * Asks for confirmation of an action that can interrupt a service, such as the rotation of a key.
+ */
 export function Confirm(props: ConfirmProps) {
   const { say } = useSpeech();
   const { title, action, open, busy, onClose, onConfirm, children } = props;

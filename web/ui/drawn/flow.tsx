@@ -6,8 +6,8 @@ import { type Shape, Shapes } from "./shapes.tsx";
 
 type Ribbon = {
   /**
-   * The amount, in the same unit for all ribbons. A ribbon with the amount 0 is drawn as a thin
-   * line. Such a ribbon represents another token.
+   * The amount, in the same unit for all ribbons. A ribbon of another token has the amount 0, and
+   * is drawn as a thin line.
    */
   readonly units: bigint;
   /** Money that does not go to its intended recipient. */
