@@ -50,7 +50,7 @@ function faultsOf(expression: string): string[] {
 }
 
 describe("the alert rules and the Grafana dashboard", () => {
-  test("control: an unknown metric or label is found", () => {
+  test("control: the check finds an unknown metric or label", () => {
     assert.deepEqual(faultsOf("rate(http_answers_total[5m]) > 0"), ["http_answers_total"]);
     const expression = "sum by (color) (executor_leads) < 1";
     assert.deepEqual(faultsOf(expression), [`color in ${expression}`]);

@@ -260,7 +260,7 @@ const makesTable = /\bcreate (?:unlogged )?(?:table|view) (?:if not exists )?(\w
 
 /**
  * Maps each table and view to its owner, which is the room (such as service/chain) that creates it.
- * Other rooms must not use it in SQL.
+ * Other rooms must not use the table or view in SQL.
  */
 const ownerOf = new Map(
   sources

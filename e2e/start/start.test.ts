@@ -78,7 +78,7 @@ describe("npm start, repeated in one folder", () => {
     assert.equal(running.child.exitCode, 0);
   });
 
-  test("another npm start keeps the data", async () => {
+  test("the next npm start keeps the data", async () => {
     env = { ...env, ...(await environment(env.DATA_DIR)) };
     running = await start(env);
     const url = `http://127.0.0.1:${env.PORT}/v1/address/${address}`;

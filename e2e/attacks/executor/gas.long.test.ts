@@ -389,12 +389,12 @@ describe("an account that shares a transaction with others", () => {
     assert.ok(times <= 1.5, `${times}`);
   });
 
-  test("pays at most 1.5 times its gas if only a wrong endpoint of 3 traces", async (context) => {
+  test("pays at most 1.5 times its gas if 3 endpoints return one wrong trace", async (context) => {
     const says = (plain: Hex) => [blames(plain), refuses, refuses];
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });
 
-  test("control: pays over twice its gas if the only endpoint is wrong", async (context) => {
+  test("control: pays over twice its gas if the only endpoint traces wrongly", async (context) => {
     assert.ok((await gasOfVictim(context, (plain) => [blames(plain)])) > 2);
   });
 });

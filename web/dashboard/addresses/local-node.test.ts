@@ -25,7 +25,7 @@ const { address, intent } = makeRecord({
 });
 
 describe("a local node of another chain", () => {
-  test("payAt and spareAccount ask only for the chain ID", async (t) => {
+  test("payAt and spareAccount request only the chain ID", async (t) => {
     const { methods, rpcUrl: url } = await startOtherChain(t);
     await assert.rejects(payAt(url, address, intent), /is chain 1; expected 31337$/);
     await assert.rejects(spareAccount(url), /is chain 1; expected 31337$/);
