@@ -40,6 +40,8 @@ const smallSize = 1_000;
 const rowsMax = 3_000;
 /** The maximum time for which an operation may block the main thread without interruption. */
 const turnMsMax = 5;
+/** The measured processor time of a turn can be too long by one step of the clock (Linux: 4 ms). */
+const clockStepMs = 4;
 
 const seen = watchStatements();
 
@@ -141,7 +143,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
       console.table(turns);
       // Compares the shortest round, because other work on the machine can only make rounds longer.
-      const long = Object.entries(turns).filter(([, { least }]) => least > turnMsMax);
+      const long = Object.entries(turns).filter(([, { least }]) => least > turnMsMax + clockStepMs);
       assert.deepEqual(long, []);
     });
   });
